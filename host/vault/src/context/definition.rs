@@ -1,0 +1,62 @@
+//! Watches for reference definitions: `[name]: target` at the start of a line, the target there or on the next one.
+//!
+//! What may stand before one is taken widely (indent, quote marks, list marks); the name may run over lines. It ends
+//! with the first line that has something on it, or with a blank line (CommonMark 0.31, 4.7).
+
+use super::{BlankLine, is_space};
+
+pub(super) struct Definition {
+    place: Place,
+    /// Nothing but indent and marks on this line.
+    margin: bool,
+    /// A bracket opened at a margin of this paragraph.
+    named: bool,
+    previous: u8,
+    paragraph: BlankLine,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Outside,
+    /// Behind the colon, nothing yet.
+    Before,
+    Inside,
+}
+
+impl Default for Definition {
+    fn default() -> Self {
+        Self {
+            place: Place::Outside,
+            margin: true,
+            named: false,
+            previous: 0,
+            paragraph: BlankLine::default(),
+        }
+    }
+}
+
+impl Definition {
+    pub(super) fn vetoes(&self) -> bool {
+        !matches!(self.place, Place::Outside)
+    }
+
+    pub(super) fn step(&mut self, byte: u8) {
+        let paragraph_ends = self.paragraph.step(byte);
+        let opens = self.named && self.previous == b']' && byte == b':';
+        self.place = match self.place {
+            _ if paragraph_ends => Place::Outside,
+            Place::Outside if opens => Place::Before,
+            Place::Before if !is_space(byte) => Place::Inside,
+            Place::Inside if byte == b'\n' => Place::Outside,
+            same => same,
+        };
+        self.named = !paragraph_ends && (self.named || (self.margin && byte == b'['));
+        self.margin = byte == b'\n' || (self.margin && is_mark(byte));
+        self.previous = byte;
+    }
+}
+
+/// What can stand before a definition on its line.
+fn is_mark(byte: u8) -> bool {
+    is_space(byte) || byte.is_ascii_digit() || matches!(byte, b'>' | b'-' | b'+' | b'*' | b'.' | b')')
+}

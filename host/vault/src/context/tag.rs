@@ -1,0 +1,72 @@
+//! Watches for HTML tags and autolinks: what follows `<` and a letter, `/`, `!` or `?`.
+//!
+//! Nothing in a tag is restored, attributes or not. A tag ends at `>`, but not at one in a quoted attribute value,
+//! and what is quoted depends on which `<` was the real one and which `=` a real one. So this is a nondeterministic
+//! automaton: it keeps every state that some reading is in, and the text is outside only if all readings are.
+//!
+//! Blank lines do not end a tag. In markdown they often do; but an attribute left open swallows, in a browser, all
+//! that the renderer writes up to the next quote.
+
+use super::is_space;
+
+/// In a tag, not in a quoted value.
+const BARE: u8 = 1;
+/// Behind `=`: a quote opens a value.
+const EQUALS: u8 = 2;
+/// In a value in double quotes.
+const DOUBLE: u8 = 4;
+/// In a value in single quotes.
+const SINGLE: u8 = 8;
+
+#[derive(Default)]
+pub(super) struct Tag {
+    /// The set of states.
+    states: u8,
+    /// The byte before was `<`.
+    angle: bool,
+}
+
+impl Tag {
+    pub(super) fn vetoes(&self) -> bool {
+        self.angle || self.states != 0
+    }
+
+    pub(super) fn step(&mut self, byte: u8) {
+        let mut next = 0;
+        if self.angle && (byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!' | b'?')) {
+            next |= BARE;
+        }
+        if self.states != 0 {
+            next |= self.readings(byte);
+        }
+        self.states = next;
+        self.angle = byte == b'<';
+    }
+
+    /// The states that the present ones go to.
+    fn readings(&self, byte: u8) -> u8 {
+        let is = |state: u8| self.states & state != 0;
+        let mut next = 0;
+        if is(BARE) && byte != b'>' {
+            next |= BARE;
+        }
+        if is(BARE) && byte == b'=' {
+            next |= EQUALS;
+        }
+        if is(EQUALS) {
+            next |= match byte {
+                b'"' => DOUBLE,
+                b'\'' => SINGLE,
+                space if is_space(space) || space == b'\x0c' => EQUALS,
+                _ => 0,
+            };
+        }
+        if is(DOUBLE) {
+            next |= if byte == b'"' { BARE } else { DOUBLE };
+        }
+        if is(SINGLE) {
+            next |= if byte == b'\'' { BARE } else { SINGLE };
+        }
+        next
+    }
+}

@@ -1,0 +1,91 @@
+//! Watches for the targets of links and images: what follows `](`.
+//!
+//! Within one: brackets nest, a backslash takes the meaning of the next byte, `<…>` may hold brackets and spaces, and
+//! behind whitespace a quote opens a title that may hold them too (CommonMark 0.31, 6.3). A target ends at its
+//! bracket or at a blank line, which no renderer lets it cross.
+//!
+//! Whether `](` is a link at all depends on what stands before it, and that we do not follow: each is taken for one.
+//! If another `](` comes before the first has ended, either may be the real one, and only the blank line ends both.
+
+use super::{BlankLine, is_space};
+
+#[derive(Default)]
+pub(super) struct Target {
+    place: Place,
+    previous: u8,
+    paragraph: BlankLine,
+}
+
+#[derive(Default, Clone, Copy)]
+enum Place {
+    #[default]
+    Outside,
+    Inside(Inside),
+    /// Two targets begun, none ended.
+    Tangled,
+}
+
+#[derive(Clone, Copy)]
+struct Inside {
+    /// Brackets open.
+    depth: u32,
+    mode: Mode,
+    /// The byte before was a backslash that was not itself escaped.
+    escaped: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    /// Nothing but whitespace yet: `<` would open an angle here.
+    Start,
+    Bare,
+    Angle,
+    Title(u8),
+}
+
+impl Target {
+    pub(super) fn vetoes(&self) -> bool {
+        !matches!(self.place, Place::Outside)
+    }
+
+    pub(super) fn step(&mut self, byte: u8) {
+        let opens = self.previous == b']' && byte == b'(';
+        let paragraph_ends = self.paragraph.step(byte);
+        self.place = match self.place {
+            _ if paragraph_ends => Place::Outside,
+            Place::Outside if opens => Place::Inside(Inside { depth: 1, mode: Mode::Start, escaped: false }),
+            Place::Outside => Place::Outside,
+            Place::Inside(_) if opens => Place::Tangled,
+            Place::Inside(inside) => inside.step(byte, self.previous),
+            Place::Tangled => Place::Tangled,
+        };
+        self.previous = byte;
+    }
+}
+
+impl Inside {
+    fn step(self, byte: u8, previous: u8) -> Place {
+        if self.escaped {
+            return Place::Inside(Self { escaped: false, ..self });
+        }
+        let mode = self.mode_with(byte, previous);
+        let depth = match (self.mode, byte) {
+            (Mode::Start | Mode::Bare, b'(') => self.depth.saturating_add(1),
+            (Mode::Start | Mode::Bare, b')') => self.depth - 1,
+            _ => self.depth,
+        };
+        if depth == 0 { Place::Outside } else { Place::Inside(Self { depth, mode, escaped: byte == b'\\' }) }
+    }
+
+    fn mode_with(self, byte: u8, previous: u8) -> Mode {
+        match (self.mode, byte) {
+            (Mode::Start, _) if is_space(byte) => Mode::Start,
+            (Mode::Start, b'<') => Mode::Angle,
+            (Mode::Start | Mode::Bare, b'"' | b'\'') if is_space(previous) => Mode::Title(byte),
+            (Mode::Start | Mode::Bare, _) => Mode::Bare,
+            (Mode::Angle, b'>') => Mode::Bare,
+            (Mode::Title(quote), _) if quote == byte => Mode::Bare,
+            (open, _) => open,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Watches for URLs that stand in the text: those with a scheme, and those that programs recognise without one.
+//!
+//! What begins one: `//` anywhere, so that the scheme does not matter; two backslashes at the start of a word (a
+//! Windows share); `www.`; a scheme that works without slashes; a word with a dot and then a slash, `?` or `#`
+//! (`evil.example/x`); a character reference, behind which any of these may hide (`http&#58;`).
+//!
+//! What ends one: whitespace and `<`. A quote or bracket ends it only if its partner opened the word and what follows
+//! cannot go on with it, as in JSON: linking programs take `http://evil/?q="EMAIL_…"` whole.
+
+use super::is_space;
+
+/// Schemes that are followed without `//`. Others need it and are seen by it.
+const SCHEMES: &[&[u8]] = &[
+    b"blob",
+    b"data",
+    b"file",
+    b"ftp",
+    b"ftps",
+    b"geo",
+    b"http",
+    b"https",
+    b"javascript",
+    b"mailto",
+    b"sms",
+    b"tel",
+    b"vbscript",
+    b"vscode",
+    b"ws",
+    b"wss",
+    b"xmpp",
+];
+
+/// Length of the longest of them.
+const LONGEST: usize = 10;
+
+#[derive(Default)]
+pub(super) struct Url {
+    place: Place,
+    word: Word,
+}
+
+#[derive(Default, Clone, Copy)]
+enum Place {
+    #[default]
+    Outside,
+    /// In a URL; this byte would close it.
+    Inside(Option<u8>),
+    /// Right behind what closed one. It goes on if the next byte can go on with it.
+    Closed(Option<u8>),
+}
+
+/// What was read of a word that may become a URL.
+#[derive(Default)]
+struct Word {
+    /// The quote or bracket that closes the one before the word.
+    closer: Option<u8>,
+    /// Bytes read.
+    length: usize,
+    previous: u8,
+    /// The letters and digits at its end, in lower case; `run_length` is above `LONGEST` when there were too many.
+    run: [u8; LONGEST],
+    run_length: usize,
+    host: Host,
+    reference: Reference,
+}
+
+/// How far a word reads as a host name.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Host {
+    #[default]
+    Start,
+    Name,
+    Dot,
+    /// A name, a dot, and something after it: a slash now makes it an address.
+    Dotted,
+    /// A slash came first: a file's path.
+    Path,
+}
+
+/// How far a character reference was read.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Reference {
+    #[default]
+    None,
+    Ampersand,
+    Body,
+}
+
+impl Url {
+    pub(super) fn vetoes(&self) -> bool {
+        !matches!(self.place, Place::Outside)
+    }
+
+    pub(super) fn step(&mut self, byte: u8) {
+        match self.place {
+            Place::Outside => {
+                if self.word.begins_url(byte) {
+                    self.place = Place::Inside(self.word.closer);
+                }
+            }
+            Place::Inside(_) | Place::Closed(_) if is_space(byte) || byte == b'<' => self.leave(byte),
+            Place::Inside(closer) if closer == Some(byte) => self.place = Place::Closed(closer),
+            Place::Inside(_) => {}
+            Place::Closed(_) if matches!(byte, b',' | b';' | b':') => self.leave(byte),
+            Place::Closed(_) if matches!(byte, b')' | b']' | b'}') => {}
+            Place::Closed(closer) => self.place = Place::Inside(closer),
+        }
+    }
+
+    fn leave(&mut self, byte: u8) {
+        self.place = Place::Outside;
+        self.word = Word::after(byte);
+    }
+}
+
+impl Word {
+    /// The word that starts behind this byte.
+    fn after(byte: u8) -> Self {
+        let closer = match byte {
+            b'"' | b'\'' | b'`' => Some(byte),
+            b'(' => Some(b')'),
+            b'[' => Some(b']'),
+            b'{' => Some(b'}'),
+            _ => None,
+        };
+        Self { closer, ..Self::default() }
+    }
+
+    /// Reads a byte; true if a URL begins with or before it.
+    fn begins_url(&mut self, byte: u8) -> bool {
+        let begins = match byte {
+            b'/' => self.previous == b'/' || self.host == Host::Dotted,
+            b'?' | b'#' => self.host == Host::Dotted,
+            b'\\' => self.previous == b'\\' && self.length == 1,
+            b':' => SCHEMES.contains(&self.last_run()),
+            b'.' => self.last_run() == b"www",
+            b';' => self.reference == Reference::Body,
+            _ => false,
+        };
+        if is_space(byte) || b"\"'`()[]{}<>,;=|".contains(&byte) {
+            *self = Self::after(byte);
+        } else {
+            self.read(byte);
+        }
+        begins
+    }
+
+    fn read(&mut self, byte: u8) {
+        self.host = self.host.then(byte);
+        self.reference = self.reference.then(byte);
+        if byte.is_ascii_alphanumeric() {
+            if let Some(slot) = self.run.get_mut(self.run_length) {
+                *slot = byte.to_ascii_lowercase();
+            }
+            self.run_length = (self.run_length + 1).min(LONGEST + 1);
+        } else {
+            self.run_length = 0;
+        }
+        self.previous = byte;
+        self.length = self.length.saturating_add(1);
+    }
+
+    fn last_run(&self) -> &[u8] {
+        self.run.get(..self.run_length).unwrap_or_default()
+    }
+}
+
+impl Host {
+    fn then(self, byte: u8) -> Self {
+        let named = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        match (self, byte) {
+            (Self::Path, _) | (Self::Start | Self::Name | Self::Dot, b'/') => Self::Path,
+            (Self::Start, _) if named => Self::Name,
+            (Self::Name, b'.') => Self::Dot,
+            (Self::Dot, _) if named => Self::Dotted,
+            (Self::Dot, _) => Self::Name,
+            (other, _) => other,
+        }
+    }
+}
+
+impl Reference {
+    fn then(self, byte: u8) -> Self {
+        match (self, byte) {
+            (_, b'&') => Self::Ampersand,
+            (Self::Ampersand | Self::Body, b'#') => Self::Body,
+            (Self::Ampersand | Self::Body, _) if byte.is_ascii_alphanumeric() => Self::Body,
+            _ => Self::None,
+        }
+    }
+}

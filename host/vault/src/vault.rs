@@ -1,0 +1,155 @@
+//! One session's vault: makes tokens, remembers their values, hands out restorers.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    keys::TokenKeys,
+    memory::{Memory, Recalled},
+    restore::{Channel, Restorer},
+    word::{Tail, Token},
+};
+
+/// One session's memory of which value a token stands for. A clone is the same memory.
+#[derive(Clone)]
+pub struct Vault(Arc<Inner>);
+
+struct Inner {
+    keys: TokenKeys,
+    /// The requests of a session may overlap, hence a lock. It is held for one look or one change, never while
+    /// another memory's is taken, and nothing under it calls out.
+    memory: Mutex<Memory>,
+    parent: Option<Vault>,
+}
+
+/// Two values of one session have the same token. The redaction was not remembered and must not be sent: the answer
+/// would be restored to the wrong value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "token `{token}` already stands for another value in this session; block this request, and redact one of the two \
+     values with \"mask\" or under another label"
+)]
+#[non_exhaustive]
+pub struct Collision {
+    /// The token that both values have.
+    pub token: Token,
+}
+
+impl Vault {
+    /// Begins a session that has sent nothing yet.
+    pub fn new(keys: TokenKeys) -> Self {
+        Self(Arc::new(Inner { keys, memory: Mutex::default(), parent: None }))
+    }
+
+    /// Begins the session of a sub-agent: it restores what its parent sent too, and the parent nothing of its.
+    pub fn child(&self) -> Self {
+        Self(Arc::new(Inner {
+            keys: self.keys().clone(),
+            memory: Mutex::default(),
+            parent: Some(self.clone()),
+        }))
+    }
+
+    /// Returns the keys of the session's client.
+    pub fn keys(&self) -> &TokenKeys {
+        &self.0.keys
+    }
+
+    /// Returns the token of a value, and remembers the value.
+    ///
+    /// # Errors
+    ///
+    /// [`Collision`] where the token already stands for another value of this session or its parent.
+    pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
+        let token = self.keys().token(label, value);
+        self.remember(token, value)
+    }
+
+    /// Returns whether there is nothing to restore, here and in the parent.
+    pub fn is_empty(&self) -> bool {
+        self.lineage().all(|vault| vault.memory().len() == 0)
+    }
+
+    /// Puts values back in a whole text.
+    pub fn restore<'t>(&self, text: &'t str, channel: Channel) -> Cow<'t, str> {
+        crate::restore::restore(self, text, channel)
+    }
+
+    /// Returns what puts values back in one channel of one response stream.
+    pub fn restorer(&self, channel: Channel) -> Restorer {
+        Restorer::new(self.clone(), channel)
+    }
+
+    fn remember(&self, token: Token, value: &str) -> Result<Token, Collision> {
+        let differs = |vault: &Vault| vault.memory().get(&token).is_some_and(|known| known != value);
+        if self.0.parent.iter().flat_map(Vault::lineage).any(differs) {
+            return Err(Collision { token });
+        }
+        let mut own = self.memory();
+        if own.get(&token).is_some_and(|known| known != value) {
+            return Err(Collision { token });
+        }
+        own.remember(&token, value);
+        Ok(token)
+    }
+
+    pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
+        self.lineage().find_map(|vault| vault.memory().recall(before, previous, tail))
+    }
+
+    pub(crate) fn begins(&self, partial: &[u8], previous: Option<u8>) -> bool {
+        self.lineage().any(|vault| vault.memory().begins(partial, previous))
+    }
+
+    /// This vault, its parent, and so on.
+    fn lineage(&self) -> impl Iterator<Item = &Vault> {
+        std::iter::successors(Some(self), |vault| vault.0.parent.as_ref())
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // A panic elsewhere on the thread that holds it leaves the memory whole: every change is finished first.
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let memory = self.memory();
+        f.debug_struct("Vault")
+            .field("values", &memory.len())
+            .field("bytes", &memory.bytes())
+            .field("child", &self.0.parent.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{ClientIdentity, InstallationKey};
+
+    fn vault() -> Vault {
+        Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")))
+    }
+
+    #[test]
+    fn a_token_that_two_values_share_is_a_collision() {
+        let vault = vault();
+        let token = vault.tokenize("EMAIL", "ann@example.org").unwrap();
+        // No two known values meet in 80 bits, so the second one is put there by hand.
+        let collision = vault.remember(token.clone(), "bob@example.org").unwrap_err();
+        assert_eq!(collision.token, token);
+        assert!(!format!("{collision} {collision:?}").contains("example.org"));
+        assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");
+    }
+
+    #[test]
+    fn a_token_of_the_parent_collides_in_the_child() {
+        let parent = vault();
+        let token = parent.tokenize("EMAIL", "ann@example.org").unwrap();
+        assert!(parent.child().child().remember(token, "bob@example.org").is_err());
+    }
+}
