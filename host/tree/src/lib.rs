@@ -1,1 +1,52 @@
-//! Placeholder.
+//! A JSON request as a tree of sections and leaves, edited by splicing.
+//!
+//! - [`Document`]: the received bytes and an index of where every value lies in them. Immutable.
+//! - [`Section`], [`Leaf`]: what people see as a card, and the scalars that rules, plugins and people edit. A projection by
+//!   [`Format`] names them.
+//! - [`Draft`]: a document and the journal of its edits, with undo, redo and reset; renders the bytes to send.
+//!
+//! What it promises: a draft without edits renders the received buffer itself; an edit changes the bytes of its leaf and no other; a
+//! JSON text inside a string stays one; every scalar is a leaf; undo gives back the very bytes; a redacted value comes back by no
+//! way. What it must not know: rules, detectors, HTTP.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use leafgate_tree::{Author, Document, Draft, Format, Limits};
+//!
+//! let body = r#"{"messages": [{"role":"user", "content":"Hi \u0042ob"}]}"#;
+//! let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default())?;
+//! let leaf = document.resolve("/messages/0/content")?;
+//! let mut draft = Draft::new(Arc::new(document));
+//! draft.set(leaf, "Hi Alice", &Author::Person)?;
+//! assert_eq!(draft.render(), r#"{"messages": [{"role":"user", "content":"Hi Alice"}]}"#);
+//! draft.undo();
+//! assert_eq!(draft.render(), body);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod document;
+mod draft;
+mod error;
+mod escape;
+mod exchange;
+mod journal;
+mod kinds;
+mod node;
+mod pieces;
+mod pointer;
+mod project;
+mod render;
+mod scan;
+mod section;
+
+pub use document::{Children, Document, Key, Leaf, LeafText, Segment, unescape_deeply};
+pub use draft::{Checkpoint, Draft, EditError};
+pub use error::{ParseError, ParseErrorKind};
+pub use exchange::Invalid;
+pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
+pub use kinds::{Format, LeafKind, Role, SectionKind, ValueType};
+pub use node::NodeId;
+pub use pointer::ResolveError;
+pub use project::{Access, MEDIA_MAGIC};
+pub use scan::Limits;
+pub use section::{NodeType, Section, SectionId};

@@ -1,0 +1,545 @@
+//! The request as it stands now: a document and the journal of its edits.
+//!
+//! A draft holds no second tree. For each leaf that somebody touched it keeps the states that the leaf has been in, as pieces of the
+//! received text; for each deleted section a mark. Everything else is read from the document, so that a request that nobody edits
+//! costs nothing here and leaves as the very buffer that came.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::document::{Document, LeafText};
+use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
+use crate::kinds::ValueType;
+use crate::node::{Flags, Kind, NodeId};
+use crate::pieces::{self, Hidden, New, Pieces};
+use crate::project::Access;
+use crate::scan::is_bare_scalar;
+use crate::section::SectionId;
+use crate::{exchange, pointer};
+
+/// An edit that was refused. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// Rules and plugins may not change ids, types, roles and names.
+    #[error("the leaf is protected: only a person may change it")]
+    Protected,
+    /// The API checks a signature over it.
+    #[error("the leaf is frozen: the API verifies it, so nobody may change it")]
+    Frozen,
+    /// Binary media.
+    #[error("the leaf is media and cannot be edited as text")]
+    Opaque,
+    /// An earlier rule pinned it.
+    #[error("the leaf is pinned by {by}")]
+    Pinned {
+        /// Who did.
+        by: Author,
+    },
+    /// Its section is deleted.
+    #[error("the section of this leaf is deleted: restore it first")]
+    Deleted,
+    /// Nothing is deleted here.
+    #[error("the section is not deleted")]
+    NotDeleted,
+    /// The node is an object or an array.
+    #[error("the value is no leaf: only strings, numbers, booleans and null can be set")]
+    NotALeaf,
+    /// Only messages and tool definitions can be deleted.
+    #[error("only whole messages and tool definitions can be deleted")]
+    NotDeletable,
+    /// A number, boolean or null takes no such spelling.
+    #[error("the value is a {was}: its new text must be the JSON spelling of a number, a boolean or null")]
+    BadScalar {
+        /// Its type.
+        was: ValueType,
+    },
+    /// A number cannot hold a replacement that is no number.
+    #[error("a {was} cannot hold this replacement")]
+    Unredactable {
+        /// The leaf's type.
+        was: ValueType,
+    },
+    /// Ranges overlap, are out of order, outside the text or inside a character.
+    #[error(
+        "the ranges do not fit the text: they must be sorted, apart, inside it and on character boundaries"
+    )]
+    BadRange,
+}
+
+/// A request and its edits.
+#[derive(Clone)]
+pub struct Draft {
+    pub(crate) document: Arc<Document>,
+    leaves: BTreeMap<NodeId, LeafState>,
+    deleted: BTreeSet<NodeId>,
+    pins: BTreeMap<NodeId, Author>,
+    journal: Journal,
+}
+
+/// A leaf that somebody touched.
+#[derive(Clone, Debug)]
+struct LeafState {
+    /// Every state that it has been in; the first is the received one with its redactions.
+    states: Vec<Pieces>,
+    current: usize,
+    hidden: Vec<Hidden>,
+}
+
+impl LeafState {
+    fn untouched(length: usize) -> Self {
+        LeafState { states: vec![Pieces::untouched(length)], current: 0, hidden: Vec::new() }
+    }
+
+    fn pieces(&self) -> &Pieces {
+        &self.states[self.current]
+    }
+}
+
+/// A draft to return to. See [`Draft::rollback`].
+#[derive(Clone)]
+pub struct Checkpoint(Draft);
+
+impl Draft {
+    /// A draft without edits.
+    #[must_use]
+    pub fn new(document: Arc<Document>) -> Draft {
+        Draft {
+            document,
+            leaves: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            pins: BTreeMap::new(),
+            journal: Journal::default(),
+        }
+    }
+
+    /// The request as received.
+    #[must_use]
+    pub fn document(&self) -> &Arc<Document> {
+        &self.document
+    }
+
+    /// The present text of a leaf, or of a string that spells a document.
+    #[must_use]
+    pub fn text(&self, node: NodeId) -> LeafText<'_> {
+        let original = self.document.content_text(node);
+        match self.leaves.get(&node) {
+            Some(state) => LeafText::new(state.pieces().text(&original)),
+            None => LeafText::new(original),
+        }
+    }
+
+    /// Where redaction wrote in the present text of a leaf, with the labels.
+    #[must_use]
+    pub fn redacted(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
+        self.leaves.get(&node).map_or_else(Vec::new, |state| state.pieces().redacted())
+    }
+
+    /// Whether the present text of a leaf holds something that an author other than redaction wrote.
+    #[must_use]
+    pub fn is_written(&self, node: NodeId) -> bool {
+        self.leaves.get(&node).is_some_and(|state| state.pieces().is_written())
+    }
+
+    /// The leaves that hold something written, in body order.
+    ///
+    /// Whoever redacts again does so after each author: undo reaches the states in between.
+    #[must_use]
+    pub fn written(&self) -> Vec<NodeId> {
+        self.leaves.iter().filter(|(_, state)| state.pieces().is_written()).map(|(&node, _)| node).collect()
+    }
+
+    /// The received text of a leaf for people: what was ever redacted in it is shown as `mask(label)`.
+    #[must_use]
+    pub fn masked_original(&self, node: NodeId, mask: impl Fn(&str) -> String) -> LeafText<'_> {
+        let original = self.document.content_text(node);
+        match self.leaves.get(&node) {
+            Some(state) => {
+                LeafText::new(Pieces::untouched(original.len()).masked(&original, &state.hidden, mask))
+            }
+            None => LeafText::new(original),
+        }
+    }
+
+    /// The text of a leaf before and after an edit that set it, for people: masked like [`Draft::masked_original`].
+    ///
+    /// `None` for edits of another kind.
+    #[must_use]
+    pub fn before_and_after(
+        &self,
+        edit: &Edit,
+        mask: impl Fn(&str) -> String,
+    ) -> Option<(LeafText<'_>, LeafText<'_>)> {
+        let [Switch::Leaf { node, from, to }] = *edit.switches.as_slice() else { return None };
+        let original = self.document.content_text(node);
+        let state = self.leaves.get(&node)?;
+        let view = |at: usize| LeafText::new(state.states[at].masked(&original, &state.hidden, &mask));
+        Some((view(from), view(to)))
+    }
+
+    /// Whether an author may change a leaf.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn may_edit(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
+        match self.document.projection().access(node) {
+            Access::Frozen => return Err(EditError::Frozen),
+            Access::Opaque => return Err(EditError::Opaque),
+            Access::Protected if !author.is_person() => return Err(EditError::Protected),
+            Access::Protected | Access::Open => {}
+        }
+        if !author.is_person()
+            && let Some(by) = self.pinned_by(node)
+        {
+            return Err(EditError::Pinned { by: by.clone() });
+        }
+        if self.is_deleted(node) {
+            return Err(EditError::Deleted);
+        }
+        Ok(())
+    }
+
+    /// Gives a leaf another text; for a number, boolean or null its JSON spelling. `None`: it had that text already.
+    ///
+    /// What the old text and the new have in common at both ends keeps its spelling. A person may set a string that spells a document
+    /// as a whole.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn set(&mut self, node: NodeId, new: &str, author: &Author) -> Result<Option<Version>, EditError> {
+        let (range, with) = pieces::difference(self.text(node).expose(), new);
+        self.splice(node, vec![(range, with)], author)
+    }
+
+    /// Replaces ranges of the present text of a leaf, as one edit. `None`: the text is what it was.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn splice(
+        &mut self,
+        node: NodeId,
+        edits: Vec<(Range<usize>, String)>,
+        author: &Author,
+    ) -> Result<Option<Version>, EditError> {
+        self.may_edit(node, author)?;
+        let was = self.settable(node)?;
+        let text = self.text(node).into_cow().into_owned();
+        check_ranges(&text, edits.iter().map(|(range, _)| range))?;
+        let edits: Vec<_> = edits.into_iter().filter(|(range, with)| text[range.clone()] != **with).collect();
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let edits = edits.into_iter().map(|(range, with)| (range, New::Written(with))).collect();
+        let original = self.document.content_text(node);
+        let state = self.leaves.get(&node).cloned().unwrap_or_else(|| LeafState::untouched(original.len()));
+        let mut pieces = state.pieces().replace(edits);
+        let new = pieces.text(&original);
+        if was != ValueType::Text && !is_bare_scalar(&new) {
+            return Err(EditError::BadScalar { was });
+        }
+        if new == *original && state.hidden.is_empty() {
+            pieces = Pieces::untouched(original.len());
+        }
+        let switch = Switch::Leaf { node, from: state.current, to: state.states.len() };
+        let mut state = state;
+        state.states.push(pieces);
+        state.current = state.states.len() - 1;
+        self.leaves.insert(node, state);
+        Ok(Some(self.journal.record(author.clone(), EditKind::Set, node, vec![switch])))
+    }
+
+    /// Redacts ranges of the present text of a leaf. Pins do not stop it, and undo does not reach it.
+    ///
+    /// # Errors
+    /// Protected, frozen, opaque and deleted leaves cannot be redacted; a number only by a number. Nothing has changed then.
+    pub fn redact(
+        &mut self,
+        node: NodeId,
+        redactions: &[Redaction],
+        author: &Author,
+    ) -> Result<(), EditError> {
+        match self.document.projection().access(node) {
+            Access::Frozen => return Err(EditError::Frozen),
+            Access::Opaque => return Err(EditError::Opaque),
+            Access::Protected => return Err(EditError::Protected),
+            Access::Open => {}
+        }
+        let was = self.settable(node)?;
+        let original = self.document.content_text(node);
+        let text = self.text(node).into_cow();
+        check_ranges(&text, redactions.iter().map(|redaction| &redaction.at))?;
+        let mut state =
+            self.leaves.get(&node).cloned().unwrap_or_else(|| LeafState::untouched(original.len()));
+        let mut records = Vec::with_capacity(redactions.len());
+        let mut edits = Vec::with_capacity(redactions.len());
+        let (mut grown, mut shrunk) = (0, 0);
+        for redaction in redactions {
+            let start = redaction.at.start + grown - shrunk;
+            grown += redaction.replacement.len();
+            shrunk += redaction.at.len();
+            records.push(RedactionRecord {
+                node,
+                at: start..start + redaction.replacement.len(),
+                label: redaction.label.clone(),
+                replacement: redaction.replacement.as_str().into(),
+                author: author.clone(),
+            });
+            let received = state.pieces().received(&redaction.at);
+            pieces::hide(&mut state.hidden, received, &redaction.label);
+            let new = New::Redacted { label: redaction.label.clone(), text: redaction.replacement.clone() };
+            edits.push((redaction.at.clone(), new));
+        }
+        let pieces = state.pieces().replace(edits);
+        if was != ValueType::Text && !is_bare_scalar(&pieces.text(&original)) {
+            return Err(EditError::Unredactable { was });
+        }
+        let current = state.current;
+        state.states[current] = pieces;
+        self.leaves.insert(node, state);
+        self.journal.redactions.extend(records);
+        Ok(())
+    }
+
+    /// The type of a value that can be set, a string that spells a document included.
+    fn settable(&self, node: NodeId) -> Result<ValueType, EditError> {
+        match self.document.leaf(node) {
+            Some(leaf) => Ok(leaf.value_type()),
+            None if self.document.node(node).flags.has(Flags::EMBEDS) => Ok(ValueType::Text),
+            None => Err(EditError::NotALeaf),
+        }
+    }
+
+    /// Keeps rules, plugins and saved edits away from a value and everything below it. The first to pin it is named.
+    pub fn pin(&mut self, node: NodeId, author: &Author) {
+        self.pins.entry(node).or_insert_with(|| author.clone());
+    }
+
+    /// Whether a value, or something around it, is pinned.
+    #[must_use]
+    pub fn is_pinned(&self, node: NodeId) -> bool {
+        self.pinned_by(node).is_some()
+    }
+
+    fn pinned_by(&self, node: NodeId) -> Option<&Author> {
+        if self.pins.is_empty() {
+            return None;
+        }
+        std::iter::successors(Some(node), |&at| self.document.parent(at)).find_map(|at| self.pins.get(&at))
+    }
+
+    /// Leaves a message out, together with the calls and results that the API wants to see with it; or a tool definition.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn delete(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
+        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
+        let target = self.document.section(section).node;
+        if self.is_deleted(target) {
+            return Err(EditError::Deleted);
+        }
+        if !author.is_person() {
+            for &node in &nodes {
+                self.may_delete(node)?;
+            }
+        }
+        Ok(self.switch_deleted(nodes, true, author, EditKind::Delete, target))
+    }
+
+    /// Nothing in it is pinned by anybody.
+    fn may_delete(&self, node: NodeId) -> Result<(), EditError> {
+        let subtree = self.document.subtree(node);
+        let inside = self.pins.iter().find(|(pinned, _)| subtree.contains(&pinned.index())).map(|(_, by)| by);
+        match inside.or_else(|| self.pinned_by(node)) {
+            Some(by) => Err(EditError::Pinned { by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a deleted section back, with everything that went with it.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn restore(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
+        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
+        let target = self.document.section(section).node;
+        if !self.deleted.contains(&target) {
+            return Err(EditError::NotDeleted);
+        }
+        Ok(self.switch_deleted(nodes, false, author, EditKind::Restore, target))
+    }
+
+    fn switch_deleted(
+        &mut self,
+        nodes: Vec<NodeId>,
+        to: bool,
+        author: &Author,
+        kind: EditKind,
+        target: NodeId,
+    ) -> Version {
+        let switches: Vec<_> = nodes
+            .into_iter()
+            .filter(|node| self.deleted.contains(node) != to)
+            .map(|node| Switch::Deleted { node, from: !to, to })
+            .collect();
+        switches.iter().for_each(|&switch| self.apply(switch));
+        self.journal.record(author.clone(), kind, target, switches)
+    }
+
+    /// Whether a value is left out, by itself or with something around it.
+    #[must_use]
+    pub fn is_deleted(&self, node: NodeId) -> bool {
+        !self.deleted.is_empty()
+            && std::iter::successors(Some(node), |&at| self.document.parent(at))
+                .any(|at| self.deleted.contains(&at))
+    }
+
+    /// Takes the last edit back. Redactions stay.
+    pub fn undo(&mut self) -> Option<Version> {
+        let edit = self.journal.done.pop()?;
+        edit.switches.iter().rev().for_each(|switch| self.apply(switch.inverse()));
+        self.journal.undone.push(edit);
+        Some(self.journal.next_version())
+    }
+
+    /// Makes the last undone edit again.
+    pub fn redo(&mut self) -> Option<Version> {
+        let edit = self.journal.undone.pop()?;
+        edit.switches.iter().for_each(|&switch| self.apply(switch));
+        self.journal.done.push(edit);
+        Some(self.journal.next_version())
+    }
+
+    /// Takes all edits back in one step, which undo takes back in turn. Redactions stay. `None`: there was nothing to take back.
+    pub fn reset(&mut self) -> Option<Version> {
+        let leaves = self.leaves.iter().filter(|(_, state)| state.current != 0);
+        let leaves = leaves.map(|(&node, state)| Switch::Leaf { node, from: state.current, to: 0 });
+        let sections = self.deleted.iter().map(|&node| Switch::Deleted { node, from: true, to: false });
+        let switches: Vec<_> = leaves.chain(sections).collect();
+        if switches.is_empty() {
+            return None;
+        }
+        switches.iter().for_each(|&switch| self.apply(switch));
+        Some(self.journal.record(Author::Person, EditKind::Reset, self.document.root(), switches))
+    }
+
+    fn apply(&mut self, switch: Switch) {
+        match switch {
+            Switch::Leaf { node, to, .. } => {
+                if let Some(state) = self.leaves.get_mut(&node) {
+                    state.current = to;
+                }
+            }
+            Switch::Deleted { node, to: true, .. } => {
+                self.deleted.insert(node);
+            }
+            Switch::Deleted { node, to: false, .. } => {
+                self.deleted.remove(&node);
+            }
+        }
+    }
+
+    /// Whether anything differs from what was received, redactions included.
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        !self.deleted.is_empty() || self.touched().next().is_some()
+    }
+
+    /// The edits that are in force, in order.
+    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
+        self.journal.done.iter()
+    }
+
+    /// The redactions, in order.
+    pub fn redactions(&self) -> impl Iterator<Item = &RedactionRecord> {
+        self.journal.redactions.iter()
+    }
+
+    /// The leaves whose text differs from what was received, in body order.
+    pub fn changed_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.touched().map(|(node, _)| node)
+    }
+
+    /// Remembers the present state.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.clone())
+    }
+
+    /// Returns to a remembered state, as if nothing had happened since. Version numbers still do not repeat.
+    pub fn rollback(&mut self, to: Checkpoint) {
+        let last_version = self.journal.next_version();
+        *self = to.0;
+        self.journal.skip_to(last_version);
+    }
+
+    /// The pointer of a value in the request as it stands now: deleted elements before it no longer count.
+    #[must_use]
+    pub fn pointer_now(&self, node: NodeId) -> String {
+        let mut segments = self.document.segments(node);
+        if self.deleted.is_empty() {
+            return pointer::write_pointer(&segments);
+        }
+        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
+        let way: Vec<_> = way.filter(|&at| self.document.segment(at).is_some()).collect();
+        for (segment, &at) in segments.iter_mut().rev().zip(&way) {
+            if let crate::document::Segment::Index(index) = segment {
+                let parent = self.document.parent(at).unwrap_or(at);
+                let siblings = self.document.children(parent).take_while(|&sibling| sibling != at);
+                *index -= siblings.filter(|sibling| self.deleted.contains(sibling)).count();
+            }
+        }
+        pointer::write_pointer(&segments)
+    }
+
+    /// Leaves with changes, and their present pieces.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &Pieces)> + '_ {
+        self.leaves
+            .iter()
+            .map(|(&node, state)| (node, state.pieces()))
+            .filter(|&(node, pieces)| !pieces.is_untouched(self.content_length(node)))
+    }
+
+    pub(crate) fn deleted(&self) -> &BTreeSet<NodeId> {
+        &self.deleted
+    }
+
+    pub(crate) fn content_length(&self, node: NodeId) -> usize {
+        match self.document.node(node).kind {
+            Kind::Raw => self.document.layer_text(0).len(),
+            _ => match self.document.content_text(node) {
+                Cow::Borrowed(text) => text.len(),
+                Cow::Owned(text) => text.len(),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("document", &self.document)
+            .field("changed", &self.touched().count())
+            .field("deleted", &self.deleted.len())
+            .field("edits", &self.journal.done.len())
+            .finish()
+    }
+}
+
+/// Ranges are sorted, apart, inside the text and on character boundaries.
+fn check_ranges<'r>(text: &str, ranges: impl Iterator<Item = &'r Range<usize>>) -> Result<(), EditError> {
+    let mut at = 0;
+    for range in ranges {
+        let fits = at <= range.start
+            && range.start <= range.end
+            && text.is_char_boundary(range.start)
+            && text.is_char_boundary(range.end);
+        if !fits {
+            return Err(EditError::BadRange);
+        }
+        at = range.end;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Why a body could not be read as a tree.
+//!
+//! A [`ParseError`] says where and what, never which text stood there: the text is the user's.
+
+use std::fmt;
+
+/// A body that is not JSON, or that is larger than the caps allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    kind: ParseErrorKind,
+    offset: usize,
+    line: usize,
+    column: usize,
+}
+
+/// What was wrong with a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// A byte sequence that is not UTF-8 (RFC 8259, section 8.1).
+    InvalidUtf8,
+    /// Not JSON; the text says what RFC 8259 would have allowed there.
+    Syntax(&'static str),
+    /// The body ended inside a value.
+    Truncated,
+    /// Containers nested deeper than the limit.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// More values than the limit.
+    TooManyNodes {
+        /// The limit.
+        limit: usize,
+    },
+    /// More bytes than offsets of 32 bits can address.
+    TooLarge,
+}
+
+impl ParseError {
+    /// Places an error at a byte offset of the body.
+    pub(crate) fn at(kind: ParseErrorKind, source: &[u8], offset: usize) -> Self {
+        let before = &source[..offset.min(source.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        ParseError { kind, offset, line, column: before.len() - line_start + 1 }
+    }
+
+    /// What was wrong.
+    #[must_use]
+    pub fn kind(&self) -> ParseErrorKind {
+        self.kind
+    }
+
+    /// Byte offset, 0-based.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Line, 1-based.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Column in bytes, 1-based.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// Whether a limit was hit, rather than the body being no JSON.
+    #[must_use]
+    pub fn is_cap(&self) -> bool {
+        matches!(
+            self.kind,
+            ParseErrorKind::TooDeep { .. } | ParseErrorKind::TooManyNodes { .. } | ParseErrorKind::TooLarge
+        )
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ParseErrorKind::InvalidUtf8 => write!(f, "invalid UTF-8")?,
+            ParseErrorKind::Syntax(expected) => write!(f, "not JSON: expected {expected}")?,
+            ParseErrorKind::Truncated => write!(f, "not JSON: the text ends inside a value")?,
+            ParseErrorKind::TooDeep { limit } => write!(f, "nested deeper than {limit} levels")?,
+            ParseErrorKind::TooManyNodes { limit } => write!(f, "more than {limit} values")?,
+            ParseErrorKind::TooLarge => return write!(f, "body larger than 4 GiB"),
+        }
+        write!(f, " at line {}, column {}", self.line, self.column)
+    }
+}
+
+impl std::error::Error for ParseError {}

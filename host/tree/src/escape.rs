@@ -1,0 +1,187 @@
+//! Strings of JSON: from their spelling to their text, and edits of the text back to edits of the spelling.
+
+use std::ops::Range;
+
+/// One replacement: a byte range of some text, and what stands there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Splice {
+    pub(crate) at: Range<usize>,
+    pub(crate) with: String,
+}
+
+/// Decodes the spelling of a string's content. A lone surrogate becomes U+FFFD.
+pub(crate) fn unescape(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let (character, length) = decode_escape(&rest[at..]);
+        text.push(character);
+        rest = &rest[at + length..];
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Decodes the escape sequence that a text starts with; gives the character and the sequence's length in bytes.
+///
+/// The scanner has checked the grammar; what it would have refused decodes to U+FFFD.
+fn decode_escape(raw: &str) -> (char, usize) {
+    let bytes = raw.as_bytes();
+    let simple = match bytes.get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => return decode_unicode(bytes),
+        Some(&byte) if byte.is_ascii() => byte as char,
+        _ => return (char::REPLACEMENT_CHARACTER, 1),
+    };
+    (simple, 2)
+}
+
+fn decode_unicode(bytes: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 4)?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let Some(first) = unit(2) else { return (char::REPLACEMENT_CHARACTER, 2) };
+    if let (0xD800..=0xDBFF, Some(b"\\u"), Some(second @ 0xDC00..=0xDFFF)) = (first, bytes.get(6..8), unit(8))
+    {
+        let scalar = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        return (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
+    }
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
+}
+
+/// Spells a text as the content of a JSON string: only what RFC 8259 demands is escaped.
+pub(crate) fn escape(text: &str) -> String {
+    let mut raw = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character {
+            '"' => raw.push_str("\\\""),
+            '\\' => raw.push_str("\\\\"),
+            '\n' => raw.push_str("\\n"),
+            '\r' => raw.push_str("\\r"),
+            '\t' => raw.push_str("\\t"),
+            control if (control as u32) < 0x20 => raw.push_str(&format!("\\u{:04x}", control as u32)),
+            other => raw.push(other),
+        }
+    }
+    raw
+}
+
+/// Turns replacements in the decoded text of a string into replacements in its spelling.
+///
+/// `splices` are sorted and do not overlap; their ends lie on character boundaries. Everything between them keeps its spelling,
+/// whatever it was: `\/`, `\u0041` and lone surrogates included. One pass, however many replacements.
+pub(crate) fn lift(raw: &str, splices: &[Splice]) -> Vec<Splice> {
+    let mut position = Position { raw, raw_at: 0, text_at: 0 };
+    splices
+        .iter()
+        .map(|splice| {
+            let start = position.advance_to(splice.at.start);
+            let end = position.advance_to(splice.at.end);
+            Splice { at: start..end, with: escape(&splice.with) }
+        })
+        .collect()
+}
+
+/// A place in a string's spelling and the place in its text that it means.
+struct Position<'r> {
+    raw: &'r str,
+    raw_at: usize,
+    text_at: usize,
+}
+
+impl Position<'_> {
+    fn advance_to(&mut self, text_target: usize) -> usize {
+        while self.text_at < text_target {
+            let rest = &self.raw[self.raw_at..];
+            let plain = rest.find('\\').unwrap_or(rest.len());
+            if plain > 0 {
+                let step = plain.min(text_target - self.text_at);
+                self.raw_at += step;
+                self.text_at += step;
+            } else if rest.is_empty() {
+                break;
+            } else {
+                let (character, length) = decode_escape(rest);
+                self.raw_at += length;
+                self.text_at += character.len_utf8();
+            }
+        }
+        self.raw_at
+    }
+}
+
+/// The same as [`lift`] for a body that is no JSON, shown with each invalid byte sequence as U+FFFD.
+pub(crate) fn lift_lossy(raw: &[u8], splices: &[Splice]) -> Vec<Splice> {
+    let mut boundaries = raw.utf8_chunks().flat_map(|chunk| {
+        let invalid = chunk.invalid().len();
+        chunk
+            .valid()
+            .chars()
+            .map(|character| (character.len_utf8(), character.len_utf8()))
+            .chain((invalid > 0).then_some((char::REPLACEMENT_CHARACTER.len_utf8(), invalid)))
+    });
+    let (mut text_at, mut raw_at) = (0, 0);
+    let mut advance_to = |target: usize| {
+        while text_at < target {
+            let Some((text_step, raw_step)) = boundaries.next() else { break };
+            text_at += text_step;
+            raw_at += raw_step;
+        }
+        raw_at
+    };
+    splices
+        .iter()
+        .map(|splice| Splice {
+            at: advance_to(splice.at.start)..advance_to(splice.at.end),
+            with: splice.with.clone(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unescape_reads_every_escape() {
+        assert_eq!(unescape(r#"a\"\\\/\b\f\n\r\tz"#), "a\"\\/\u{8}\u{c}\n\r\tz");
+        assert_eq!(unescape(r"\u0041\u00e9\ud83d\ude00"), "A\u{e9}\u{1f600}");
+    }
+
+    #[test]
+    fn lone_surrogates_are_replacement_characters() {
+        assert_eq!(unescape(r"a\udeaab"), "a\u{fffd}b");
+        assert_eq!(unescape(r"\ud83d\u0041"), "\u{fffd}A");
+        assert_eq!(unescape(r"\ud83d\ud83d\ude00"), "\u{fffd}\u{1f600}");
+    }
+
+    #[test]
+    fn escape_gives_back_the_text() {
+        let text =
+            "quote \" backslash \\ newline \n nul \0 bell \u{7} line separator \u{2028} emoji \u{1f600}";
+        assert_eq!(unescape(&escape(text)), text);
+    }
+
+    #[test]
+    fn lift_keeps_foreign_spellings() {
+        let raw = r"\u0041\/secret\udeaa\n";
+        let text = unescape(raw);
+        let start = text.find("secret").unwrap();
+        let lifted = lift(raw, &[Splice { at: start..start + 6, with: "\"x\"".into() }]);
+        assert_eq!(lifted, [Splice { at: 8..14, with: "\\\"x\\\"".into() }]);
+    }
+
+    #[test]
+    fn lift_lossy_steps_over_invalid_bytes() {
+        let raw = b"a\xff\xfeb";
+        let text = String::from_utf8_lossy(raw);
+        let at = text.find('b').unwrap();
+        assert_eq!(lift_lossy(raw, &[Splice { at: at..at + 1, with: "c".into() }])[0].at, 3..4);
+    }
+}

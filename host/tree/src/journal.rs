@@ -1,0 +1,173 @@
+//! Who changed what: the record of one request's edits, with undo and redo.
+//!
+//! Every edit is a list of switches, each from one numbered state to another, so that undoing it is walking the list backwards. The
+//! states themselves are kept by the [`crate::Draft`]. Redactions are no edits: they amend the state that they find, so that no undo
+//! brings a redacted value back. They are listed beside the edits as span, label and replacement.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::node::NodeId;
+
+/// Number of a change of one request. Counts up through edits, undos and redos alike, and never repeats.
+pub type Version = u64;
+
+/// Who made an edit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum Author {
+    /// A rule, by id.
+    Rule {
+        /// Its id.
+        id: Arc<str>,
+    },
+    /// A plugin, on behalf of a rule.
+    Plugin {
+        /// The rule's id.
+        rule: Arc<str>,
+        /// The name that the plugin is declared under.
+        plugin: Arc<str>,
+    },
+    /// An edit that a person saved earlier, by id.
+    SavedEdit {
+        /// Its id.
+        id: Arc<str>,
+    },
+    /// A person, now.
+    Person,
+}
+
+impl Author {
+    /// A rule.
+    #[must_use]
+    pub fn rule(id: impl Into<Arc<str>>) -> Self {
+        Author::Rule { id: id.into() }
+    }
+
+    /// Whether a person decides, now.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        *self == Author::Person
+    }
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Author::Rule { id } => write!(f, "rule {id}"),
+            Author::Plugin { rule, plugin } => write!(f, "plugin {plugin} (rule {rule})"),
+            Author::SavedEdit { id } => write!(f, "saved edit {id}"),
+            Author::Person => f.write_str("person"),
+        }
+    }
+}
+
+/// One edit: the `EditOp` of a request's history.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// Its number.
+    pub version: Version,
+    /// Who made it.
+    pub author: Author,
+    /// What it does.
+    pub kind: EditKind,
+    /// The value that it is about: the leaf, or the section's node.
+    pub target: NodeId,
+    pub(crate) switches: Vec<Switch>,
+}
+
+/// What an edit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EditKind {
+    /// Gives a leaf another text.
+    Set,
+    /// Leaves a section out, with what must go with it.
+    Delete,
+    /// Puts a deleted section back, with what went with it.
+    Restore,
+    /// Takes every edit back at once.
+    Reset,
+}
+
+/// One step of an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// A leaf goes from one of its states to another.
+    Leaf { node: NodeId, from: usize, to: usize },
+    /// A node is left out, or no longer.
+    Deleted { node: NodeId, from: bool, to: bool },
+}
+
+impl Switch {
+    pub(crate) fn inverse(self) -> Self {
+        match self {
+            Switch::Leaf { node, from, to } => Switch::Leaf { node, from: to, to: from },
+            Switch::Deleted { node, from, to } => Switch::Deleted { node, from: to, to: from },
+        }
+    }
+}
+
+/// A stretch to redact in the present text of a leaf.
+#[derive(Clone)]
+pub struct Redaction {
+    /// UTF-8 byte range of the present text.
+    pub at: Range<usize>,
+    /// What was recognised there.
+    pub label: Arc<str>,
+    /// What stands there from now on.
+    pub replacement: String,
+}
+
+/// A redaction that was made, without the value that it took away.
+#[derive(Clone, Debug)]
+pub struct RedactionRecord {
+    /// The leaf.
+    pub node: NodeId,
+    /// Where it wrote, in the text that it left.
+    pub at: Range<usize>,
+    /// What was recognised.
+    pub label: Arc<str>,
+    /// What it wrote: a token, mask, hash or surrogate.
+    pub replacement: Arc<str>,
+    /// On whose behalf.
+    pub author: Author,
+}
+
+/// The edits that are done and those that were undone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Journal {
+    pub(crate) done: Vec<Edit>,
+    pub(crate) undone: Vec<Edit>,
+    pub(crate) redactions: Vec<RedactionRecord>,
+    last_version: Version,
+}
+
+impl Journal {
+    pub(crate) fn next_version(&mut self) -> Version {
+        self.last_version += 1;
+        self.last_version
+    }
+
+    /// Leaves out the numbers up to and including one that was given away already.
+    pub(crate) fn skip_to(&mut self, version: Version) {
+        self.last_version = self.last_version.max(version);
+    }
+
+    /// Records an edit that has just been made; what was undone is gone.
+    pub(crate) fn record(
+        &mut self,
+        author: Author,
+        kind: EditKind,
+        target: NodeId,
+        switches: Vec<Switch>,
+    ) -> Version {
+        let version = self.next_version();
+        self.undone.clear();
+        self.done.push(Edit { version, author, kind, target, switches });
+        version
+    }
+}

@@ -1,0 +1,133 @@
+//! The words for what a section or a leaf is. They mirror the enums of `wit/plugin.wit`, and are kebab-case in rule files and CEL.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in the order of the contract.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
+
+            /// The word for it in rule files, CEL and the plugin contract.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            /// The value that a word means.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// The wire format of a request: which projection names its sections.
+    Format {
+        /// OpenAI `POST /v1/chat/completions`.
+        OpenaiChat = "openai-chat",
+        /// OpenAI `POST /v1/responses`.
+        OpenaiResponses = "openai-responses",
+        /// Anthropic `POST /v1/messages` and `count_tokens`.
+        AnthropicMessages = "anthropic-messages",
+        /// prompt-tsx `Raw.ChatMessage[]`.
+        Raw = "raw",
+        /// A VS Code chat export.
+        VscodeChat = "vscode-chat",
+        /// JSON that no other format maps, or text that is no JSON.
+        Generic = "generic",
+    }
+}
+
+words! {
+    /// Who speaks in a message.
+    Role {
+        /// System and developer messages.
+        System = "system",
+        /// The person, or the client on their behalf.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// The result of a tool call.
+        Tool = "tool",
+        /// No message, or an unknown role.
+        Other = "other",
+    }
+}
+
+words! {
+    /// What a section is.
+    SectionKind {
+        /// A system or developer message.
+        System = "system",
+        /// A message of the user.
+        User = "user",
+        /// A message of the model.
+        Assistant = "assistant",
+        /// Material that the client put in: files, directory maps.
+        Context = "context",
+        /// Earlier turns, summarised.
+        History = "history",
+        /// A call of a tool.
+        ToolCall = "tool-call",
+        /// A result of a tool.
+        ToolResult = "tool-result",
+        /// One part of a message's content.
+        ContentPart = "content-part",
+        /// Predicted output.
+        Prediction = "prediction",
+        /// A member of the body beside the messages.
+        RequestOption = "request-option",
+        /// Anything unknown.
+        Other = "other",
+    }
+}
+
+words! {
+    /// What a leaf is.
+    LeafKind {
+        /// Text of a message.
+        Text = "text",
+        /// Inside the arguments of a tool call.
+        ToolArguments = "tool-arguments",
+        /// Inside the result of a tool call.
+        ToolResult = "tool-result",
+        /// Reasoning of the model.
+        Reasoning = "reasoning",
+        /// Inside a tool definition.
+        ToolSchema = "tool-schema",
+        /// Inside a request option.
+        RequestOption = "request-option",
+        /// Ids, types, roles, names.
+        Metadata = "metadata",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+words! {
+    /// The JSON type of a leaf.
+    ValueType {
+        /// A string.
+        Text = "text",
+        /// A number.
+        Number = "number",
+        /// `true` or `false`.
+        Boolean = "boolean",
+        /// `null`.
+        Null = "null",
+    }
+}

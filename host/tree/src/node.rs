@@ -1,0 +1,119 @@
+//! The flat index: one small record per value, in pre-order.
+
+use std::ops::Range;
+
+/// Place of a value in the index of one document. Pre-order: a container comes right before its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// The place as a number, for tables beside the index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The node at a place, as [`NodeId::index`] gave it.
+    ///
+    /// # Panics
+    /// Where the number does not fit 32 bits, which no index reaches.
+    #[must_use]
+    pub fn from_index(index: usize) -> Self {
+        NodeId(u32::try_from(index).expect("an index holds fewer than 2^32 nodes"))
+    }
+}
+
+/// No parent.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What stands at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    True,
+    False,
+    Null,
+    /// The whole of a body that is no JSON.
+    Raw,
+}
+
+impl Kind {
+    /// The byte that closes a container.
+    pub(crate) fn closer(self) -> u8 {
+        if self == Kind::Object { b'}' } else { b']' }
+    }
+}
+
+/// Marks of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// A string with at least one escape.
+    pub(crate) const ESCAPED: u8 = 1;
+    /// A string that is wholly a JSON object or array, whose content follows as nodes.
+    pub(crate) const EMBEDS: u8 = 2;
+    /// A string that looks like an embedded document, but lies beyond a cap.
+    pub(crate) const BEYOND_CAPS: u8 = 4;
+
+    pub(crate) fn set(&mut self, mark: u8) {
+        self.0 |= mark;
+    }
+
+    pub(crate) fn has(self, mark: u8) -> bool {
+        self.0 & mark != 0
+    }
+}
+
+/// One value: where it lies in the text of its layer, and where it hangs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Span of the member's key with its quotes; empty in arrays.
+    pub(crate) key: (u32, u32),
+    pub(crate) parent: u32,
+    /// First node behind the subtree.
+    pub(crate) next: u32,
+    /// Place among its siblings.
+    pub(crate) slot: u32,
+    /// The text that the offsets are of: 0 the body, n the content of `layers[n - 1].outer`.
+    pub(crate) layer: u32,
+    pub(crate) kind: Kind,
+    pub(crate) flags: Flags,
+}
+
+impl Node {
+    pub(crate) fn new(kind: Kind, start: usize, key: (u32, u32), parent: u32, slot: u32, layer: u32) -> Self {
+        Node { start: start as u32, end: 0, key, parent, next: 0, slot, layer, kind, flags: Flags::default() }
+    }
+
+    /// Where the value's spelling lies, quotes included.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Where the spelling of a string's content lies, or that of another scalar.
+    pub(crate) fn content(&self) -> Range<usize> {
+        match self.kind {
+            Kind::String => self.start as usize + 1..self.end as usize - 1,
+            _ => self.span(),
+        }
+    }
+
+    /// Whether other nodes hang below it.
+    pub(crate) fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::Object | Kind::Array) || self.flags.has(Flags::EMBEDS)
+    }
+}
+
+/// The decoded text of an embedded document.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) text: String,
+    /// The string whose content it is.
+    pub(crate) outer: NodeId,
+}

@@ -1,0 +1,221 @@
+//! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat/create)), with the extra fields
+//! that OpenRouter, DeepSeek and Copilot clients send.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Access, Projector, Structure, option_section};
+use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::section::{NodeType, Section, SectionId};
+
+/// Names of the tools called so far, by call id.
+type Calls = HashMap<Arc<str>, Arc<str>>;
+
+pub(super) fn project(projector: &mut Projector<'_>) {
+    projector.mark(projector.document.root(), LeafKind::RequestOption, Access::Open);
+    let mut calls = Calls::new();
+    projector.members(projector.document.root(), Structure::Body, |this, member, key, _| match key {
+        "messages" => messages(this, member, &mut calls),
+        _ => option(this, member, key),
+    });
+}
+
+fn messages(projector: &mut Projector<'_>, messages: NodeId, calls: &mut Calls) {
+    if projector.document.node(messages).kind != Kind::Array {
+        return option(projector, messages, "messages");
+    }
+    for (index, node) in projector.document.children(messages).enumerate() {
+        message(projector, node, index, calls);
+    }
+}
+
+fn message(projector: &mut Projector<'_>, node: NodeId, index: usize, calls: &mut Calls) {
+    let role = match projector.string_member(node, "role").as_deref() {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool" | "function") => Role::Tool,
+        _ => Role::Other,
+    };
+    let call_id = projector.string_member(node, "tool_call_id").filter(|_| role == Role::Tool);
+    // A legacy function result names its function; a tool result names its call.
+    let tool = call_id.as_ref().and_then(|id| calls.get(id).cloned());
+    let tool = tool.or_else(|| projector.string_member(node, "name").filter(|_| role == Role::Tool));
+    let id = projector.section(Section {
+        kind: message_kind(role),
+        node_type: NodeType::Message,
+        role,
+        node,
+        parent: None,
+        message: Some(index),
+        content_index: None,
+        tool_call_index: None,
+        tool,
+        call_id,
+        editable: true,
+        deletable: role != Role::System,
+    });
+    let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
+    projector.mark(node, LeafKind::Other, Access::Open);
+    projector.members(node, Structure::Message, |this, member, key, _| match key {
+        "content" => content(this, member, id, text),
+        "tool_calls" => tool_calls(this, member, id, calls),
+        "function_call" => tool_call(this, member, id, 0, calls),
+        "audio" => this.members(member, Structure::ToolCall, |_, _, _, _| {}),
+        "reasoning_details" => reasoning_details(this, member),
+        _ => {}
+    });
+}
+
+fn message_kind(role: Role) -> SectionKind {
+    match role {
+        Role::System => SectionKind::System,
+        Role::User => SectionKind::User,
+        Role::Assistant => SectionKind::Assistant,
+        Role::Tool => SectionKind::ToolResult,
+        Role::Other => SectionKind::Other,
+    }
+}
+
+/// A message's content: a string, or an array of parts.
+fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
+    projector.mark(node, text, Access::Open);
+    if projector.document.node(node).kind != Kind::Array {
+        return;
+    }
+    for (index, part) in projector.document.children(node).enumerate() {
+        let kind = projector.string_member(part, "type");
+        let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
+        sub_section(projector, part, message, |section| {
+            section.kind = SectionKind::ContentPart;
+            section.node_type = NodeType::ContentPart;
+            section.content_index = Some(index);
+            section.editable = editable;
+        });
+        projector.mark(part, text, Access::Open);
+        projector.members(part, Structure::Part, |this, member, key, field| match key {
+            "text" => this.mark(member, text, Access::Open),
+            "image_url" | "input_audio" | "file" => this.members(member, Structure::Media, |_, _, _, _| {}),
+            "cache_control" => this.mark(member, LeafKind::Metadata, Access::Protected),
+            _ if field.is_none() => this.mark(member, LeafKind::Other, Access::Open),
+            _ => {}
+        });
+    }
+}
+
+fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId, calls: &mut Calls) {
+    for (index, call) in projector.document.children(node).enumerate() {
+        tool_call(projector, call, message, index, calls);
+    }
+}
+
+fn tool_call(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    message: SectionId,
+    index: usize,
+    calls: &mut Calls,
+) {
+    let document = projector.document;
+    let id = projector.string_member(node, "id");
+    let function =
+        document.member(node, "function").or_else(|| document.member(node, "custom")).unwrap_or(node);
+    let name = projector.string_member(function, "name");
+    if let (Some(id), Some(name)) = (&id, &name) {
+        calls.insert(id.clone(), name.clone());
+    }
+    sub_section(projector, node, message, |section| {
+        section.kind = SectionKind::ToolCall;
+        section.node_type = NodeType::ToolCall;
+        section.tool_call_index = Some(index);
+        section.tool = name;
+        section.call_id = id;
+        // The call as a whole is no text; the leaves of its arguments are.
+        section.editable = false;
+    });
+    projector.members(node, Structure::ToolCall, |this, member, key, _| {
+        if matches!(key, "function" | "custom") {
+            this.members(member, Structure::CalledFunction, |_, _, _, _| {});
+        }
+    });
+}
+
+/// Adds a section below a message, with the message's role and place.
+fn sub_section(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    message: SectionId,
+    fill: impl FnOnce(&mut Section),
+) {
+    let parent = &projector.projection.sections[message.index()];
+    let (role, place) = (parent.role, parent.message);
+    // A result's parts belong to the same tool as the result.
+    let (tool, call_id) = (parent.tool.clone(), parent.call_id.clone());
+    let mut section = Section { role, message: place, tool, call_id, ..option_section(node, Some(message)) };
+    fill(&mut section);
+    projector.section(section);
+}
+
+/// OpenRouter's record of what the model thought: text that a signature covers is frozen with it.
+fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
+    let document = projector.document;
+    projector.mark(node, LeafKind::Reasoning, Access::Open);
+    for detail in document.children(node) {
+        let signature = document.member(detail, "signature").and_then(|member| document.leaf(member));
+        let signed = signature.is_some_and(|leaf| leaf.value_type() == crate::kinds::ValueType::Text);
+        projector.mark(detail, LeafKind::Reasoning, if signed { Access::Frozen } else { Access::Open });
+        projector.members(detail, Structure::ReasoningDetail, |_, _, _, _| {});
+    }
+}
+
+/// A member of the body beside the messages.
+fn option(projector: &mut Projector<'_>, node: NodeId, key: &str) {
+    let mut section = option_section(node, None);
+    if key == "prediction" {
+        section.kind = SectionKind::Prediction;
+    }
+    let id = projector.section(section);
+    match key {
+        "tools" | "functions" => tool_definitions(projector, node, id),
+        "tool_choice" | "function_call" => projector.mark(node, LeafKind::RequestOption, Access::Protected),
+        "response_format" => response_format(projector, node),
+        "prediction" => {
+            projector.mark(node, LeafKind::Text, Access::Open);
+            projector.members(node, Structure::Part, |_, _, _, _| {});
+        }
+        _ => {}
+    }
+}
+
+fn tool_definitions(projector: &mut Projector<'_>, node: NodeId, parent: SectionId) {
+    let document = projector.document;
+    projector.mark(node, LeafKind::ToolSchema, Access::Open);
+    for definition in document.children(node) {
+        let function =
+            document.member(definition, "function").or_else(|| document.member(definition, "custom"));
+        let tool = projector.string_member(function.unwrap_or(definition), "name");
+        projector.section(Section { tool, deletable: true, ..option_section(definition, Some(parent)) });
+        projector.members(definition, Structure::ToolDefinition, |this, member, key, _| match key {
+            "function" | "custom" => this.members(member, Structure::NamedSchema, |this, member, key, _| {
+                if key == "parameters" {
+                    this.schema(member);
+                }
+            }),
+            "parameters" => this.schema(member),
+            _ => {}
+        });
+    }
+}
+
+fn response_format(projector: &mut Projector<'_>, node: NodeId) {
+    projector.members(node, Structure::Part, |this, member, key, _| {
+        if key == "json_schema" {
+            this.members(member, Structure::NamedSchema, |this, member, key, _| {
+                if key == "schema" {
+                    this.schema(member);
+                }
+            });
+        }
+    });
+}

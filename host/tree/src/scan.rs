@@ -1,0 +1,424 @@
+//! One pass over JSON text that notes where every value lies.
+//!
+//! The scanner accepts exactly the grammar of RFC 8259 (a leading byte order mark counts as white space) and keeps nothing but
+//! offsets: no value is decoded, no number converted. Strings that are wholly a JSON object or array are walked in place, so that the
+//! index stays in pre-order and a subtree is always one contiguous range.
+//!
+//! A library would be welcome here, but none keeps what the invariants need: `serde_json` and `jiter` refuse lone surrogates and hide
+//! the spans of keys and duplicate members. The benchmark beside this crate compares all three.
+
+use crate::error::{ParseError, ParseErrorKind};
+use crate::escape;
+use crate::node::{Flags, Kind, Layer, NONE, Node, NodeId};
+
+/// Caps on what one body may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Values and containers, those of embedded documents included. A million is some forty megabytes of index.
+    pub nodes: usize,
+    /// Nested containers. Real requests stay under thirty; deeper text is an attack on whoever walks it recursively.
+    pub depth: usize,
+    /// Documents in strings in documents. Beyond it a string is an ordinary leaf.
+    pub embedded: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { nodes: 1_000_000, depth: 200, embedded: 4 }
+    }
+}
+
+/// What a scan found: nodes in pre-order and the texts that they lie in.
+pub(crate) struct Index {
+    pub(crate) nodes: Vec<Node>,
+    /// Decoded texts of embedded documents; node layers count from 1, layer 0 is the body itself.
+    pub(crate) layers: Vec<Layer>,
+}
+
+/// Indexes a whole body.
+pub(crate) fn index(source: &str, limits: &Limits) -> Result<Index, ParseError> {
+    let fail = |(kind, offset)| ParseError::at(kind, source.as_bytes(), offset);
+    if u32::try_from(source.len()).is_err() {
+        return Err(fail((ParseErrorKind::TooLarge, 0)));
+    }
+    // A guess that fits requests (one value per forty bytes) and bounds the first allocation.
+    let nodes = Vec::with_capacity((source.len() / 40 + 8).min(limits.nodes));
+    let mut builder = Builder { nodes, layers: Vec::new(), limits, decoded_left: source.len() };
+    builder.text(source, Place { layer: 0, outer: NONE, depth: 0 }).map_err(fail)?;
+    Ok(Index { nodes: builder.nodes, layers: builder.layers })
+}
+
+/// Where a text hangs in the tree.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Its layer number.
+    layer: u32,
+    /// The string node that it is the content of.
+    outer: u32,
+    /// Containers around it.
+    depth: usize,
+}
+
+type Failure = (ParseErrorKind, usize);
+
+struct Builder<'l> {
+    nodes: Vec<Node>,
+    layers: Vec<Layer>,
+    limits: &'l Limits,
+    /// Bytes that may still be decoded for embedded documents: all levels together at most the body's own size.
+    decoded_left: usize,
+}
+
+impl Builder<'_> {
+    /// Indexes one text: the body, or the content of a string.
+    fn text(&mut self, text: &str, place: Place) -> Result<(), Failure> {
+        let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
+        if place.layer == 0 && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
+            cursor.at = 3;
+        }
+        cursor.skip_space();
+        self.values(text, &mut cursor, place)?;
+        cursor.skip_space();
+        if cursor.at < cursor.bytes.len() {
+            return Err((ParseErrorKind::Syntax("the end of the text"), cursor.at));
+        }
+        Ok(())
+    }
+
+    /// Indexes one value and all below it, with a stack of its own instead of recursion.
+    fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: Place) -> Result<(), Failure> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut key = (0, 0);
+        let mut parent = place.outer;
+        let mut slot = 0;
+        loop {
+            let start = cursor.at;
+            let kind = cursor.value_kind()?;
+            let id = self.push(Node::new(kind, start, key, parent, slot, place.layer), start)?;
+            if let Kind::Object | Kind::Array = kind {
+                if open.len() + place.depth >= self.limits.depth {
+                    return Err((ParseErrorKind::TooDeep { limit: self.limits.depth }, start));
+                }
+                cursor.at += 1;
+                cursor.skip_space();
+                if cursor.peek() != Some(kind.closer()) {
+                    open.push(Open { id, kind, slot: 0 });
+                    key = if kind == Kind::Object { cursor.key()? } else { (0, 0) };
+                    (parent, slot) = (id, 0);
+                    continue;
+                }
+                cursor.at += 1;
+                self.close(id, cursor.at);
+            } else {
+                self.scalar(text, cursor, id, Place { depth: open.len() + place.depth, ..place })?;
+            }
+            if !self.next_sibling(cursor, &mut open, &mut key, &mut parent, &mut slot)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Steps over what follows a value, closing containers; false when the outermost value has ended.
+    fn next_sibling(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        open: &mut Vec<Open>,
+        key: &mut (u32, u32),
+        parent: &mut u32,
+        slot: &mut u32,
+    ) -> Result<bool, Failure> {
+        loop {
+            let Some(top) = open.last_mut() else { return Ok(false) };
+            cursor.skip_space();
+            match cursor.peek() {
+                Some(b',') => {
+                    cursor.at += 1;
+                    cursor.skip_space();
+                    top.slot += 1;
+                    *key = if top.kind == Kind::Object { cursor.key()? } else { (0, 0) };
+                    (*parent, *slot) = (top.id, top.slot);
+                    return Ok(true);
+                }
+                Some(byte) if byte == top.kind.closer() => {
+                    cursor.at += 1;
+                    let id = top.id;
+                    open.pop();
+                    self.close(id, cursor.at);
+                }
+                Some(_) => {
+                    let expected = if top.kind == Kind::Object { "`,` or `}`" } else { "`,` or `]`" };
+                    return Err((ParseErrorKind::Syntax(expected), cursor.at));
+                }
+                None => return Err((ParseErrorKind::Truncated, cursor.at)),
+            }
+        }
+    }
+
+    /// Steps over a string, number, boolean or null that starts at the cursor.
+    fn scalar(&mut self, text: &str, cursor: &mut Cursor<'_>, id: u32, place: Place) -> Result<(), Failure> {
+        match self.nodes[id as usize].kind {
+            Kind::String => {
+                let escaped = cursor.string()?;
+                let (start, end) = (self.nodes[id as usize].start as usize, cursor.at);
+                if escaped {
+                    self.nodes[id as usize].flags.set(Flags::ESCAPED);
+                }
+                self.close(id, end);
+                self.embedded(&text[start + 1..end - 1], id, escaped, place);
+            }
+            Kind::Number => {
+                cursor.number()?;
+                self.close(id, cursor.at);
+            }
+            Kind::True => self.literal(cursor, b"true", id)?,
+            Kind::False => self.literal(cursor, b"false", id)?,
+            _ => self.literal(cursor, b"null", id)?,
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, cursor: &mut Cursor<'_>, word: &'static [u8], id: u32) -> Result<(), Failure> {
+        if !cursor.bytes[cursor.at..].starts_with(word) {
+            let ended = cursor.bytes.len() - cursor.at < word.len();
+            let kind = if ended { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax("a value") };
+            return Err((kind, cursor.at));
+        }
+        cursor.at += word.len();
+        self.close(id, cursor.at);
+        Ok(())
+    }
+
+    /// Walks a string's content as a document of its own where it is one, and forgets the attempt where it is none.
+    ///
+    /// The strings of one level are disjoint parts of the level above, so all attempts together cost at most as many passes over the
+    /// body as there are levels.
+    fn embedded(&mut self, raw: &str, id: u32, escaped: bool, place: Place) {
+        let Some(b'{' | b'[') = first_byte(raw) else { return };
+        if self.level(id) >= self.limits.embedded || raw.len() > self.decoded_left {
+            self.nodes[id as usize].flags.set(Flags::BEYOND_CAPS);
+            return;
+        }
+        let decoded = if escaped { escape::unescape(raw) } else { raw.to_owned() };
+        let (nodes, layers, decoded_left) = (self.nodes.len(), self.layers.len(), self.decoded_left);
+        self.decoded_left -= decoded.len();
+        self.layers.push(Layer { text: String::new(), outer: NodeId(id) });
+        let inner = Place { layer: layers as u32 + 1, outer: id, depth: place.depth };
+        match self.text(&decoded, inner) {
+            Ok(()) => {
+                self.layers[layers].text = decoded;
+                let next = self.nodes.len() as u32;
+                let node = &mut self.nodes[id as usize];
+                node.flags.set(Flags::EMBEDS);
+                node.next = next;
+            }
+            Err((kind, _)) => {
+                self.nodes.truncate(nodes);
+                self.layers.truncate(layers);
+                self.decoded_left = decoded_left;
+                if matches!(kind, ParseErrorKind::TooDeep { .. } | ParseErrorKind::TooManyNodes { .. }) {
+                    self.nodes[id as usize].flags.set(Flags::BEYOND_CAPS);
+                }
+            }
+        }
+    }
+
+    /// How many embedded documents a node lies in.
+    fn level(&self, id: u32) -> usize {
+        let mut layer = self.nodes[id as usize].layer;
+        let mut level = 0;
+        while layer != 0 {
+            level += 1;
+            layer = self.nodes[self.layers[layer as usize - 1].outer.index()].layer;
+        }
+        level
+    }
+
+    fn push(&mut self, node: Node, offset: usize) -> Result<u32, Failure> {
+        if self.nodes.len() >= self.limits.nodes {
+            return Err((ParseErrorKind::TooManyNodes { limit: self.limits.nodes }, offset));
+        }
+        self.nodes.push(node);
+        Ok(self.nodes.len() as u32 - 1)
+    }
+
+    fn close(&mut self, id: u32, end: usize) {
+        let next = self.nodes.len() as u32;
+        let node = &mut self.nodes[id as usize];
+        node.end = end as u32;
+        node.next = next;
+    }
+}
+
+/// A container whose end has not been seen yet.
+struct Open {
+    id: u32,
+    kind: Kind,
+    slot: u32,
+}
+
+/// The first byte of a string's content that is no white space, escaped white space included.
+fn first_byte(raw: &str) -> Option<u8> {
+    let mut rest = raw.as_bytes();
+    loop {
+        rest = match rest {
+            [b' ', tail @ ..] | [b'\\', b'n' | b't' | b'r', tail @ ..] => tail,
+            [byte, ..] => return Some(*byte),
+            [] => return None,
+        };
+    }
+}
+
+struct Cursor<'t> {
+    bytes: &'t [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn value_kind(&self) -> Result<Kind, Failure> {
+        Ok(match self.peek() {
+            Some(b'"') => Kind::String,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            Some(b't') => Kind::True,
+            Some(b'f') => Kind::False,
+            Some(b'n') => Kind::Null,
+            Some(_) => return Err((ParseErrorKind::Syntax("a value"), self.at)),
+            None => return Err((ParseErrorKind::Truncated, self.at)),
+        })
+    }
+
+    /// Steps over `"key" :` and returns the key's span, quotes included.
+    fn key(&mut self) -> Result<(u32, u32), Failure> {
+        match self.peek() {
+            Some(b'"') => {}
+            Some(_) => return Err((ParseErrorKind::Syntax("a key in quotes"), self.at)),
+            None => return Err((ParseErrorKind::Truncated, self.at)),
+        }
+        let start = self.at;
+        self.string()?;
+        let span = (start as u32, self.at as u32);
+        self.skip_space();
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(_) => return Err((ParseErrorKind::Syntax("`:`"), self.at)),
+            None => return Err((ParseErrorKind::Truncated, self.at)),
+        }
+        self.skip_space();
+        Ok(span)
+    }
+
+    /// Steps over a string that starts at the cursor; true if it holds an escape.
+    fn string(&mut self) -> Result<bool, Failure> {
+        let mut at = self.at + 1;
+        let mut escaped = false;
+        loop {
+            at += plain_prefix(&self.bytes[at.min(self.bytes.len())..]);
+            match self.bytes.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    at = self.escape(at)?;
+                }
+                Some(_) => return Err((ParseErrorKind::Syntax("an escaped control character"), at)),
+                None => return Err((ParseErrorKind::Truncated, self.bytes.len())),
+            }
+        }
+    }
+
+    /// Steps over one escape sequence (RFC 8259, section 7) and returns the offset behind it.
+    fn escape(&self, at: usize) -> Result<usize, Failure> {
+        match self.bytes.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            Some(b'u') => match self.bytes.get(at + 2..at + 6) {
+                Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
+                Some(_) => Err((ParseErrorKind::Syntax("four hexadecimal digits"), at + 2)),
+                None => Err((ParseErrorKind::Truncated, self.bytes.len())),
+            },
+            Some(_) => Err((ParseErrorKind::Syntax("an escape sequence of JSON"), at)),
+            None => Err((ParseErrorKind::Truncated, self.bytes.len())),
+        }
+    }
+
+    /// Steps over a number (RFC 8259, section 6).
+    fn number(&mut self) -> Result<(), Failure> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Failure> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        match (self.at > start, self.peek()) {
+            (true, _) => Ok(()),
+            (false, Some(_)) => Err((ParseErrorKind::Syntax("a digit"), self.at)),
+            (false, None) => Err((ParseErrorKind::Truncated, self.at)),
+        }
+    }
+}
+
+/// Counts the bytes before the first quote, backslash or control character, eight at a time.
+fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..at + 8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("a slice of eight bytes"));
+        let quote = word ^ (ONES * b'"' as u64);
+        let backslash = word ^ (ONES * b'\\' as u64);
+        // Classic zero-byte test; a false hit can only stand above a true one, and the lowest is taken.
+        let zero = |x: u64| x.wrapping_sub(ONES) & !x;
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let hit = (zero(quote) | zero(backslash) | control) & HIGHS;
+        if hit != 0 {
+            return at + hit.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|&&byte| byte != b'"' && byte != b'\\' && byte >= 0x20).count()
+}
+
+/// Whether a text is exactly the JSON spelling of a number, a boolean or null.
+pub(crate) fn is_bare_scalar(text: &str) -> bool {
+    let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
+    match text {
+        "true" | "false" | "null" => true,
+        _ => {
+            matches!(cursor.peek(), Some(b'-' | b'0'..=b'9'))
+                && cursor.number().is_ok()
+                && cursor.at == text.len()
+        }
+    }
+}
