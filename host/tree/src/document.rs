@@ -170,6 +170,16 @@ impl Document {
         node.index()..self.node(node).next as usize
     }
 
+    /// Where a value lies in the body: its own bytes, or those of the outermost string whose document it belongs to.
+    #[must_use]
+    pub fn body_span(&self, id: NodeId) -> Range<usize> {
+        let mut node = self.node(id);
+        while node.layer != 0 {
+            node = self.node(self.layers[node.layer as usize - 1].outer);
+        }
+        node.span()
+    }
+
     /// Messages, content parts, tool calls and options, in body order; parents before children.
     #[must_use]
     pub fn sections(&self) -> &[Section] {

@@ -6,7 +6,7 @@
 
 use crate::document::Document;
 use crate::draft::Draft;
-use crate::kinds::{Format, Role, SectionKind};
+use crate::kinds::{Format, Role};
 use crate::node::NodeId;
 use crate::section::{NodeType, Section, SectionId};
 
@@ -32,28 +32,33 @@ pub(crate) fn deleted_with(document: &Document, section: SectionId) -> Option<Ve
 
 /// The messages of the exchange that a message belongs to: itself alone, or a message with calls and all results behind it.
 fn exchange(document: &Document, message: &Section) -> Vec<NodeId> {
-    let messages: Vec<&Section> = messages(document).collect();
-    let Some(place) = message.message else { return vec![message.node] };
-    let start = match message.role {
-        Role::Tool => (0..place).rev().find(|&at| messages[at].role != Role::Tool),
-        _ => Some(place),
-    };
-    let Some(start) = start.filter(|&at| makes_calls(document, messages[at])) else {
-        return vec![message.node];
-    };
-    let results = messages[start + 1..].iter().take_while(|message| message.role == Role::Tool);
-    std::iter::once(messages[start].node).chain(results.map(|message| message.node)).collect()
+    exchanges(document)
+        .into_iter()
+        .find(|exchange| exchange.contains(&message.node))
+        .unwrap_or_else(|| vec![message.node])
+}
+
+/// All messages, grouped by exchange, in one pass.
+fn exchanges(document: &Document) -> Vec<Vec<NodeId>> {
+    let mut exchanges: Vec<Vec<NodeId>> = Vec::new();
+    let mut open = false;
+    for section in document.sections() {
+        match (section.node_type, exchanges.last_mut()) {
+            // A call comes after its message in the list and makes it the start of an exchange.
+            (NodeType::ToolCall, _) => open = true,
+            (NodeType::Message, Some(last)) if open && section.role == Role::Tool => last.push(section.node),
+            (NodeType::Message, _) => {
+                open = false;
+                exchanges.push(vec![section.node]);
+            }
+            _ => {}
+        }
+    }
+    exchanges
 }
 
 fn messages(document: &Document) -> impl Iterator<Item = &Section> {
     document.sections().iter().filter(|section| section.node_type == NodeType::Message)
-}
-
-fn makes_calls(document: &Document, message: &Section) -> bool {
-    document
-        .sections()
-        .iter()
-        .any(|section| section.kind == SectionKind::ToolCall && section.message == message.message)
 }
 
 impl Draft {
@@ -85,11 +90,10 @@ impl Draft {
                 self.invalid("/messages", "only system messages are left, so there is nothing to answer")
             );
         }
-        for message in messages(document) {
-            let together = exchange(document, message);
+        for together in exchanges(document) {
             let gone = together.iter().filter(|node| self.deleted().contains(node)).count();
             if gone != 0 && gone != together.len() {
-                let pointer = document.pointer(message.node);
+                let pointer = document.pointer(together[0]);
                 return Err(self.invalid(&pointer, "tool calls and their results must be sent together"));
             }
         }

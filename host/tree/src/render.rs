@@ -16,11 +16,11 @@ impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
     #[must_use]
     pub fn render(&self) -> Bytes {
-        let splices = self.body_splices();
         let source = self.document.source();
-        if splices.is_empty() {
+        if !self.is_dirty() {
             return source.clone();
         }
+        let splices = self.body_splices();
         let grown: usize = splices.iter().map(|splice| splice.with.len()).sum();
         let mut body = Vec::with_capacity(source.len() + grown);
         let mut at = 0;

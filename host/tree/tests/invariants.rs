@@ -1,0 +1,307 @@
+//! What the tree promises, as properties over generated JSON and over recordings. Each test bears the name of its invariant.
+
+mod common;
+
+use common::{any_json, chat, parse, recordings};
+use leafgate_tree::{
+    Access, Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, SectionId, ValueType,
+};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const RULE: fn() -> Author = || Author::rule("test");
+
+/// A body to test on: generated, or recorded.
+fn any_body() -> impl Strategy<Value = (Vec<u8>, Format)> {
+    let recorded = recordings();
+    let generated = any_json().prop_map(|body| (body.into_bytes(), Format::Generic)).boxed();
+    if recorded.is_empty() {
+        return generated;
+    }
+    let recorded = proptest::sample::select(recorded).prop_map(|(_, body)| (body, Format::OpenaiChat));
+    prop_oneof![generated, recorded].boxed()
+}
+
+fn strings(draft: &Draft) -> Vec<NodeId> {
+    let leaves = draft.document().leaves();
+    leaves
+        .filter(|leaf| leaf.value_type() == ValueType::Text && leaf.access() == Access::Open)
+        .map(|leaf| leaf.id())
+        .collect()
+}
+
+/// What a strict parser makes of a body, if it reads it at all: lone surrogates and depth aside, the body must stay JSON.
+fn reparse(body: &[u8]) -> Document {
+    Document::parse(body.to_vec().into(), Format::Generic, &Limits::default())
+        .expect("rendered bodies are JSON")
+}
+
+/// The pointer and text of every leaf.
+fn texts(document: &Document) -> Vec<(String, String)> {
+    document.leaves().map(|leaf| (document.pointer(leaf.id()), leaf.text().into_cow().into_owned())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn invariant_1_untouched_is_identical((body, format) in any_body()) {
+        let draft = parse(&body, format);
+        prop_assert!(!draft.is_dirty());
+        let rendered = draft.render();
+        prop_assert_eq!(&rendered[..], &body[..]);
+        prop_assert_eq!(rendered.as_ptr(), draft.document().source().as_ptr(), "the buffer itself, not a copy");
+    }
+
+    #[test]
+    fn invariant_2_one_leaf_one_change((body, format) in any_body(), which: Index, new in "\\PC{0,20}|[\"\\\\\n\u{0}é😀]{0,6}") {
+        let mut draft = parse(&body, format);
+        let leaves = strings(&draft);
+        prop_assume!(!leaves.is_empty());
+        let leaf = leaves[which.index(leaves.len())];
+        let before = texts(draft.document());
+        let pointer = draft.document().pointer(leaf);
+        let changed = draft.set(leaf, &new, &Author::Person).unwrap().is_some();
+        let rendered = draft.render();
+        let old_text = draft.document().leaf(leaf).unwrap().text().into_cow().into_owned();
+        prop_assert_eq!(changed, old_text != new);
+
+        // Every byte outside the value (or the outermost string that its document lies in) is the same.
+        let span = draft.document().body_span(leaf);
+        prop_assert_eq!(&rendered[..span.start], &body[..span.start]);
+        prop_assert_eq!(&rendered[rendered.len() - (body.len() - span.end)..], &body[span.end..]);
+
+        // Read again, the same leaves stand at the same pointers, and only this one has another text. (A text that happens to spell a
+        // document opens up; then its own leaves replace it.)
+        let after = texts(&reparse(&rendered));
+        let ambiguous = draft.document().resolve(&pointer).is_err();
+        if !looks_like_document(&new) && !ambiguous {
+            let expected: Vec<_> = before.into_iter().map(|(at, text)| if at == pointer { (at, new.clone()) } else { (at, text) }).collect();
+            prop_assert_eq!(after, expected);
+        }
+    }
+
+    #[test]
+    fn invariant_2_one_redaction_changes_its_span_alone((body, format) in any_body(), which: Index, from: Index, to: Index) {
+        let mut draft = parse(&body, format);
+        let leaves = strings(&draft);
+        prop_assume!(!leaves.is_empty());
+        let leaf = leaves[which.index(leaves.len())];
+        let text = draft.text(leaf).expose().to_owned();
+        let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let (a, b) = (boundaries[from.index(boundaries.len())], boundaries[to.index(boundaries.len())]);
+        let at = a.min(b)..a.max(b);
+        let redaction = Redaction { at: at.clone(), label: "X".into(), replacement: "TOKEN".into() };
+        draft.redact(leaf, &[redaction], &RULE()).unwrap();
+        let expected = format!("{}TOKEN{}", &text[..at.start], &text[at.end..]);
+        let now = draft.text(leaf).into_cow().into_owned();
+        prop_assert_eq!(&now, &expected);
+        let rendered = draft.render();
+        // What the token took the place of is one stretch of the body: its spelling decodes to the span, everything else stands.
+        let at_token = rendered.windows(5).position(|window| window == b"TOKEN").unwrap();
+        let removed = body.len() + 5 - rendered.len();
+        let (before, behind) = (&rendered[..at_token], &rendered[at_token + 5..]);
+        let mut stretches = (0..=body.len() - removed).filter(|&start| body[..start] == *before && body[start + removed..] == *behind);
+        prop_assert!(stretches.next().is_some());
+        let after = reparse(&rendered);
+        let pointer = draft.document().pointer(leaf);
+        if let Ok(node) = after.resolve(&pointer)
+            && let Some(leaf) = after.leaf(node)
+        {
+            let text = leaf.text();
+            prop_assert_eq!(text.expose(), &expected);
+        }
+    }
+
+    #[test]
+    fn invariant_11_undo_is_exact((body, format) in any_body(), steps in proptest::collection::vec((any::<Index>(), 0..6u8, "[a-z]{0,8}"), 1..20)) {
+        let mut draft = parse(&body, format);
+        let leaves = strings(&draft);
+        prop_assume!(!leaves.is_empty());
+        let sections = draft.document().sections().len();
+        // Bodies by the number of edits in force, for walking back; the last version seen, which must only grow.
+        let mut history = vec![draft.render()];
+        let mut last = 0;
+        for (which, action, text) in steps {
+            let leaf = leaves[which.index(leaves.len())];
+            let version = match action {
+                0 => { let v = draft.undo(); if v.is_some() { history.pop(); } v }
+                1 if sections > 0 => draft.delete(SectionId::from_index(which.index(sections)), &Author::Person).ok(),
+                2 if sections > 0 => draft.restore(SectionId::from_index(which.index(sections)), &Author::Person).ok(),
+                3 => draft.reset(),
+                _ => draft.set(leaf, &text, &Author::Person).ok().flatten(),
+            };
+            if let Some(version) = version {
+                prop_assert!(version > last);
+                last = version;
+                if action != 0 { history.push(draft.render()); }
+            }
+            prop_assert_eq!(&draft.render(), history.last().unwrap());
+        }
+        let end = draft.render();
+        let mut undone = 0;
+        while draft.undo().is_some() {
+            undone += 1;
+            history.pop();
+            prop_assert_eq!(&draft.render(), history.last().unwrap());
+        }
+        prop_assert_eq!(&draft.render()[..], &body[..]);
+        prop_assert!(!draft.is_dirty());
+        for _ in 0..undone { draft.redo(); }
+        prop_assert_eq!(draft.render(), end);
+    }
+
+    #[test]
+    fn invariant_11_redactions_survive_undo_and_reset((body, format) in any_body(), which: Index, text in "[a-z ]{1,12}") {
+        let mut draft = parse(&body, format);
+        let leaves: Vec<_> = strings(&draft).into_iter().filter(|&leaf| !draft.text(leaf).expose().is_empty()).collect();
+        prop_assume!(!leaves.is_empty());
+        let leaf = leaves[which.index(leaves.len())];
+        let length = draft.text(leaf).expose().len();
+        draft.redact(leaf, &[Redaction { at: 0..length, label: "X".into(), replacement: "T".into() }], &RULE()).unwrap();
+        let redacted = draft.render();
+        draft.set(leaf, &text, &Author::Person).unwrap();
+        draft.undo();
+        prop_assert_eq!(draft.render(), redacted.clone());
+        draft.redo();
+        draft.reset();
+        prop_assert_eq!(draft.render(), redacted);
+        let masked = draft.masked_original(leaf, |label| format!("<{label}>"));
+        prop_assert_eq!(masked.expose(), "<X>");
+    }
+
+    #[test]
+    fn invariant_10_pins_stop_rules_but_no_redaction((body, format) in any_body(), which: Index) {
+        let mut draft = parse(&body, format);
+        let leaves = strings(&draft);
+        prop_assume!(!leaves.is_empty());
+        let leaf = leaves[which.index(leaves.len())];
+        draft.pin(draft.document().root(), &RULE());
+        let refused = draft.set(leaf, "other", &Author::rule("later"));
+        prop_assert_eq!(refused, Err(EditError::Pinned { by: RULE() }));
+        prop_assert!(!draft.is_dirty());
+        let length = draft.text(leaf).expose().len();
+        draft.redact(leaf, &[Redaction { at: 0..length, label: "X".into(), replacement: "T".into() }], &RULE()).unwrap();
+        let now = draft.text(leaf);
+        prop_assert_eq!(now.expose(), "T");
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(body: Vec<u8>) {
+        let source = bytes::Bytes::from(body.clone());
+        let parsed = Document::parse(source.clone(), Format::OpenaiChat, &Limits::default()).is_ok();
+        // What serde_json reads, this reads; the other way round lone surrogates and the byte order mark make the difference.
+        if serde_json::from_slice::<serde_json::Value>(&body).is_ok() {
+            prop_assert!(parsed);
+        }
+        let raw = Draft::new(std::sync::Arc::new(Document::raw(source)));
+        prop_assert_eq!(&raw.render()[..], &body[..]);
+    }
+
+    #[test]
+    fn accepts_what_serde_json_accepts(body in any_json()) {
+        let ours = Document::parse(body.clone().into(), Format::Generic, &Limits::default()).is_ok();
+        prop_assert!(ours);
+        if let Ok(value) = serde_json::from_str::<serde_json::Value>(&body) {
+            let document = reparse(body.as_bytes());
+            // Last wins there, every member counts here.
+            prop_assert!(document.node_count() >= count(&value));
+        }
+        for cut in (1..body.len()).filter(|&cut| body.is_char_boundary(cut)) {
+            let ours = Document::parse(body[..cut].to_owned().into(), Format::Generic, &Limits::default()).is_ok();
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&body[..cut]).is_ok();
+            prop_assert_eq!(ours, theirs, "cut at {}", cut);
+        }
+    }
+}
+
+fn count(value: &serde_json::Value) -> usize {
+    1 + match value {
+        serde_json::Value::Array(items) => items.iter().map(count).sum(),
+        serde_json::Value::Object(members) => members.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+fn looks_like_document(text: &str) -> bool {
+    matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['))
+}
+
+#[test]
+fn every_editable_leaf_of_every_recording_edits_alone() {
+    for (name, body) in recordings() {
+        let mut draft = parse(&body, Format::OpenaiChat);
+        let before = texts(draft.document());
+        for leaf in strings(&draft) {
+            let pointer = draft.document().pointer(leaf);
+            draft.set(leaf, "edited \"here\" \\ \n", &RULE()).unwrap();
+            let after = texts(&reparse(&draft.render()));
+            let different: Vec<_> =
+                before.iter().zip(&after).filter(|(a, b)| a != b).map(|(a, _)| a.0.clone()).collect();
+            assert_eq!(different, [pointer], "{name}");
+            draft.undo();
+            assert_eq!(draft.render(), &body[..], "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_deletion_of_every_recording_validates_or_is_refused() {
+    for (name, body) in recordings() {
+        let mut draft = parse(&body, Format::OpenaiChat);
+        for at in 0..draft.document().sections().len() {
+            if draft.delete(SectionId::from_index(at), &Author::Person).is_ok() {
+                let rendered = draft.render();
+                assert!(reparse(&rendered).node_count() < draft.document().node_count(), "{name}");
+                if draft.validate().is_ok() {
+                    assert_eq!(dangling_calls(&rendered), dangling_calls(&body), "{name}, section {at}");
+                }
+                draft.undo();
+                assert_eq!(draft.render(), &body[..], "{name}");
+            }
+        }
+    }
+}
+
+/// Calls without results and results without calls, counted by a parser that shares nothing with the tree.
+fn dangling_calls(body: &[u8]) -> usize {
+    let value: serde_json::Value = serde_json::from_slice(body).unwrap();
+    let mut open: Vec<String> = Vec::new();
+    let mut dangling = 0;
+    for message in value["messages"].as_array().into_iter().flatten() {
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            open.push(call["id"].to_string());
+        }
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].to_string();
+            match open.iter().position(|call| *call == id) {
+                Some(at) => drop(open.remove(at)),
+                None => dangling += 1,
+            }
+        }
+    }
+    dangling + open.len()
+}
+
+#[test]
+fn deleting_one_side_of_an_exchange_deletes_the_other() {
+    let body = r#"{"messages":[{"role":"user","content":"a"},
+        {"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"1","content":"x"}, {"role":"tool","tool_call_id":"2","content":"y"},
+        {"role":"user","content":"b"}]}"#;
+    let mut draft = chat(body);
+    let result =
+        draft.document().section_of(draft.document().resolve("/messages/3/content").unwrap()).unwrap();
+    draft.delete(result, &RULE()).unwrap();
+    let left: serde_json::Value = serde_json::from_slice(&draft.render()).unwrap();
+    let left: Vec<_> =
+        left["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
+    assert_eq!(left, ["a", "b"]);
+    assert_eq!(draft.validate(), Ok(()));
+    assert_eq!(
+        draft.pointer_now(draft.document().resolve("/messages/4/content").unwrap()),
+        "/messages/1/content"
+    );
+    draft.restore(result, &RULE()).unwrap();
+    assert_eq!(draft.render(), body);
+}
