@@ -265,7 +265,7 @@ fn every_deletion_of_every_recording_validates_or_is_refused() {
 
 /// Calls without results and results without calls, counted by a parser that shares nothing with the tree.
 fn dangling_calls(body: &[u8]) -> usize {
-    let value: serde_json::Value = serde_json::from_slice(body).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(body).expect("a JSON body");
     let mut open: Vec<String> = Vec::new();
     let mut dangling = 0;
     for message in value["messages"].as_array().into_iter().flatten() {
