@@ -1,0 +1,210 @@
+//! Tells when a policy folder holds something new.
+//!
+//! Events of the file system are only the reason to look: they come in bursts, twice, too early, or not at all (network mounts, full
+//! queues, symlinks to elsewhere). What decides is a [`Snapshot`]: the digest of every rule file and component below the folder. A
+//! change is reported once the folder has been quiet for a moment and two snapshots agree, so that an editor that truncates before
+//! it writes, or a deployment that swaps a symlink, is one change. A slow rescan catches what no event told.
+//!
+//! What to do about a change is the caller's: this crate knows no policies.
+
+mod snapshot;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+pub use snapshot::Snapshot;
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// How long the folder must be quiet. Editors write and rename within a few milliseconds.
+    pub quiet: Duration,
+    /// The longest wait for quiet. A folder that never rests is read all the same, and read again.
+    pub patience: Duration,
+    /// How often to look without being told.
+    pub rescan: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing {
+            quiet: Duration::from_millis(60),
+            patience: Duration::from_secs(1),
+            rescan: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A thread that looks after one folder. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct FolderWatch {
+    signals: Sender<Signal>,
+    thread: Option<JoinHandle<()>>,
+    events: Result<(), WatchError>,
+}
+
+/// The system gives no events for the folder; the rescan alone finds changes.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the system reports no changes of {folder}, which is looked at every {rescan:?} instead: {why}")]
+pub struct WatchError {
+    folder: String,
+    rescan: Duration,
+    why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    Event,
+    Stop,
+}
+
+impl FolderWatch {
+    /// Starts to look after a folder, which need not exist yet. `loaded` is the snapshot that the caller has acted on already.
+    ///
+    /// `on_change` runs on the watch's own thread, for one change at a time. What changes while it runs is the next change.
+    pub fn start(
+        folder: impl Into<PathBuf>,
+        timing: Timing,
+        loaded: Snapshot,
+        on_change: impl FnMut(Snapshot) + Send + 'static,
+    ) -> Self {
+        let folder = folder.into();
+        let (signals, received) = mpsc::channel();
+        let (events, watcher) = match subscribe(&folder, timing, signals.clone()) {
+            Ok(watcher) => (Ok(()), Some(watcher)),
+            Err(error) => (Err(error), None),
+        };
+        let look = Look { folder, timing, seen: loaded, received, watcher };
+        let thread =
+            std::thread::Builder::new().name("policy-watch".to_owned()).spawn(move || look.run(on_change));
+        let (thread, events) = match thread {
+            Ok(thread) => (Some(thread), events),
+            Err(error) => (
+                None,
+                Err(WatchError { folder: String::new(), rescan: timing.rescan, why: error.to_string() }),
+            ),
+        };
+        FolderWatch { signals, thread, events }
+    }
+
+    /// Whether the system reports changes, or only the rescan finds them.
+    ///
+    /// # Errors
+    /// Says why it does not.
+    pub fn events(&self) -> Result<(), WatchError> {
+        self.events.clone()
+    }
+
+    /// Looks now, without waiting for an event.
+    pub fn look_now(&self) {
+        // A thread that has ended looks no more.
+        let _ = self.signals.send(Signal::Event);
+    }
+}
+
+impl Drop for FolderWatch {
+    fn drop(&mut self) {
+        let _ = self.signals.send(Signal::Stop);
+        if let Some(thread) = self.thread.take() {
+            // A panic in `on_change` has been reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Asks the system for events of the folder and of its parent: the folder itself may be renamed, removed or a symlink that swaps.
+fn subscribe(
+    folder: &Path,
+    timing: Timing,
+    signals: Sender<Signal>,
+) -> Result<RecommendedWatcher, WatchError> {
+    let failed = |error: notify::Error| WatchError {
+        folder: folder.display().to_string(),
+        rescan: timing.rescan,
+        why: error.to_string(),
+    };
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading is not changing, and this crate reads. Errors (a full queue) are a reason to look.
+        if event.map_or(true, |event| !event.kind.is_access()) {
+            let _ = signals.send(Signal::Event);
+        }
+    })
+    .map_err(failed)?;
+    if let Some(parent) = folder.parent() {
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        watcher.watch(parent, RecursiveMode::NonRecursive).map_err(failed)?;
+    }
+    follow(&mut watcher, folder);
+    Ok(watcher)
+}
+
+/// Follows the folder that now stands at the path; a removed one is followed again once it is back.
+fn follow(watcher: &mut RecommendedWatcher, folder: &Path) {
+    let _ = watcher.unwatch(folder);
+    let _ = watcher.watch(folder, RecursiveMode::Recursive);
+}
+
+/// The thread's state.
+struct Look {
+    folder: PathBuf,
+    timing: Timing,
+    seen: Snapshot,
+    received: Receiver<Signal>,
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl Look {
+    fn run(mut self, mut on_change: impl FnMut(Snapshot)) {
+        // What changed between the caller's look and the subscription has told nobody.
+        self.report_change(&mut on_change);
+        loop {
+            match self.received.recv_timeout(self.timing.rescan) {
+                Ok(Signal::Event) if self.settle().is_some() => {}
+                Err(RecvTimeoutError::Timeout) if self.seen.looks_the_same(&self.folder) => continue,
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.report_change(&mut on_change);
+        }
+    }
+
+    fn report_change(&mut self, on_change: &mut impl FnMut(Snapshot)) {
+        let Some(changed) = self.stable_change() else { return };
+        if let Some(watcher) = &mut self.watcher {
+            follow(watcher, &self.folder);
+        }
+        self.seen = changed.clone();
+        on_change(changed);
+    }
+
+    /// Waits until no event has come for a moment; `None` when told to stop.
+    fn settle(&self) -> Option<()> {
+        let patience = Instant::now() + self.timing.patience;
+        while Instant::now() < patience {
+            match self.received.recv_timeout(self.timing.quiet) {
+                Ok(Signal::Event) => {}
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => break,
+            }
+        }
+        Some(())
+    }
+
+    /// The folder's new content, if it differs from what was reported last and two looks agree on it.
+    fn stable_change(&self) -> Option<Snapshot> {
+        let mut first = Snapshot::take(&self.folder);
+        let patience = Instant::now() + self.timing.patience;
+        while first != self.seen {
+            let second = Snapshot::take(&self.folder);
+            if second == first || Instant::now() > patience {
+                return (second != self.seen).then_some(second);
+            }
+            first = second;
+        }
+        None
+    }
+}
