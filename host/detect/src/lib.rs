@@ -1,1 +1,33 @@
-//! Placeholder.
+//! Text in, findings out: where a text holds secrets or personal data.
+//!
+//! A detector is a row of data in `packs/*.toml`: the literals that call it, the shape of what it looks for, the named checks
+//! that a match must pass, and the examples that are its tests. Code exists for the shapes and the checks only.
+//!
+//! What holds for every [`Engine`]:
+//!
+//! - **Pure.** The same engine gives the same findings for the same [`Input`]: no clock, no randomness, no state between calls.
+//! - **Linear.** The text's author may be an attacker. No shape looks at a byte more often than a constant number of times.
+//! - **Whole.** A finding covers the secret from its first to its last byte and lies on character boundaries.
+//! - **Silent.** Neither a [`Finding`] nor an error of this crate holds any of the text.
+//!
+//! It knows no JSON, no rules and no tokens: who calls it decides which leaf to look at and what to do with a finding.
+
+mod block;
+mod bounds;
+mod checks;
+mod engine;
+mod finding;
+mod input;
+mod keyed;
+mod names;
+mod numbers;
+mod pack;
+mod prefilter;
+mod registry;
+mod value;
+
+pub use engine::Engine;
+pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
+pub use input::Input;
+pub use pack::{Context, PackError};
+pub use registry::{DetectorInfo, UnknownDetector, all_detectors};

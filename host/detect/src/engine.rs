@@ -1,0 +1,369 @@
+//! The engine: which rows run where, what their matches must pass, and what comes out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::block;
+use crate::bounds::Bounds;
+use crate::checks::Check;
+use crate::finding::{Finding, unite_from};
+use crate::input::Input;
+use crate::keyed::{self, Assignment, Join};
+use crate::names::NameRule;
+use crate::numbers;
+use crate::pack::{Row, Shape};
+use crate::prefilter::Prefilter;
+use crate::registry::{self, DetectorInfo, UnknownDetector};
+use crate::value;
+
+/// Changes whenever the code that judges matches does: memoised answers of another version are void.
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// A leaf longer than this is no value of its key, but a text that is scanned.
+const LONGEST_LEAF_VALUE: usize = 2048;
+
+/// A window never grows beyond this.
+const WIDEST_WINDOW: usize = 64 << 10;
+
+/// A set of detectors, compiled and immutable.
+#[derive(Debug)]
+pub struct Engine {
+    rows: Vec<Arc<Row>>,
+    infos: Vec<DetectorInfo>,
+    prefilter: Prefilter,
+    /// Rows without keywords.
+    walkers: Walkers,
+    digest: [u8; 32],
+}
+
+#[derive(Debug, Default)]
+struct Walkers {
+    number: Vec<(usize, usize)>,
+    account: Vec<usize>,
+    address: Vec<usize>,
+    dots: Vec<usize>,
+    at: Vec<usize>,
+}
+
+impl Engine {
+    /// Compiles the detectors that the selectors name: packs (`secrets`) or single ones (`pii/email`), in any order.
+    pub fn new<S: AsRef<str>>(selectors: &[S]) -> Result<Self, UnknownDetector> {
+        let rows = registry::select(selectors)?;
+        let prefilter = Prefilter::new(rows.iter().enumerate().map(|(index, row)| (index, &**row)));
+        Ok(Self {
+            infos: rows.iter().map(|row| registry::info(row)).collect(),
+            walkers: Walkers::of(&rows),
+            digest: digest(&rows),
+            prefilter,
+            rows,
+        })
+    }
+
+    /// Finds what the detectors know in `input`, sorted and without overlaps.
+    pub fn scan(&self, input: &Input<'_>) -> Vec<Finding> {
+        let mut found = Vec::new();
+        self.scan_into(input, &mut found);
+        found
+    }
+
+    /// Appends what [`Engine::scan`] returns; allocates nothing where nothing is found.
+    pub fn scan_into(&self, input: &Input<'_>, out: &mut Vec<Finding>) {
+        let mut scan = Scan { engine: self, text: input.text, prefix_only: input.prefix_only, hits: Vec::new() };
+        scan.leaf(input.key);
+        scan.keywords();
+        if !input.prefix_only {
+            scan.walk();
+        }
+        scan.finish(out);
+    }
+
+    /// The detectors of this engine, in the order in which they rank.
+    pub fn detectors(&self) -> impl Iterator<Item = &DetectorInfo> {
+        self.infos.iter()
+    }
+
+    /// Changes when any of the detectors does: for keys of remembered answers.
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+}
+
+impl Walkers {
+    fn of(rows: &[Arc<Row>]) -> Self {
+        let mut all = Self::default();
+        for (index, row) in rows.iter().enumerate() {
+            match row.shape {
+                Shape::Number => all.number.push((index, least_digits(row))),
+                Shape::Account => all.account.push(index),
+                Shape::Address => all.address.push(index),
+                Shape::Dots => all.dots.push(index),
+                Shape::At => all.at.push(index),
+                Shape::Token | Shape::Near { .. } | Shape::Assigned { .. } | Shape::Block => {}
+            }
+        }
+        all
+    }
+}
+
+/// How many digits a number must have before a row's regex is asked.
+fn least_digits(row: &Row) -> usize {
+    let asked = |check: &Check| if let Check::Digits(least) = check { Some(*least) } else { None };
+    row.checks.iter().find_map(asked).unwrap_or(0)
+}
+
+fn digest(rows: &[Arc<Row>]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(ENGINE_VERSION.as_bytes());
+    for row in rows {
+        hasher.update(&(row.fingerprint.len() as u64).to_le_bytes());
+        hasher.update(row.fingerprint.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// One pass over one text.
+struct Scan<'a> {
+    engine: &'a Engine,
+    text: &'a str,
+    prefix_only: bool,
+    hits: Vec<(usize, Range<usize>)>,
+}
+
+impl<'a> Scan<'a> {
+    fn bytes(&self) -> &'a [u8] {
+        self.text.as_bytes()
+    }
+
+    /// The whole leaf as the value of its key.
+    fn leaf(&mut self, key: &str) {
+        let value = self.text.trim();
+        if key.is_empty() || self.prefix_only || !(4..=LONGEST_LEAF_VALUE).contains(&value.len()) {
+            return;
+        }
+        let start = self.text.len() - self.text.trim_start().len();
+        let range = start..start + value.len();
+        let engine = self.engine;
+        engine.prefilter.each(key.as_bytes(), |index, _| {
+            let row = &engine.rows[index];
+            if let Shape::Assigned { names } = &row.shape
+                && names.takes(key)
+            {
+                self.value(index, range.clone(), true);
+            }
+        });
+    }
+
+    /// Everything that a keyword calls.
+    fn keywords(&mut self) {
+        let engine = self.engine;
+        let mut block_end = 0;
+        let mut parsed: Option<(usize, Option<Assignment>)> = None;
+        engine.prefilter.each(self.bytes(), |index, hit| {
+            let row = &*engine.rows[index];
+            if self.prefix_only && !row.prefix {
+                return;
+            }
+            match &row.shape {
+                Shape::Token => self.token(index, hit),
+                Shape::Near { before } => self.near(index, hit, *before),
+                Shape::Block if hit.start >= block_end => {
+                    block_end = self.block(index, hit).unwrap_or(block_end);
+                }
+                Shape::Assigned { names } => {
+                    // Several rows share a keyword: the text is parsed once for all of them.
+                    if parsed.as_ref().is_none_or(|(end, _)| *end != hit.end) {
+                        parsed = Some((hit.end, keyed::assignment(self.text, hit)));
+                    }
+                    if let Some((_, Some(assignment))) = &parsed {
+                        self.assigned(index, names, assignment);
+                    }
+                }
+                _ => {}
+            }
+        });
+    }
+
+    fn token(&mut self, index: usize, hit: Range<usize>) {
+        let row = &*self.engine.rows[index];
+        if row.bounds.begins(self.bytes(), hit.start) {
+            self.search(index, hit.start, row.window);
+        }
+    }
+
+    fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
+        let row = &*self.engine.rows[index];
+        self.search(index, hit.start.saturating_sub(before), before + row.window);
+    }
+
+    /// Runs the row's regex from `start` on; a match that touches the window's end is tried again in a wider one.
+    fn search(&mut self, index: usize, start: usize, window: usize) {
+        let row = &*self.engine.rows[index];
+        let bytes = self.bytes();
+        let mut width = window;
+        loop {
+            let end = bytes.len().min(start.saturating_add(width));
+            let Some(found) = row.find(&bytes[start..end]) else { return };
+            let touches = start + found.whole.end == end && end < bytes.len();
+            if touches && width < WIDEST_WINDOW {
+                width *= 4;
+                continue;
+            }
+            let whole = start + found.whole.start..start + found.whole.end;
+            if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
+                self.accept(index, start + found.secret.start..start + found.secret.end, true);
+            }
+            return;
+        }
+    }
+
+    /// Gives where the block ends, whether or not it holds a key: its text is not looked at twice.
+    fn block(&mut self, index: usize, hit: Range<usize>) -> Option<usize> {
+        let row = &*self.engine.rows[index];
+        let reach = self.bytes().len().min(hit.start + row.window);
+        let header = row.find(&self.bytes()[hit.start..reach])?.whole.end;
+        let end = block::end(self.bytes(), hit.start + header)?;
+        self.hits.push((index, hit.start..end));
+        Some(end)
+    }
+
+    fn assigned(&mut self, index: usize, names: &NameRule, found: &Assignment) {
+        let name = &self.text[found.name.clone()];
+        if !names.takes(name) {
+            return;
+        }
+        // `PASSWORD=word` is an environment file, `password=word` may be code.
+        let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
+        let sure = (found.quoted && found.join != Join::Is) || environment || found.join == Join::Tag;
+        self.value(index, found.value.clone(), sure);
+    }
+
+    /// The value of a name that the row takes: its regex, where it has one, must take the whole of it.
+    fn value(&mut self, index: usize, range: Range<usize>, sure: bool) {
+        let row = &*self.engine.rows[index];
+        if !self.text.is_char_boundary(range.start) || !self.text.is_char_boundary(range.end) {
+            return;
+        }
+        let secret = match row.has_regex() {
+            false => range,
+            true => match row.find(&self.bytes()[range.clone()]) {
+                Some(found) => range.start + found.secret.start..range.start + found.secret.end,
+                None => return,
+            },
+        };
+        self.accept(index, secret, sure);
+    }
+
+    /// What no keyword announces.
+    fn walk(&mut self) {
+        let (engine, bytes) = (self.engine, self.bytes());
+        let walkers = &engine.walkers;
+        if !walkers.number.is_empty() {
+            numbers::each_number(bytes, |range, digits| {
+                for &(index, least) in &walkers.number {
+                    if digits >= least {
+                        self.search_all(index, range.clone());
+                    }
+                }
+            });
+        }
+        if !walkers.account.is_empty() {
+            numbers::each_account(bytes, |start| walkers.account.iter().for_each(|&index| self.account(index, start)));
+        }
+        if !walkers.address.is_empty() {
+            numbers::each_address(bytes, |range| {
+                walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
+            });
+        }
+        if !walkers.dots.is_empty() {
+            numbers::each_dotted(bytes, |range| {
+                walkers.dots.iter().for_each(|&index| self.search_all(index, range.clone()));
+            });
+        }
+        if !walkers.at.is_empty() {
+            numbers::each_at(bytes, |range| {
+                walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
+            });
+        }
+    }
+
+    fn account(&mut self, index: usize, start: usize) {
+        self.search(index, start, self.engine.rows[index].window);
+    }
+
+    /// Runs the row's regex over a candidate, again behind each match.
+    fn search_all(&mut self, index: usize, range: Range<usize>) {
+        let row = &*self.engine.rows[index];
+        let bytes = self.bytes();
+        let mut from = range.start;
+        while from < range.end {
+            let Some(found) = row.find(&bytes[from..range.end]) else { return };
+            let whole = from + found.whole.start..from + found.whole.end;
+            if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
+                self.accept(index, from + found.secret.start..from + found.secret.end, true);
+            }
+            from = whole.end.max(from + 1);
+        }
+    }
+
+    /// Applies placeholders and checks to a match, and keeps what stands.
+    fn accept(&mut self, index: usize, range: Range<usize>, sure: bool) {
+        let row = &*self.engine.rows[index];
+        let start = self.text.floor_char_boundary(range.start);
+        let mut end = self.text.ceil_char_boundary(range.end);
+        if start >= end || (!row.placeholders && value::is_placeholder(&self.text[start..end])) {
+            return;
+        }
+        for check in &row.checks {
+            match check.keep(&self.text[start..end], sure) {
+                Some(kept) => end = start + kept,
+                None => return,
+            }
+        }
+        if end > start && (row.bounds == Bounds::Any || self.text.is_char_boundary(end)) {
+            self.hits.push((index, start..end));
+        }
+    }
+
+    /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names the whole.
+    fn finish(mut self, out: &mut Vec<Finding>) {
+        if self.hits.is_empty() {
+            return;
+        }
+        let first = out.len();
+        self.hits.sort_by_key(|(row, range)| (*row, range.start));
+        self.hits.dedup();
+        for (index, range) in self.hits {
+            let row = &self.engine.rows[index];
+            out.push(Finding {
+                range,
+                label: row.label.clone(),
+                detector: row.id.clone(),
+                confidence: row.confidence,
+            });
+        }
+        unite_from(out, first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::all_detectors;
+
+    #[test]
+    fn every_example_is_found_by_its_own_detector_and_no_counterexample_is() {
+        let mut wrong = Vec::new();
+        for detector in all_detectors() {
+            let engine = Engine::new(&[detector.id.as_str()]).unwrap();
+            let row = Arc::clone(&engine.rows[0]);
+            let found = |text: &str| !engine.scan(&Input::new(text)).is_empty();
+            for (n, _) in row.examples.iter().enumerate().filter(|(_, text)| !found(text)) {
+                wrong.push(format!("{}: example {} is not found", detector.id, n + 1));
+            }
+            for (n, _) in row.counterexamples.iter().enumerate().filter(|(_, text)| found(text)) {
+                wrong.push(format!("{}: counterexample {} is found", detector.id, n + 1));
+            }
+        }
+        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    }
+}

@@ -1,0 +1,234 @@
+//! A finding, its names, and how findings that overlap become one.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How sure a detector is of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Plausible shape only.
+    Low,
+    /// Shape and context.
+    Medium,
+    /// Prefix, checksum or structure.
+    High,
+}
+
+impl Confidence {
+    /// Returns the name used in packs and output: `low`, `medium` or `high`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A label or a detector's id that does not have the form it must have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {name:?} is not valid: it must be {rule}")]
+pub struct InvalidName {
+    what: &'static str,
+    name: String,
+    rule: &'static str,
+}
+
+/// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(Arc<str>);
+
+impl Label {
+    /// Checks the form and wraps the name.
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        let tail = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        match name.as_bytes() {
+            [first, rest @ ..]
+                if first.is_ascii_uppercase()
+                    && (1..=15).contains(&rest.len())
+                    && rest.iter().all(|&b| tail(b)) =>
+            {
+                Ok(Self(name.into()))
+            }
+            _ => Err(InvalidName {
+                what: "label",
+                name: name.to_owned(),
+                rule: "2 to 16 capital letters and digits, a letter first",
+            }),
+        }
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME` or `plugin:NAME/LABEL`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DetectorId(Arc<str>);
+
+impl DetectorId {
+    /// Checks the form and wraps the id.
+    pub fn new(id: &str) -> Result<Self, InvalidName> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        let parts = id.split('/').count();
+        let formed = id.split('/').all(|part| !part.is_empty() && part.bytes().all(plain));
+        if formed && (parts == 2 || id.starts_with("plugin:")) {
+            return Ok(Self(id.into()));
+        }
+        Err(InvalidName {
+            what: "detector id",
+            name: id.to_owned(),
+            rule: "`pack/name`, or for a plugin `plugin:name`",
+        })
+    }
+
+    /// Returns the whole id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the part before the slash.
+    pub fn pack(&self) -> &str {
+        self.0.split('/').next().unwrap_or(&self.0)
+    }
+}
+
+macro_rules! shown_as_its_name {
+    ($($name:ty),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    )*};
+}
+shown_as_its_name!(Label, DetectorId);
+
+/// A stretch of a text that a detector recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Half-open range of UTF-8 byte offsets, on character boundaries, never empty.
+    pub range: Range<usize>,
+    /// What it is called.
+    pub label: Label,
+    /// Who found it.
+    pub detector: DetectorId,
+    /// How sure that detector is.
+    pub confidence: Confidence,
+}
+
+/// Sorts findings by place and makes one of those that overlap.
+///
+/// What is united covers all of its parts. Its label, detector and confidence are those of the part with the highest
+/// confidence, and among equals of the one that stood first in `findings`: callers list findings in the order of their rules.
+/// Findings that merely touch stay two.
+pub fn unite(findings: &mut Vec<Finding>) {
+    unite_from(findings, 0);
+}
+
+/// [`unite`] for the findings from `start` on.
+pub(crate) fn unite_from(findings: &mut Vec<Finding>, start: usize) {
+    if findings.len() - start < 2 {
+        return;
+    }
+    let mut ranked: Vec<(usize, Finding)> = findings.drain(start..).enumerate().collect();
+    ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
+
+    let mut winner = usize::MAX;
+    for (rank, finding) in ranked {
+        match findings[start..].last_mut() {
+            Some(last) if finding.range.start < last.range.end => {
+                let end = last.range.end.max(finding.range.end);
+                let range = last.range.start..end;
+                let better = finding.confidence > last.confidence
+                    || (finding.confidence == last.confidence && rank < winner);
+                if better {
+                    winner = rank;
+                    *last = finding;
+                }
+                last.range = range;
+            }
+            _ => {
+                winner = rank;
+                findings.push(finding);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn finding(range: Range<usize>, label: &str, confidence: Confidence) -> Finding {
+        Finding { range, label: Label::new(label).unwrap(), detector: DetectorId::new("t/t").unwrap(), confidence }
+    }
+
+    #[test]
+    fn overlapping_findings_take_the_label_of_the_higher_confidence_then_of_the_earlier_rule() {
+        let mut found = vec![
+            finding(10..20, "LATER", Confidence::Medium),
+            finding(0..12, "FIRST", Confidence::Medium),
+            finding(30..40, "LOW", Confidence::Low),
+            finding(35..36, "HIGH", Confidence::High),
+            finding(40..41, "TOUCHES", Confidence::Low),
+        ];
+        unite(&mut found);
+        let seen: Vec<_> = found.iter().map(|f| (f.range.clone(), f.label.as_str())).collect();
+        assert_eq!(seen, [(0..20, "LATER"), (30..40, "HIGH"), (40..41, "TOUCHES")]);
+    }
+
+    #[test]
+    fn names_of_another_form_are_refused_with_the_form_they_must_have() {
+        for bad in ["", "A", "Email", "1A", "A_B", "ABCDEFGHIJKLMNOPQ"] {
+            assert!(Label::new(bad).unwrap_err().to_string().contains("capital letters"), "{bad}");
+        }
+        for bad in ["", "secrets", "secrets/", "/x", "a/b/c", "a b/c"] {
+            assert!(DetectorId::new(bad).is_err(), "{bad}");
+        }
+        assert_eq!(DetectorId::new("plugin:company-names").unwrap().pack(), "plugin:company-names");
+    }
+
+    proptest! {
+        #[test]
+        fn united_findings_are_sorted_apart_and_cover_the_same_bytes(
+            parts in prop::collection::vec((0usize..60, 1usize..12, 0u8..3), 0..20)
+        ) {
+            let confidences = [Confidence::Low, Confidence::Medium, Confidence::High];
+            let mut found: Vec<_> = parts
+                .iter()
+                .map(|&(at, len, sure)| finding(at..at + len, "XX", confidences[sure as usize]))
+                .collect();
+            let covered = |list: &[Finding]| -> Vec<bool> {
+                (0..80).map(|i| list.iter().any(|f| f.range.contains(&i))).collect()
+            };
+            let before = covered(&found);
+            let surest = found.iter().map(|f| f.confidence).max();
+            unite(&mut found);
+            prop_assert_eq!(before, covered(&found));
+            prop_assert!(found.windows(2).all(|w| w[0].range.end <= w[1].range.start));
+            prop_assert_eq!(surest, found.iter().map(|f| f.confidence).max());
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Assignments: where a text gives a name to a value, in whatever notation.
+//!
+//! Secrets without a form of their own are known by their name: `password = "…"`, `API_KEY: …`, `--token …`,
+//! `<secret>…</secret>`, `{"client_secret": "…"}`, `set("apiToken", "…")`. This module finds name and value around a literal that
+//! the prefilter saw, by a small hand-written parser: it runs at every `key` and `token` of a source file, so it gives up at the
+//! first byte that does not fit, looks at no more than [`MAX_NAME`] bytes before and [`MAX_VALUE`] after, and allocates nothing.
+//! Whether name and value are worth a finding is the row's business, not its own.
+
+use std::ops::Range;
+
+/// Longer names than this are cut on the left.
+const MAX_NAME: usize = 80;
+/// A quoted value that does not end within this many bytes is not looked at.
+const MAX_VALUE: usize = 2048;
+/// A bare value longer than this is cut; tokens in use are shorter, and text by an attacker may be one long word.
+const MAX_BARE: usize = 512;
+/// How many words may stand between the name's first word and its value: `SECRET ACCESS KEY …`.
+const MAX_WORDS: usize = 4;
+
+/// What stands between name and value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// `=`, `:`, `=>`, `:=`, `,` and their kin.
+    Operator,
+    /// `==`, `!=`: the value is compared with, not assigned.
+    Comparison,
+    /// Nothing but blanks.
+    Blank,
+    /// A blank after a command-line flag: `--token x`.
+    Flag,
+    /// The word `is`.
+    Is,
+    /// The value is the last part of the name itself: `acme-SECRET-0123…`.
+    Attached,
+    /// The end of an opening tag.
+    Tag,
+}
+
+/// A name and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assignment {
+    /// From the identifier's first byte to where the name ends.
+    pub(crate) name: Range<usize>,
+    /// Without quotes.
+    pub(crate) value: Range<usize>,
+    /// The value stood in quotes.
+    pub(crate) quoted: bool,
+    /// What stood between the two.
+    pub(crate) join: Join,
+}
+
+/// Parses the assignment to the name in which the literal at `hit` stands.
+pub(crate) fn assignment(text: &str, hit: Range<usize>) -> Option<Assignment> {
+    let bytes = text.as_bytes();
+    let ident_end = identifier_end(bytes, hit.end);
+    if let Some(value) = attached_value(bytes, hit.end, ident_end) {
+        let name = name_start(bytes, hit.start)..hit.end;
+        return Some(Assignment { name, value, quoted: false, join: Join::Attached });
+    }
+    let mut end = ident_end;
+    for _ in 0..MAX_WORDS {
+        match next_name_word(bytes, end) {
+            Some(next) => end = next,
+            None => break,
+        }
+    }
+    let (join, after) = join(bytes, hit.start, end)?;
+    let (value, quoted) = value(bytes, after, join)?;
+    Some(Assignment { name: name_start(bytes, hit.start)..end, value, quoted, join })
+}
+
+fn is_ident(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip(bytes: &[u8], from: usize, limit: usize, what: impl Fn(u8) -> bool) -> usize {
+    let end = bytes.len().min(from + limit);
+    bytes[from..end].iter().position(|&b| !what(b)).map_or(end, |n| from + n)
+}
+
+fn identifier_end(bytes: &[u8], from: usize) -> usize {
+    let end = skip(bytes, from, MAX_NAME, is_ident);
+    // `config.token.value = …` goes on behind the dot; a full stop does not.
+    match bytes.get(end..end + 2) {
+        Some([b'.', next]) if next.is_ascii_alphabetic() => skip(bytes, end + 1, MAX_NAME, is_ident),
+        _ => end,
+    }
+}
+
+fn name_start(bytes: &[u8], from: usize) -> usize {
+    let floor = from.saturating_sub(MAX_NAME);
+    let part = |b: u8| is_ident(b) || b == b'.' || b == b'$';
+    bytes[floor..from].iter().rposition(|&b| !part(b)).map_or(floor, |n| floor + n + 1)
+}
+
+/// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with digits in it.
+fn attached_value(bytes: &[u8], word_end: usize, ident_end: usize) -> Option<Range<usize>> {
+    const LEAST: usize = 20;
+    let rest = bytes.get(word_end + 1..ident_end)?;
+    let apart = matches!(bytes[word_end], b'-' | b'_');
+    let digits = rest.iter().filter(|b| b.is_ascii_digit()).count();
+    // Names of many words (`secret-manager-for-the-2nd-cluster`) hold few digits.
+    (apart && rest.len() >= LEAST && digits * 5 >= rest.len()).then(|| word_end + 1..ident_end)
+}
+
+/// Words that lengthen a name across blanks; anything else ends it.
+const NAME_WORDS: [&[u8]; 11] =
+    [b"key", b"token", b"secret", b"access", b"private", b"api", b"apikey", b"id", b"code", b"auth", b"tok"];
+
+fn next_name_word(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = skip(bytes, from, 4, is_blank);
+    if start == from {
+        return None;
+    }
+    let end = skip(bytes, start, 12, |b| b.is_ascii_alphabetic());
+    let end_of_identifier = skip(bytes, end, MAX_NAME, is_ident);
+    let word = &bytes[start..end];
+    let digits_follow = end < end_of_identifier;
+    (!digits_follow && NAME_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))).then_some(end)
+}
+
+/// Reads what joins name and value; gives also where the value's quotes or first byte may be.
+fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
+    let closed = skip(bytes, name_end, 6, |b| matches!(b, b'"' | b'\'' | b'`' | b']' | b')' | b'\\' | b'*'));
+    let closed = if bytes[closed..].starts_with(b"&quot;") { closed + 6 } else { closed };
+    let at = skip(bytes, closed, 16, is_blank);
+    let was_closed = closed > name_end;
+    match *bytes.get(at)? {
+        b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' => operator(bytes, at),
+        b',' if was_closed => Some((Join::Operator, at + 1)),
+        b'(' => Some((Join::Operator, at + 1)),
+        b'>' | b'&' => tag_end(bytes, at),
+        _ if at == closed => None,
+        b'i' if bytes[at..].starts_with(b"is ") => Some((Join::Is, at + 3)),
+        _ if was_closed => None,
+        _ => blank_or_typed(bytes, hit, at),
+    }
+}
+
+fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
+    let end = skip(bytes, at, 5, |b| matches!(b, b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' | b'>' | b'~'));
+    let sign = &bytes[at..end];
+    let join = match sign {
+        b"==" | b"===" | b"!=" | b"!==" => Join::Comparison,
+        b"=" | b":" | b":=" | b"=>" | b"->" | b"?=" | b"+=" | b".=" | b"||=" | b"|=" | b"::=" | b":::="
+        | b"=:" => Join::Operator,
+        // `--` and `-` before a value in prose: `PASS - x`, and the value's own first sign: `=-x`.
+        b"=-" | b":-" => return Some((Join::Operator, at + 1)),
+        _ => return None,
+    };
+    // `password: &str = "x"`, `token: string = "x"`: the type stands between.
+    if sign == b":"
+        && let Some(after) = typed(bytes, end)
+    {
+        return Some((Join::Operator, after));
+    }
+    Some((join, end))
+}
+
+/// Behind `:` or a blank: a type and then `=`.
+fn typed(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = skip(bytes, from, 4, is_blank);
+    let kind = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'&' | b'<' | b'>' | b'[' | b']' | b'?' | b'*');
+    let end = skip(bytes, start, 24, kind);
+    let sign = skip(bytes, end, 4, is_blank);
+    let assigned = bytes.get(sign) == Some(&b'=') && bytes.get(sign + 1) != Some(&b'=');
+    (end > start && assigned).then_some(sign + 1)
+}
+
+/// `<password>x`, `<key name="k">x`, and the same with the sign escaped.
+fn tag_end(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
+    let rest = &bytes[at..];
+    if rest.starts_with(b">") {
+        Some((Join::Tag, at + 1))
+    } else if rest.starts_with(b"&gt;") {
+        Some((Join::Tag, at + 4))
+    } else {
+        None
+    }
+}
+
+fn blank_or_typed(bytes: &[u8], hit: usize, at: usize) -> Option<(Join, usize)> {
+    if let Some(after) = typed(bytes, at) {
+        return Some((Join::Operator, after));
+    }
+    let start = name_start(bytes, hit);
+    let flag = bytes.get(start) == Some(&b'-');
+    Some((if flag { Join::Flag } else { Join::Blank }, at))
+}
+
+/// Reads the value: what stands in quotes, or everything up to where a bare word ends.
+fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> {
+    let gap = |b: u8| is_blank(b) || (join == Join::Tag && matches!(b, b'\n' | b'\r'));
+    let start = skip(bytes, from, 40, gap);
+    let start = string_prefix(bytes, start);
+    let start = skip(bytes, start, 2, |b| matches!(b, b'(' | b'{'));
+    let open = skip(bytes, start, 6, |b| matches!(b, b'\\' | b'"' | b'\'' | b'`'));
+    if open > start && bytes[open - 1] != b'\\' {
+        return quoted(bytes, open, bytes[open - 1]);
+    }
+    if bytes[start..].starts_with(b"&quot;") {
+        let open = start + 6;
+        let end = memchr::memchr(b'&', &bytes[open..bytes.len().min(open + MAX_VALUE)])?;
+        return (end > 0).then(|| (open..open + end, true));
+    }
+    bare(bytes, start, join).map(|range| (range, false))
+}
+
+/// `b"…"`, `r'…'`, `@"…"`, `$"…"`: one or two letters before the quote.
+fn string_prefix(bytes: &[u8], at: usize) -> usize {
+    let end = skip(bytes, at, 2, |b| matches!(b, b'b' | b'r' | b'u' | b'f' | b'B' | b'R' | b'U' | b'L' | b'@'));
+    if matches!(bytes.get(end), Some(b'"' | b'\'')) { end } else { at }
+}
+
+fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<(Range<usize>, bool)> {
+    let window = &bytes[open..bytes.len().min(open + MAX_VALUE)];
+    let end = memchr::memchr2(quote, b'\n', window)?;
+    if window[end] == b'\n' {
+        return bare(bytes, open, Join::Operator).map(|range| (range, true));
+    }
+    // The quote that ends a string inside a string is escaped: `\"…\"`.
+    let mut close = open + end;
+    while close > open && bytes[close - 1] == b'\\' {
+        close -= 1;
+    }
+    (close > open).then_some((open..close, true))
+}
+
+fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
+    let ends = |b: u8| {
+        b.is_ascii_whitespace()
+            || b.is_ascii_control()
+            || matches!(b, b',' | b';' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'}' | b'|')
+            || matches!(b, b'&' | b'\\')
+    };
+    let end = skip(bytes, start, MAX_BARE, |b| !ends(b));
+    // A call or an index is an expression, not a value.
+    if matches!(bytes.get(end), Some(b'(' | b'[')) && join != Join::Is {
+        return None;
+    }
+    let trimmed = bytes[start..end].iter().rposition(|b| !matches!(b, b'.' | b':' | b'!' | b'?'))?;
+    Some(start..start + trimmed + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str, literal: &str) -> Option<(String, String, Join)> {
+        let at = text.find(literal).unwrap();
+        let found = assignment(text, at..at + literal.len())?;
+        Some((text[found.name].to_owned(), text[found.value].to_owned(), found.join))
+    }
+
+    #[test]
+    fn the_value_is_found_in_every_notation() {
+        let cases = [
+            (r#"password = "s3cr t""#, "pass", "password", "s3cr t", Join::Operator),
+            ("API_KEY: abc-1;", "KEY", "API_KEY", "abc-1", Join::Operator),
+            ("x --access-token abc \\", "token", "--access-token", "abc", Join::Flag),
+            (r#""client_secret":"abc","#, "secret", "client_secret", "abc", Join::Operator),
+            (r#"{\"k\":\"{\\\"token\\\":\\\"abc\\\"}\"}"#, "token", "token", "abc", Join::Operator),
+            ("<apiToken>\n    abc\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
+            (r#"setProperty("X_TOKEN", "abc")"#, "TOKEN", "X_TOKEN", "abc", Join::Operator),
+            (r#"var fooToken string = "abc""#, "Token", "fooToken", "abc", Join::Operator),
+            (r#"const TOKEN: &str = "abc";"#, "TOKEN", "TOKEN", "abc", Join::Operator),
+            ("acme SECRET ACCESS KEY abc", "SECRET", "SECRET ACCESS KEY", "abc", Join::Blank),
+            ("the password is 'abc'", "pass", "password", "abc", Join::Is),
+            ("x_TOKEN :::= \"abc\"", "TOKEN", "x_TOKEN", "abc", Join::Operator),
+            ("if password == 'abc':", "pass", "password", "abc", Join::Comparison),
+            ("$fooToken .= \"abc\"", "Token", "$fooToken", "abc", Join::Operator),
+            ("\"password&quot;: &quot;abc&quot;", "pass", "password", "abc", Join::Operator),
+            (
+                "acme-KEY-0123456789abcdef0123456789",
+                "KEY",
+                "acme-KEY",
+                "0123456789abcdef0123456789",
+                Join::Attached,
+            ),
+        ];
+        for (text, literal, name, value, join) in cases {
+            assert_eq!(parsed(text, literal), Some((name.into(), value.into(), join)), "{text}");
+        }
+    }
+
+    #[test]
+    fn expressions_and_prose_have_no_value() {
+        for (text, literal) in [
+            ("token = get_token()", "token"),
+            ("key = keys[0]", "key"),
+            ("the key, as said", "key"),
+            ("keys.len()", "key"),
+            ("token", "token"),
+            ("password = \"\"", "pass"),
+        ] {
+            assert_eq!(parsed(text, literal), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Names of values: is `stripeApiKey2` a name that secrets have?
+//!
+//! A name is split at its signs and capitals, and what says nothing is taken from its end (`_VALUE`, `_B64`, a number). What counts
+//! is the last word, with the word before it: `api_key` is, `key_id` and `primary_key` are not.
+
+use serde::Deserialize;
+
+/// Words beyond this many are not looked at; names are read from their end.
+const MAX_WORDS: usize = 8;
+
+/// Which names a detector takes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NameRule {
+    /// The last word; `*x` stands for every word that ends in `x`.
+    pub(crate) last: Vec<String>,
+    /// At least one of these must be the word before; empty: anything may.
+    #[serde(default)]
+    pub(crate) after: Vec<String>,
+    /// None of these may be the word before.
+    #[serde(default)]
+    pub(crate) not_after: Vec<String>,
+}
+
+impl NameRule {
+    /// True where the rule takes `name`.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        let words = Words::of(name);
+        let Some(last) = words.last(0) else { return false };
+        if !self.last.iter().any(|pattern| fits(pattern, last)) {
+            return false;
+        }
+        let before = words.last(1);
+        let is = |list: &[String]| before.is_some_and(|word| list.iter().any(|known| fits(known, word)));
+        !is(&self.not_after) && (self.after.is_empty() || is(&self.after))
+    }
+}
+
+fn fits(pattern: &str, word: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(tail) => {
+            word.len() >= tail.len() && word.as_bytes()[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
+        }
+        None => word.eq_ignore_ascii_case(pattern),
+    }
+}
+
+/// Words at a name's end that say how the value is written, not what it is.
+const SAYS_NOTHING: [&str; 28] = [
+    "value", "val", "string", "str", "text", "txt", "b", "base", "hex", "raw", "plain", "plaintext", "here", "env", "dev",
+    "prod", "production", "test", "testing", "live", "staging", "default", "current", "old", "new", "data", "literal", "v",
+];
+
+/// The words of a name, from its end.
+struct Words<'a> {
+    words: [&'a str; MAX_WORDS],
+    len: usize,
+}
+
+impl<'a> Words<'a> {
+    fn of(name: &'a str) -> Self {
+        let mut all = Self { words: [""; MAX_WORDS], len: 0 };
+        let mut end = name.len();
+        while all.len < MAX_WORDS {
+            let Some((start, stop)) = last_word(name.as_bytes(), end) else { break };
+            let word = &name[start..stop];
+            end = start;
+            let empty = all.len == 0
+                && (word.bytes().all(|b| b.is_ascii_digit()) || SAYS_NOTHING.iter().any(|w| word.eq_ignore_ascii_case(w)));
+            if !empty {
+                all.words[all.len] = word;
+                all.len += 1;
+            }
+        }
+        all
+    }
+
+    fn last(&self, back: usize) -> Option<&'a str> {
+        (back < self.len).then(|| self.words[back])
+    }
+}
+
+/// Where the last word before `end` starts and stops.
+fn last_word(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
+    let stop = bytes[..end].iter().rposition(|b| b.is_ascii_alphanumeric())? + 1;
+    let digits = bytes[stop - 1].is_ascii_digit();
+    let mut start = stop - 1;
+    while start > 0 {
+        let (before, here) = (bytes[start - 1], bytes[start]);
+        let joined = if digits {
+            before.is_ascii_digit()
+        } else {
+            before.is_ascii_alphabetic() && !(before.is_ascii_lowercase() && here.is_ascii_uppercase())
+        };
+        // `APIKey`: the last capital belongs to the word that it begins.
+        let begins = !digits
+            && here.is_ascii_uppercase()
+            && bytes.get(start + 1).is_some_and(u8::is_ascii_lowercase)
+            && start + 1 < stop;
+        if !joined || begins {
+            break;
+        }
+        start -= 1;
+    }
+    Some((start, stop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(last: &[&str], after: &[&str], not_after: &[&str]) -> NameRule {
+        let own = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+        NameRule { last: own(last), after: own(after), not_after: own(not_after) }
+    }
+
+    #[test]
+    fn the_last_word_decides_and_the_word_before_it_qualifies() {
+        let secret = rule(&["*token", "secret", "*apikey"], &[], &["page"]);
+        for name in ["api_token", "apiToken2", "ACCESS-TOKEN", "authtoken", "x.secret", "APIKEY", "jwt_secret_b64", "TOKEN_1"] {
+            assert!(secret.takes(name), "{name}");
+        }
+        for name in ["token_type", "tokens", "tokenizer", "pageToken", "next_page_token", "secretName", "secretary", ""] {
+            assert!(!secret.takes(name), "{name}");
+        }
+        let key = rule(&["key"], &["api", "secret"], &[]);
+        assert!(key.takes("ApiKey") && key.takes("SECRET_KEY") && key.takes("APIKey"));
+        assert!(!key.takes("primaryKey") && !key.takes("key") && !key.takes("monkey"));
+    }
+}

@@ -1,0 +1,192 @@
+//! Candidates that no keyword announces: numbers, account numbers, addresses, parts around dots and around an `@`.
+//!
+//! Each walk looks at a few bytes only: at every fourth for digits (every number worth a look has four of them in a row), and else
+//! where `memchr` finds the sign. A candidate is bounded on both sides, so no byte is looked at more often than a constant.
+
+use std::ops::Range;
+
+use memchr::{memchr_iter, memchr2_iter};
+
+/// No grouped number in use is longer.
+const LONGEST_NUMBER: usize = 48;
+
+/// Calls `f` with each run of four or more digits.
+fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    let mut at = 3;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() {
+            at += 4;
+            continue;
+        }
+        let start = bytes[..at].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |n| n + 1);
+        let end = bytes[at..].iter().position(|b| !b.is_ascii_digit()).map_or(bytes.len(), |n| at + n);
+        if end - start >= 4 {
+            f(start..end);
+        }
+        at = end + 4;
+    }
+}
+
+/// Calls `f` with each number: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
+pub(crate) fn each_number(bytes: &[u8], mut f: impl FnMut(Range<usize>, usize)) {
+    let mut done = 0;
+    each_digit_run(bytes, |run| {
+        if run.start < done {
+            return;
+        }
+        let start = grow_left(bytes, run.start, done);
+        let end = grow_right(bytes, run.end);
+        done = end;
+        let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
+        f(start..end, digits);
+    });
+}
+
+fn joins(byte: u8) -> bool {
+    matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')')
+}
+
+/// Up to two joining signs in a row: `(415) 555`.
+fn grow_left(bytes: &[u8], from: usize, floor: usize) -> usize {
+    let floor = floor.max(from.saturating_sub(LONGEST_NUMBER));
+    let (mut start, mut at, mut signs) = (from, from, 0);
+    while at > floor && signs < 3 {
+        at -= 1;
+        match bytes[at] {
+            b'0'..=b'9' => (start, signs) = (at, 0),
+            b'+' => return at,
+            b'(' => (start, signs) = (at, signs + 1),
+            byte if joins(byte) => signs += 1,
+            _ => break,
+        }
+    }
+    start
+}
+
+fn grow_right(bytes: &[u8], from: usize) -> usize {
+    let ceiling = bytes.len().min(from + LONGEST_NUMBER);
+    let (mut end, mut signs) = (from, 0);
+    for (at, &byte) in bytes.iter().enumerate().take(ceiling).skip(from) {
+        match byte {
+            b'0'..=b'9' => (end, signs) = (at + 1, 0),
+            _ if joins(byte) && signs < 2 => signs += 1,
+            _ => break,
+        }
+    }
+    end
+}
+
+/// Calls `f` with each place where an account number may begin: two letters and two digits, then groups of four or none.
+pub(crate) fn each_account(bytes: &[u8], mut f: impl FnMut(usize)) {
+    const GROUPS: usize = 9;
+    let mut last = usize::MAX;
+    each_digit_run(bytes, |run| {
+        let floor = run.start.saturating_sub(34);
+        let is_part = |b: &u8| b.is_ascii_alphanumeric();
+        let word = bytes[floor..run.start].iter().rposition(|b| !is_part(b)).map_or(floor, |n| floor + n + 1);
+        let mut start = word;
+        for _ in 0..GROUPS {
+            let begins = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
+            if begins && opens_account(&bytes[start..]) {
+                if start != last {
+                    last = start;
+                    f(start);
+                }
+                return;
+            }
+            let group = start.checked_sub(5).map(|from| &bytes[from..start]);
+            match group {
+                Some([group @ .., b' ' | b'-']) if group.iter().all(is_part) => start -= 5,
+                _ => return,
+            }
+        }
+    });
+}
+
+fn opens_account(bytes: &[u8]) -> bool {
+    matches!(bytes, [a, b, c, d, ..] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit())
+}
+
+/// Calls `f` with each stretch that could be an internet address.
+pub(crate) fn each_address(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    const LONGEST: usize = 45;
+    let part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b'.' | b':');
+    let mut done = 0;
+    for at in memchr2_iter(b'.', b':', bytes) {
+        let beside = |i: Option<&u8>| i.is_some_and(part);
+        if at < done || !beside(bytes.get(at + 1)) {
+            continue;
+        }
+        let floor = done.max(at.saturating_sub(LONGEST));
+        let start = bytes[floor..at].iter().rposition(|b| !part(b)).map_or(floor, |n| floor + n + 1);
+        let ceiling = bytes.len().min(at + LONGEST);
+        let end = bytes[at..ceiling].iter().position(|b| !part(b)).map_or(ceiling, |n| at + n);
+        done = end;
+        f(start..end);
+    }
+}
+
+/// Calls `f` with each stretch around two dots that stand as far apart as in a bot's token.
+pub(crate) fn each_dotted(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    const MIDDLE: usize = 6;
+    const FIRST: usize = 23;
+    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    for at in memchr_iter(b'.', bytes) {
+        let second = bytes.get(at + MIDDLE + 1) == Some(&b'.');
+        if second && at >= FIRST && bytes[at - FIRST..at].iter().all(part) {
+            f(at.saturating_sub(30)..bytes.len().min(at + 60));
+        }
+    }
+}
+
+/// Calls `f` with each stretch around an `@` that could be an address.
+pub(crate) fn each_at(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    const LONGEST_LOCAL: usize = 64;
+    const LONGEST_DOMAIN: usize = 254;
+    let local = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'%' | b'+' | b'-' | b'\'');
+    let domain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-');
+    for at in memchr_iter(b'@', bytes) {
+        let floor = at.saturating_sub(LONGEST_LOCAL);
+        let start = bytes[floor..at].iter().rposition(|b| !local(b)).map_or(floor, |n| floor + n + 1);
+        let ceiling = bytes.len().min(at + 1 + LONGEST_DOMAIN);
+        let end = bytes[at + 1..ceiling].iter().position(|b| !domain(b)).map_or(ceiling, |n| at + 1 + n);
+        if start < at && end > at + 3 {
+            f(start..end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_taken_with_their_groups() {
+        let text = "pay 4539 5787-6362 1486, call (415) 555-0132 or +49 30 901820; id 12 345";
+        let mut seen = Vec::new();
+        each_number(text.as_bytes(), |range, digits| seen.push((text[range].to_owned(), digits)));
+        let expected = [("4539 5787-6362 1486", 16), ("(415) 555-0132", 10), ("+49 30 901820", 10)];
+        assert_eq!(seen, expected.map(|(number, digits)| (number.to_owned(), digits)));
+    }
+
+    #[test]
+    fn an_account_is_found_from_any_of_its_groups() {
+        let text = "to MT84 MALT 0110 0001 2345 or DE89370400440532013000";
+        let mut seen = Vec::new();
+        each_account(text.as_bytes(), |start| seen.push(start));
+        seen.dedup();
+        assert_eq!(seen, [text.find("MT").unwrap(), text.find("DE").unwrap()]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_of_four_digits_in_a_row_is_seen(before in "[a-z ]{0,9}", digits in "[0-9]{4,20}", after in "[a-z]{0,5}") {
+            let text = format!("{before}{digits}{after}");
+            let mut seen = 0;
+            each_number(text.as_bytes(), |range, _| seen += usize::from(text[range].contains(&digits)));
+            prop_assert_eq!(seen, 1);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Packs: detectors as rows of data, read from TOML and checked.
+//!
+//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs. Only the second leaves this module, and only when
+//! everything in it holds together; whether the built-in packs do is a test.
+
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use crate::bounds::Bounds;
+use crate::checks::Check;
+use crate::finding::{Confidence, DetectorId, Label};
+use crate::names::NameRule;
+
+/// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// The text alone.
+    None,
+    /// The text and the nearest key above it.
+    Key,
+    /// The text, its key, and the leaves beside it. No built-in detector does.
+    Siblings,
+}
+
+impl Context {
+    /// Returns the name used in output: `none`, `key` or `siblings`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Key => "key",
+            Self::Siblings => "siblings",
+        }
+    }
+}
+
+/// A pack that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackError {
+    /// Not TOML, or not the TOML of a pack.
+    #[error("pack {pack} cannot be read: {source}")]
+    Syntax {
+        /// The pack's file.
+        pack: String,
+        /// What the parser says, with line and column.
+        source: toml::de::Error,
+    },
+    /// A row contradicts itself.
+    #[error("detector {id}: {problem}")]
+    Row {
+        /// Which detector.
+        id: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPack {
+    pack: String,
+    detector: Vec<RawRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRow {
+    id: String,
+    label: String,
+    description: String,
+    #[serde(default)]
+    confidence: RawConfidence,
+    #[serde(default)]
+    shape: RawShape,
+    #[serde(default)]
+    keywords: Vec<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    prefix: bool,
+    #[serde(default)]
+    regex: String,
+    #[serde(default)]
+    window: Option<usize>,
+    #[serde(default)]
+    before: Option<usize>,
+    #[serde(default)]
+    bounds: Bounds,
+    #[serde(default)]
+    names: Option<NameRule>,
+    #[serde(default)]
+    checks: Vec<String>,
+    #[serde(default)]
+    placeholders: bool,
+    examples: Vec<Vec<String>>,
+    #[serde(default)]
+    counterexamples: Vec<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawConfidence {
+    Low,
+    Medium,
+    #[default]
+    High,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawShape {
+    #[default]
+    Token,
+    Near,
+    Assigned,
+    Block,
+    Number,
+    Account,
+    Address,
+    Dots,
+    At,
+}
+
+/// How a row finds its candidates.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// The keyword is the match's first bytes; the regex is tried there and nowhere else.
+    Token,
+    /// The regex is searched around the keyword, from `before` bytes in front of it.
+    Near { before: usize },
+    /// The keyword is in a name; the regex must take the whole value.
+    Assigned { names: NameRule },
+    /// The keyword opens a block that runs to its own footer.
+    Block,
+    /// Candidates are numbers, in groups or not.
+    Number,
+    /// Candidates are two letters, two digits and groups of four.
+    Account,
+    /// Candidates are digits around dots and colons.
+    Address,
+    /// Candidates are three parts around two dots, as far apart as a bot token's.
+    Dots,
+    /// Candidates lie around an `@`.
+    At,
+}
+
+/// A detector, ready to run.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) id: DetectorId,
+    pub(crate) label: Label,
+    pub(crate) confidence: Confidence,
+    pub(crate) description: String,
+    pub(crate) shape: Shape,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) ignore_case: bool,
+    pub(crate) prefix: bool,
+    pub(crate) window: usize,
+    pub(crate) bounds: Bounds,
+    pub(crate) checks: Vec<Check>,
+    /// Placeholders count as matches too.
+    pub(crate) placeholders: bool,
+    pub(crate) examples: Vec<String>,
+    pub(crate) counterexamples: Vec<String>,
+    /// Everything above in one text, for the engine's digest.
+    pub(crate) fingerprint: String,
+    pattern: String,
+    regex: OnceLock<Regex>,
+}
+
+impl Row {
+    pub(crate) fn context(&self) -> Context {
+        if matches!(self.shape, Shape::Assigned { .. }) { Context::Key } else { Context::None }
+    }
+
+    pub(crate) fn has_regex(&self) -> bool {
+        !self.pattern.is_empty()
+    }
+
+    /// Finds the match in `window`, of which group 1, where there is one, is the finding.
+    ///
+    /// The regex is compiled when it first runs: most rows of a pack never do in one process.
+    pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
+        let regex = self.regex.get_or_init(|| compile(&self.pattern, self.ignore_case).expect("a test compiles the pattern of every built-in row"));
+        if regex.captures_len() == 1 {
+            let whole = regex.find(window)?.range();
+            return Some(Match { secret: whole.clone(), whole });
+        }
+        let captures = regex.captures(window)?;
+        let whole = captures.get(0)?.range();
+        let secret = captures.iter().skip(1).flatten().next().map_or(whole.clone(), |group| group.range());
+        Some(Match { whole, secret })
+    }
+}
+
+/// Where a row's regex matched.
+pub(crate) struct Match {
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+}
+
+/// ASCII classes, bytes not characters: patterns are about tokens, and the engine widens a match to character boundaries.
+fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).unicode(false).case_insensitive(ignore_case).size_limit(4 << 20).build()
+}
+
+/// Reads a pack.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Row>, PackError> {
+    let raw: RawPack =
+        toml::from_str(text).map_err(|source| PackError::Syntax { pack: file.to_owned(), source })?;
+    let pack = raw.pack;
+    raw.detector.into_iter().map(|row| Row::try_from_raw(&pack, row)).collect()
+}
+
+impl Row {
+    fn try_from_raw(pack: &str, raw: RawRow) -> Result<Self, PackError> {
+        let id = format!("{pack}/{}", raw.id);
+        let wrong = |problem: String| PackError::Row { id: id.clone(), problem };
+        let needs_keywords = matches!(raw.shape, RawShape::Token | RawShape::Near | RawShape::Assigned | RawShape::Block);
+        if needs_keywords && raw.keywords.is_empty() {
+            return Err(wrong("its shape needs `keywords`".to_owned()));
+        }
+        if let Some(short) = raw.keywords.iter().find(|word| word.len() < 2 || !word.is_ascii()) {
+            return Err(wrong(format!("keyword {short:?} must be two or more ASCII characters")));
+        }
+        if raw.examples.is_empty() {
+            return Err(wrong("it needs `examples`: they are its tests".to_owned()));
+        }
+        let shape = shape(&raw).map_err(wrong)?;
+        let pattern = match shape {
+            _ if raw.regex.is_empty() => String::new(),
+            Shape::Token | Shape::Block => format!(r"\A(?:{})", raw.regex),
+            Shape::Assigned { .. } => format!(r"\A(?:{})\z", raw.regex),
+            _ => raw.regex.clone(),
+        };
+        let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
+        let checks = parsed.map_err(|error| wrong(error.to_string()))?;
+        let fingerprint = format!(
+            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{}|{:?}",
+            raw.label, raw.confidence(), raw.keywords, raw.ignore_case, raw.prefix, raw.bounds, raw.placeholders, raw.window
+        );
+        Ok(Self {
+            label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
+            id: DetectorId::new(&id).map_err(|error| wrong(error.to_string()))?,
+            confidence: raw.confidence(),
+            description: raw.description,
+            shape,
+            keywords: raw.keywords,
+            ignore_case: raw.ignore_case,
+            prefix: raw.prefix,
+            window: raw.window.unwrap_or(512),
+            bounds: raw.bounds,
+            checks,
+            placeholders: raw.placeholders,
+            examples: raw.examples.iter().map(|parts| parts.concat()).collect(),
+            counterexamples: raw.counterexamples.iter().map(|parts| parts.concat()).collect(),
+            fingerprint,
+            pattern,
+            regex: OnceLock::new(),
+        })
+    }
+}
+
+impl RawRow {
+    fn confidence(&self) -> Confidence {
+        match self.confidence {
+            RawConfidence::Low => Confidence::Low,
+            RawConfidence::Medium => Confidence::Medium,
+            RawConfidence::High => Confidence::High,
+        }
+    }
+}
+
+fn shape(raw: &RawRow) -> Result<Shape, String> {
+    let is_near = matches!(raw.shape, RawShape::Near);
+    if raw.before.is_some() != is_near {
+        return Err("`before` belongs to shape \"near\", and must stand there".to_owned());
+    }
+    if raw.names.is_some() && !matches!(raw.shape, RawShape::Assigned) {
+        return Err("`names` belongs to shape \"assigned\"".to_owned());
+    }
+    Ok(match raw.shape {
+        RawShape::Token => Shape::Token,
+        RawShape::Near => Shape::Near { before: raw.before.unwrap_or(0) },
+        RawShape::Assigned => Shape::Assigned { names: raw.names.clone().unwrap_or_default() },
+        RawShape::Block => Shape::Block,
+        RawShape::Number => Shape::Number,
+        RawShape::Account => Shape::Account,
+        RawShape::Address => Shape::Address,
+        RawShape::Dots => Shape::Dots,
+        RawShape::At => Shape::At,
+    })
+}

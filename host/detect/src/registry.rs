@@ -1,0 +1,156 @@
+//! The built-in packs: what there is, and which of it a selector means.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::finding::{Confidence, DetectorId, Label};
+use crate::pack::{self, Context, PackError, Row};
+
+/// The packs' files, in the order in which their detectors rank.
+const PACKS: [(&str, &str); 2] =
+    [("secrets.toml", include_str!("../packs/secrets.toml")), ("pii.toml", include_str!("../packs/pii.toml"))];
+
+/// What a person may know about a detector.
+#[derive(Clone, Debug)]
+pub struct DetectorInfo {
+    /// `pack/name`.
+    pub id: DetectorId,
+    /// What its findings are called.
+    pub label: Label,
+    /// How sure it is of them.
+    pub confidence: Confidence,
+    /// What of a leaf's surroundings it looks at.
+    pub context: Context,
+    /// One sentence.
+    pub description: String,
+    /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be edited.
+    pub has_prefix: bool,
+    /// How many positive and negative examples test it.
+    pub examples: usize,
+}
+
+impl DetectorInfo {
+    /// Returns the pack's name: `secrets` or `pii`.
+    pub fn pack(&self) -> &str {
+        self.id.pack()
+    }
+}
+
+/// A selector that names no pack and no detector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no detector or pack {name:?}{}; `leafgate detectors list` shows all", hint(.nearest))]
+pub struct UnknownDetector {
+    /// What was asked for.
+    pub name: String,
+    /// The known name most like it, where one is alike at all.
+    pub nearest: Option<String>,
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(": did you mean {name:?}?")).unwrap_or_default()
+}
+
+static ROWS: LazyLock<Vec<Arc<Row>>> = LazyLock::new(|| load().expect("a test reads the built-in packs"));
+
+static INFOS: LazyLock<Vec<DetectorInfo>> = LazyLock::new(|| ROWS.iter().map(|row| info(row)).collect());
+
+fn load() -> Result<Vec<Arc<Row>>, PackError> {
+    let mut rows = Vec::new();
+    for (file, text) in PACKS {
+        rows.extend(pack::parse(file, text)?.into_iter().map(Arc::new));
+    }
+    Ok(rows)
+}
+
+/// All built-in detectors, in the order in which they rank.
+pub fn all_detectors() -> &'static [DetectorInfo] {
+    &INFOS
+}
+
+pub(crate) fn info(row: &Row) -> DetectorInfo {
+    DetectorInfo {
+        id: row.id.clone(),
+        label: row.label.clone(),
+        confidence: row.confidence,
+        context: row.context(),
+        description: row.description.clone(),
+        has_prefix: row.prefix,
+        examples: row.examples.len() + row.counterexamples.len(),
+    }
+}
+
+/// Gives the rows that the selectors mean, each once, in the order in which they rank.
+pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, UnknownDetector> {
+    let mut wanted = vec![false; ROWS.len()];
+    for selector in selectors {
+        let selector = selector.as_ref();
+        let mut known = false;
+        for (want, row) in wanted.iter_mut().zip(ROWS.iter()) {
+            if row.id.as_str() == selector || row.id.pack() == selector {
+                (*want, known) = (true, true);
+            }
+        }
+        if !known {
+            return Err(UnknownDetector { name: selector.to_owned(), nearest: nearest(selector) });
+        }
+    }
+    Ok(ROWS.iter().zip(wanted).filter(|(_, want)| *want).map(|(row, _)| Arc::clone(row)).collect())
+}
+
+fn nearest(name: &str) -> Option<String> {
+    let packs = PACKS.iter().map(|(file, _)| file.trim_end_matches(".toml"));
+    let ids = ROWS.iter().map(|row| row.id.as_str());
+    // A bare detector's name is the likeliest slip: `github-token` for `secrets/github-token`.
+    let slip = ids.clone().find(|id| id.split_once('/').is_some_and(|(_, tail)| tail == name));
+    let alike = || {
+        let most = name.len().div_ceil(3).max(2);
+        packs.chain(ids).map(|id| (edits(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
+    };
+    slip.or_else(alike).map(str::to_owned)
+}
+
+/// Levenshtein distance in bytes.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_packs_can_be_read() {
+        let rows = load().unwrap();
+        let ids: HashSet<_> = rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids.len(), rows.len(), "an id stands twice");
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        for row in ROWS.iter().filter(|row| row.has_regex()) {
+            row.find(b"");
+        }
+    }
+
+    #[test]
+    fn an_unknown_selector_is_named_with_the_nearest_known_one() {
+        let hint = |name: &str| select(&[name]).unwrap_err().nearest;
+        assert_eq!(hint("secret").as_deref(), Some("secrets"));
+        assert_eq!(hint("pii/e-mail").as_deref(), Some("pii/email"));
+        assert_eq!(hint("github-token").as_deref(), Some("secrets/github-token"));
+        assert_eq!(hint("something-else-entirely"), None);
+        let message = select(&["pii/e-mail"]).unwrap_err().to_string();
+        assert!(message.contains("\"pii/e-mail\"") && message.contains("did you mean \"pii/email\"?"), "{message}");
+    }
+}

@@ -1,0 +1,293 @@
+//! What a value looks like: random, made of words, or a placeholder that stands for a secret.
+//!
+//! These judgements carry the precision of every detector that knows a secret by its name alone. All of them read a value once
+//! and allocate nothing.
+
+/// Measures of one value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub(crate) len: usize,
+    pub(crate) lower: usize,
+    pub(crate) upper: usize,
+    pub(crate) digits: usize,
+    /// Bytes that belong in no token: blanks, quotes, brackets, controls, anything beyond ASCII.
+    pub(crate) foreign: usize,
+    /// How many different bytes.
+    pub(crate) distinct: usize,
+    /// Shannon entropy in bits per byte.
+    pub(crate) entropy: f32,
+    /// Share of neighbouring letters that stand together in English words and identifiers, 0 to 1.
+    pub(crate) wordiness: f32,
+    /// Letter pairs that the share is taken over.
+    pub(crate) pairs: usize,
+}
+
+/// For each letter, which letters often follow it in words: bit 0 is `a`. The 181 pairs that make up 86 % of the pairs in the
+/// words of a large body of documentation and code. A random string hits 27 % of the time, a word 85 %.
+const FOLLOWS: [u32; 26] = [
+    0x00eb94e, 0x0144911, 0x01a4d95, 0x0144111, 0x0aeb87d, 0x0004931, 0x0020110, 0x0004111, 0x22ef87f, 0x0000000,
+    0x0000010, 0x10c4911, 0x010c111, 0x00c417d, 0x07ef80c, 0x00ec911, 0x0100000, 0x11e511d, 0x01cc195, 0x11e4991,
+    0x00eb917, 0x0000111, 0x0000101, 0x0000000, 0x0008000, 0x0000010,
+];
+
+impl Look {
+    pub(crate) fn of(value: &str) -> Self {
+        let mut counts = [0u16; 256];
+        let (mut lower, mut upper, mut digits, mut foreign) = (0, 0, 0, 0);
+        let (mut pairs, mut common) = (0usize, 0usize);
+        let mut before = None;
+        for &byte in value.as_bytes() {
+            counts[byte as usize] = counts[byte as usize].saturating_add(1);
+            match byte {
+                b'a'..=b'z' => lower += 1,
+                b'A'..=b'Z' => upper += 1,
+                b'0'..=b'9' => digits += 1,
+                0..=b' ' | 0x7f.. | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}'
+                | b'\\' | b'|' | b',' | b';' => foreign += 1,
+                _ => {}
+            }
+            let letter = byte.is_ascii_alphabetic().then(|| byte.to_ascii_lowercase() - b'a');
+            if let (Some(first), Some(second)) = (before, letter) {
+                pairs += 1;
+                common += (FOLLOWS[first as usize] >> second & 1) as usize;
+            }
+            before = letter;
+        }
+        let len = value.len();
+        let present = counts.iter().filter(|&&n| n > 0);
+        let distinct = present.clone().count();
+        let total = len.max(1) as f32;
+        let entropy = present.map(|&n| f32::from(n) / total).map(|p| -p * p.log2()).sum();
+        Self {
+            len,
+            lower,
+            upper,
+            digits,
+            foreign,
+            distinct,
+            entropy,
+            wordiness: common as f32 / pairs.max(1) as f32,
+            pairs,
+        }
+    }
+
+    pub(crate) fn letters(&self) -> usize {
+        self.lower + self.upper
+    }
+
+    /// Made of words: most of its letters stand as they stand in words. Short runs of letters say nothing.
+    pub(crate) fn wordy(&self) -> bool {
+        self.pairs >= 4 && self.pairs * 3 >= self.len && self.wordiness > 0.55
+    }
+
+    /// A token's alphabet, and nothing that a person would have written as words.
+    pub(crate) fn random(&self) -> bool {
+        if self.foreign > 0 || self.distinct < 6 || self.wordy() {
+            return false;
+        }
+        match (self.digits, self.letters()) {
+            (0, _) => self.len >= 20 && self.wordiness < 0.45 && self.entropy >= 3.5,
+            (_, 0) => self.len >= 20,
+            (1, _) if self.len < 20 => false,
+            _ => self.entropy >= if self.len >= 16 { 2.8 } else { 2.5 },
+        }
+    }
+}
+
+/// True where `value` is 8-4-4-4-12 in letters and digits.
+pub(crate) fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.bytes().enumerate().all(|(i, b)| match i {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_alphanumeric(),
+        })
+}
+
+/// Words that only a value standing for a secret contains, in lower case.
+const STANDS_FOR: [&str; 33] = [
+    "example", "placeholder", "changeme", "change_me", "change-me", "replace", "your_", "your-", "yourpass", "yourtoken",
+    "yourkey", "yoursecret", "yourapi", "my_secret", "my-secret", "insert", "dummy", "redacted", "todo", "fixme",
+    "process.env", "os.environ", "getenv", "env.", "env:", "env[", "secrets.", "vault:", "_here", "-here", "not_a_real",
+    "not-a-real", "sample",
+];
+
+/// True where a person would say: that is no secret, that is the place where one goes.
+///
+/// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and `EXAMPLE`, masks such as `xxxx`,
+/// `****` and `...`.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    template(value) || masked(value) || stands_for(value)
+}
+
+fn template(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let wrapped = |open: &[u8], close: &[u8]| bytes.starts_with(open) && bytes.ends_with(close);
+    let variable = match bytes {
+        [b'$', rest @ ..] => {
+            rest.first().is_some_and(|b| matches!(b, b'{' | b'(') || b.is_ascii_alphabetic() || *b == b'_')
+                && !rest.iter().any(|b| matches!(b, b'/' | b'$' | b'@' | b'!' | b'#'))
+        }
+        _ => false,
+    };
+    variable
+        || wrapped(b"<", b">")
+        || wrapped(b"[", b"]")
+        || wrapped(b"{", b"}")
+        || (bytes.len() > 2 && wrapped(b"%", b"%"))
+        || (bytes.len() > 4 && wrapped(b"__", b"__"))
+        || ["${", "$(", "{{", "<%", "#{", "%{", "%(", "{0}", "$env"].iter().any(|sign| value.contains(sign))
+}
+
+/// Long runs of one byte, or hardly any different bytes at all.
+fn masked(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let (mut run, mut longest, mut before) = (0usize, 0usize, None);
+    for &byte in bytes {
+        run = if before == Some(byte) { run + 1 } else { 1 };
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'.' | b'#') {
+            longest = longest.max(if matches!(byte, b'x' | b'X' | b'*' | b'.') { run * 2 } else { run });
+        }
+        before = Some(byte);
+    }
+    longest >= 8 || (longest >= 6 && longest * 2 >= bytes.len())
+}
+
+fn stands_for(value: &str) -> bool {
+    const LONGEST: usize = 256;
+    let mut lower = [0u8; LONGEST];
+    let head = &value.as_bytes()[..value.len().min(LONGEST)];
+    lower[..head.len()].copy_from_slice(head);
+    lower.make_ascii_lowercase();
+    let lower = &lower[..head.len()];
+    STANDS_FOR.iter().any(|word| memchr::memmem::find(lower, word.as_bytes()).is_some())
+}
+
+/// Words that stand where a password would, in schemas, forms and tests, and are none.
+const NO_PASSWORD: [&str; 86] = [
+    "string", "str", "text", "password", "passwd", "passwort", "pass", "pwd", "secret", "token", "required", "optional",
+    "invalid", "valid", "true", "false", "null", "none", "nil", "undefined", "unknown", "empty", "default", "hidden", "input",
+    "field", "label", "type", "value", "name", "username", "user", "admin", "root", "test", "testing", "login", "email",
+    "number", "boolean", "object", "array", "binary", "base64", "plain", "plaintext", "bcrypt", "argon2", "sha256", "sha512",
+    "md5", "scram-sha-256", "current-password", "new-password", "off", "on", "yes", "no", "never", "always", "prompt", "file",
+    "env", "environment", "vault", "keyring", "keychain", "encrypted", "hashed", "hash", "reset", "forgot", "change", "update",
+    "create", "confirm", "confirmation", "strong", "weak", "short", "long", "basic", "bearer", "self", "this", "changed",
+];
+
+/// True where `value` could be a password that someone wrote down, and is not a name, a type or a sentence.
+///
+/// `sure` where the notation itself says that this is a literal (quotes, an environment file).
+pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
+    if !(4..=128).contains(&value.len()) || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
+        return false;
+    }
+    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word)) || names_itself(value) || is_reference(value) {
+        return false;
+    }
+    let other = look.len - look.letters() - look.digits;
+    match (look.letters() > 0, look.digits > 0, other > 0) {
+        (true, true, _) => look.digits + other >= 2 || look.len <= 12,
+        (true, false, true) => sure && !identifier_like(value),
+        (true, false, false) => sure && look.len >= 6 && !camel_words(look),
+        (false, true, _) => look.len >= 6 || (sure && look.len >= 4),
+        (false, false, _) => false,
+    }
+}
+
+/// True where what stands behind `user:` is a password and not the word for one.
+pub(crate) fn could_be_user_password(value: &str) -> bool {
+    const STAND_INS: [&str; 12] =
+        ["password", "passwd", "pass", "pwd", "secret", "token", "yyy", "xxx", "port", "tag", "latest", "version"];
+    let named = STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    let code = value.starts_with(['$', '+', '(']) && value.ends_with([')', '+', '}']);
+    value.len() >= 3 && !named && !code && !value.contains("()")
+}
+
+/// The value says its own name: `DB_PASSWORD`, `userPassword`, `secret_name`.
+fn names_itself(value: &str) -> bool {
+    const NAMES: [&[u8]; 7] = [b"passw", b"pwd", b"secret", b"token", b"credential", b"passphrase", b"api_key"];
+    let bytes = value.as_bytes();
+    let says = |name: &[u8]| bytes.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name));
+    // `P4ssw0rd1!` is a password, `TestPassword` a name.
+    NAMES.iter().any(|name| says(name)) && !bytes.iter().any(|b| b.is_ascii_digit() || matches!(b, b'!' | b'@' | b'$' | b'%'))
+}
+
+/// Paths, addresses, selectors, member access, calls.
+fn is_reference(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let first = bytes[0];
+    matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(')
+        || (first == b'#' && bytes.get(1).is_some_and(u8::is_ascii_lowercase))
+        || value.contains("://")
+        || value.contains("()")
+        || value.contains("::")
+        || value.contains("->")
+        || bytes.ends_with(b"{")
+        || dotted_words(value)
+}
+
+/// `self.password`, `var.db_password`, `io.jsonwebtoken.jjwt`: identifiers joined by dots.
+fn dotted_words(value: &str) -> bool {
+    value.contains('.')
+        && value.split('.').all(|part| {
+            part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+                && part.bytes().filter(u8::is_ascii_digit).count() * 4 <= part.len()
+        })
+}
+
+/// Words joined by `_`, `-`, `.`, `:` or `/`, and nothing else.
+fn identifier_like(value: &str) -> bool {
+    value.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b','))
+}
+
+/// `UserName`, `Geheim`: letters only, capitals where words begin.
+fn camel_words(look: &Look) -> bool {
+    look.upper > 0 && look.wordiness > 0.5
+}
+
+/// True where `value` looks like a token rather than a name, a path, a version or a sentence.
+pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
+    if !(8..=2048).contains(&value.len()) || look.foreign > 0 {
+        return false;
+    }
+    if value.contains("://") || matches!(value.as_bytes()[0], b'/' | b'.' | b'#') || value.starts_with("./") {
+        return false;
+    }
+    is_uuid(value) || (look.random() && !dotted_words(value) && !dated(value))
+}
+
+/// Versions, dates and addresses: digits in short groups between dots, dashes or colons.
+fn dated(value: &str) -> bool {
+    let groups = value.split(['.', '-', ':', '_', '/', 'T', 'v', '+']);
+    value.len() < 32 && groups.clone().count() > 2 && groups.clone().all(|g| g.len() <= 8 && (g.bytes().all(|b| b.is_ascii_digit()) || g.len() <= 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_told_from_random_letters() {
+        for word in ["AcceptanceTimeoutSeconds", "next-page-token-v2", "exchangeAuthorizationAccessToken", "oauth2_client"] {
+            assert!(Look::of(word).wordy(), "{word}");
+        }
+        for random in ["DdZV6ZDZW6Vpl7n7Jq", "zpczok4kqgnw5prpfy3ehiylbqvg", "0123456789abcdef0123456789abcdef", "hBGXVFWQvNnAZkTr"] {
+            assert!(!Look::of(random).wordy(), "{random}");
+            assert!(Look::of(random).random() || random.len() < 20, "{random}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_known_in_every_dress() {
+        for value in [
+            "${TOKEN}", "$TOKEN", "<your-key>", "{{ .Values.password }}", "xxxxxxxxxxxx", "AKIAIOSFODNN7EXAMPLE", "changeme",
+            "********", "process.env.API_KEY", "%DB_PASSWORD%", "your_api_key", "00000000000000000000", "[PASSWORD]",
+            "$(cat ./login.txt)", "insert_key_here",
+        ] {
+            assert!(is_placeholder(value), "{value}");
+        }
+        for value in ["hunter2", "s3cr3t!", "9f86d081884c7d659a2feaa0c55ad015", "pa$$word1", "$2a$05$LhayLxezLhK1"] {
+            assert!(!is_placeholder(value), "{value}");
+        }
+    }
+}
