@@ -4,12 +4,12 @@
 //! frozen leaves are still looked at, by detectors with a prefix; a finding there cannot be redacted and holds the request.
 
 use base64::Engine as _;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kinds::LeafKind;
 
 /// Who may change a leaf, and who looks at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Everybody; all detectors look.

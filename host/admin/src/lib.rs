@@ -1,0 +1,174 @@
+//! The admin API's words: what its requests and answers hold, as JSON in camelCase.
+//!
+//! The gate serves it on a listener of its own; the approval prompt, the command line and, one day, a web page speak it. Nothing here
+//! does I/O. Every text in an answer is what would leave: findings are redacted before anything is put into these types, and there is
+//! no field for a value that was taken away. Control characters are still in it: whoever prints shows them as visible text.
+//!
+//! | call | body | answer |
+//! |---|---|---|
+//! | `GET /v1/status` | | [`Status`] |
+//! | `GET /v1/pending` | | [`Pending`] |
+//! | `GET /v1/pending/{id}` | | [`Turn`] |
+//! | `GET /v1/pending/{id}/diff` | | [`Diff`] |
+//! | `GET /v1/pending/{id}/payload` | | [`Payload`] |
+//! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`Turn`] |
+//! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
+//! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
+//! | `GET /v1/events` | | server-sent events, each an [`Event`] |
+//!
+//! Every call bears `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]; a POST has `content-type: application/json`.
+//! What fails is answered with an [`ApiError`]: 401 no or wrong token, 403 foreign Host or Origin, 404 no such turn, 409 the turn is
+//! over or the digest stale, 413 too large, 415 no JSON, 422 an edit that was refused.
+
+mod turn;
+
+pub use turn::{
+    Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView, State, Turn,
+    TurnSummary,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Where a running gate is to be found. Written with mode 0600 into the runtime directory of the user.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeFile {
+    /// Process id of the gate.
+    pub pid: u32,
+    /// Base URL of the admin API, `http://127.0.0.1:PORT`.
+    pub admin: String,
+    /// The token that every call bears.
+    pub token: String,
+    /// Base URL that clients send their requests to.
+    pub listen: String,
+}
+
+impl std::fmt::Debug for RuntimeFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RuntimeFile")
+            .field("pid", &self.pid)
+            .field("admin", &self.admin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How the gate is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Version of the program.
+    pub version: String,
+    /// Base URL that clients send their requests to.
+    pub listen: String,
+    /// Where requests go.
+    pub upstream: String,
+    /// What serves, and whether the files on disk are newer.
+    pub policy: PolicyStatus,
+    /// Turns that wait for a person.
+    pub pending: usize,
+    /// Requests so far.
+    pub requests: Counts,
+}
+
+/// Which policy serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyStatus {
+    /// `default`, `none` or the folder.
+    pub source: String,
+    /// Name of the generation that serves.
+    pub generation: String,
+    /// How many loads have succeeded since the start, the first included.
+    pub loads: u64,
+    /// How many have failed since.
+    pub failed_loads: u64,
+    /// Why the files on disk do not serve: their diagnostics. `None` while the newest files serve.
+    pub refused: Option<String>,
+}
+
+/// Requests by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Sent on, edited or not.
+    pub forwarded: u64,
+    /// Stopped by a rule, or by a guard that could not run.
+    pub blocked: u64,
+    /// Held for a person.
+    pub paused: u64,
+    /// Given up by a person, a deadline or the client.
+    pub cancelled: u64,
+    /// Refused before any rule ran.
+    pub refused: u64,
+}
+
+/// The turns that wait, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pending {
+    /// One line each.
+    pub turns: Vec<TurnSummary>,
+}
+
+/// What would leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Payload {
+    /// The body; tokens stand where something was redacted.
+    pub body: String,
+    /// Digest of upstream, path and these bytes: what [`Resume`] must carry.
+    pub digest: String,
+}
+
+/// Lets a turn go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Resume {
+    /// The digest of what the person saw. Another one is refused: shown is sent.
+    pub digest: String,
+}
+
+/// Gives a turn up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Cancel {}
+
+/// Something that happened. The name of the server-sent event is the tag.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
+pub enum Event {
+    /// A turn began to wait.
+    Paused {
+        /// The turn.
+        turn: TurnSummary,
+    },
+    /// A waiting turn changed.
+    Changed {
+        /// The turn.
+        turn: TurnSummary,
+    },
+    /// A turn is over; its state says how.
+    Resolved {
+        /// The turn.
+        turn: TurnSummary,
+    },
+    /// Another policy serves, or newer files were refused.
+    Policy {
+        /// The state after it.
+        policy: PolicyStatus,
+    },
+}
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+#[serde(rename_all = "camelCase")]
+pub struct ApiError {
+    /// A word for programs: `unauthorised`, `foreign-origin`, `not-found`, `stale`, `over`, `refused-edit`, `blocked`, `invalid`, ...
+    pub code: String,
+    /// One sentence for people, without leaf text.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
