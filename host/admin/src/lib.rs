@@ -23,7 +23,7 @@
 mod turn;
 
 pub use turn::{
-    Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView, State, Turn,
+    Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView, Shown, State, Turn,
     TurnSummary,
 };
 
@@ -115,7 +115,7 @@ pub struct Pending {
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
     /// The body; tokens stand where something was redacted.
-    pub body: String,
+    pub body: Shown,
     /// Digest of upstream, path and these bytes: what [`Resume`] must carry.
     pub digest: String,
 }

@@ -129,6 +129,31 @@ pub struct SectionView {
     pub leaves: Vec<LeafView>,
 }
 
+/// Text of a request as it would leave. `Debug` prints its length: even redacted, it is the user's.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Shown(String);
+
+impl Shown {
+    /// Wraps a text whose findings are redacted.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Shown(text.into())
+    }
+
+    /// The text, for a printer that shows control characters as visible text.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes of text", self.0.len())
+    }
+}
+
 /// One leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -144,7 +169,7 @@ pub struct LeafView {
     /// Who may change it.
     pub access: Access,
     /// Its text as it would leave.
-    pub text: String,
+    pub text: Shown,
     /// Where redaction wrote in it.
     pub redacted: Vec<RedactedSpan>,
     /// Whether it differs from what came, redactions included.
@@ -190,7 +215,7 @@ pub enum EditCommand {
         /// The leaf.
         pointer: String,
         /// Its new text.
-        text: String,
+        text: Shown,
     },
     /// Leaves a section out, with what must go with it.
     Delete {
@@ -213,7 +238,7 @@ pub enum EditCommand {
 impl std::fmt::Debug for EditCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            EditCommand::Set { pointer, text } => write!(f, "Set {pointer} to {} bytes", text.len()),
+            EditCommand::Set { pointer, text } => write!(f, "Set {pointer} to {} bytes", text.expose().len()),
             EditCommand::Delete { section } => write!(f, "Delete {section}"),
             EditCommand::Restore { section } => write!(f, "Restore {section}"),
             EditCommand::Undo => f.write_str("Undo"),
@@ -244,7 +269,7 @@ pub struct LeafDiff {
     /// Who changed it.
     pub authors: Vec<String>,
     /// What came; what was redacted in it is shown as `‹LABEL›`.
-    pub before: String,
+    pub before: Shown,
     /// What would leave.
-    pub after: String,
+    pub after: Shown,
 }
