@@ -1,1 +1,63 @@
-//! Placeholder.
+//! Write Leafgate plugins in Rust: one function, tested natively, built for `wasm32-unknown-unknown`.
+//!
+//! A **detector** says where in a leaf something is that must not be sent; the host puts the placeholder in:
+//!
+//! ```
+//! use leafgate_plugin::detect::*;
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Config {
+//!     names: Vec<String>,
+//! }
+//!
+//! /// Finds the names of projects.
+//! #[leafgate_plugin::detector(labels = ["PROJECT"])]
+//! fn project_names(config: &Config, leaf: &Leaf) -> Vec<Finding> {
+//!     let found = config.names.iter().flat_map(|name| leaf.text.match_indices(name.as_str()));
+//!     found.map(|(start, name)| leaf.finding(start..start + name.len())).collect()
+//! }
+//!
+//! // In a test: plain Rust, no sandbox.
+//! let config = Config { names: vec!["Zeppelin".into()] };
+//! let findings = project_names(&config, &Leaf::with_text("on Zeppelin"));
+//! assert_eq!(findings[0].at, (3..11).into());
+//! ```
+//!
+//! A **transformer** sees a request and proposes edits:
+//!
+//! ```
+//! use leafgate_plugin::transform::*;
+//!
+//! /// Ends every text with a full stop.
+//! #[leafgate_plugin::transformer]
+//! fn full_stops(request: &Request) -> Vec<Edit> {
+//!     let open = request.leaves.iter().filter(|leaf| leaf.kind == LeafKind::Text && !leaf.text.ends_with('.'));
+//!     open.map(|leaf| leaf.set(format!("{}.", leaf.text))).collect()
+//! }
+//! ```
+//!
+//! The crate is a `cdylib`; add `rlib` so that its tests can link it. Build with
+//! `cargo build --release --target wasm32-unknown-unknown`; the host wraps the module as a component when it loads it.
+//!
+//! # The shape of the function
+//!
+//! - The first parameter is `&Config`, any type that serde can deserialize; leave it out where there is nothing to configure. What serde
+//!   rejects becomes a finding of the host's check, with serde's message.
+//! - With `prepare = path`, the first parameter is what `path(config)` made of the configuration, or failed to make: a compiled pattern,
+//!   an index. It is built once; do the heavy work there.
+//! - The result may be a `Result<_, Failure>`. A failure, like a panic, lets the rule's `on_error` decide.
+//! - The first line of the function's documentation is the plugin's summary; name and version are the package's.
+//!
+//! There is no clock, no random number, no file and no network in a plugin. The same input must give the same answer.
+
+#[doc(hidden)]
+pub mod bindings;
+pub mod detect;
+mod log;
+#[doc(hidden)]
+pub mod runtime;
+pub mod transform;
+
+pub use leafgate_plugin_macros::{detector, transformer};
+pub use log::{Level, log};
