@@ -1,0 +1,133 @@
+//! What a WebAssembly binary says about itself, read without compiling or running any of it.
+
+use wasmparser::{Encoding, Parser, Payload};
+
+/// Core module or component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// What compilers for `wasm32-unknown-unknown` write; wrapped as a component on load.
+    CoreModule,
+    /// A component, as `jco` and `componentize-py` write them.
+    Component,
+}
+
+/// Imports and exports of the outermost layer, by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Anatomy {
+    pub(crate) layer: Layer,
+    /// Of a core module `module.field`, of a component the name of the interface or function.
+    pub(crate) imports: Vec<String>,
+    pub(crate) exports: Vec<String>,
+    /// Whether a core module carries the contract that it was built against.
+    pub(crate) typed: bool,
+}
+
+/// The layer that the first eight bytes name, if they are those of a WebAssembly binary.
+pub(crate) fn layer(bytes: &[u8]) -> Option<Layer> {
+    let (magic, version) = bytes.get(..8)?.split_at(4);
+    match (magic, version) {
+        (b"\0asm", [1, 0, 0, 0]) => Some(Layer::CoreModule),
+        (b"\0asm", [0x0d, 0, 1, 0]) => Some(Layer::Component),
+        _ => None,
+    }
+}
+
+/// Reads the outermost layer of a binary.
+///
+/// # Errors
+/// wasmparser's, with the offset at which the binary stops making sense.
+pub(crate) fn read(bytes: &[u8]) -> wasmparser::Result<Anatomy> {
+    let mut anatomy = Anatomy { layer: Layer::CoreModule, imports: vec![], exports: vec![], typed: false };
+    let mut depth = 0_usize;
+    for payload in Parser::new(0).parse_all(bytes) {
+        let payload = payload?;
+        match payload {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            outer if depth == 0 => anatomy.note(outer)?,
+            _ => {}
+        }
+    }
+    Ok(anatomy)
+}
+
+impl Anatomy {
+    fn note(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
+        match payload {
+            Payload::Version { encoding: Encoding::Component, .. } => self.layer = Layer::Component,
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    let import = import?;
+                    self.imports.push(format!("{}.{}", import.module, import.name));
+                }
+            }
+            Payload::ExportSection(section) => {
+                for export in section {
+                    self.exports.push(export?.name.to_owned());
+                }
+            }
+            Payload::ComponentImportSection(section) => {
+                for import in section {
+                    self.imports.push(import?.name.full_name().into_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) => {
+                for export in section {
+                    self.exports.push(export?.name.full_name().into_owned());
+                }
+            }
+            Payload::CustomSection(section) => self.typed |= section.name().starts_with("component-type"),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_of_nested_modules_are_not_those_of_the_component() {
+        let bytes = wat::parse_str(
+            r#"(component
+                (core module (import "env" "inner" (func)))
+                (component (import "deep" (func)))
+                (import "outer" (func)))"#,
+        )
+        .unwrap();
+        let anatomy = read(&bytes).unwrap();
+        assert_eq!(anatomy.layer, Layer::Component);
+        assert_eq!(anatomy.imports, ["outer"]);
+    }
+
+    #[test]
+    fn a_core_import_is_named_with_its_module() {
+        let bytes =
+            wat::parse_str(r#"(module (import "env" "now" (func)) (memory (export "memory") 1))"#).unwrap();
+        let anatomy = read(&bytes).unwrap();
+        assert_eq!(anatomy.layer, Layer::CoreModule);
+        assert_eq!(
+            (anatomy.imports, anatomy.exports),
+            (vec!["env.now".to_owned()], vec!["memory".to_owned()])
+        );
+        assert!(!anatomy.typed);
+    }
+
+    #[test]
+    fn a_truncated_binary_is_an_error() {
+        let bytes = wat::parse_str(r#"(module (import "env" "now" (func)))"#).unwrap();
+        for end in 8..bytes.len() {
+            // Between two sections a module may end; anywhere else it may not.
+            let _ = read(&bytes[..end]);
+        }
+        assert!(read(&bytes[..bytes.len() - 1]).is_err());
+    }
+
+    #[test]
+    fn text_is_no_binary() {
+        assert_eq!(layer(b"(module (func))"), None);
+        assert_eq!(layer(b"\0asm"), None);
+        assert_eq!(layer(b"\0asm\x02\0\0\0"), None);
+    }
+}

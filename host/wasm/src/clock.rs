@@ -1,0 +1,143 @@
+//! Time and turns: the epoch ticker, and how many calls run at once.
+//!
+//! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread advances the epoch, and only while
+//! a call is running: an idle gate does not wake up a thousand times a second. The same count of running calls bounds concurrency,
+//! because the allocator's pools have room for so many and no more. Waiting for a turn ends: every running call has a deadline.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wasmtime::Engine;
+
+/// One tick. Deadlines are multiples of it, rounded up.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Advances the epoch of one engine until it is dropped.
+pub(crate) struct Clock {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// A call began, or the clock is being dropped.
+    wake: Condvar,
+    /// A call ended.
+    freed: Condvar,
+}
+
+struct State {
+    running: usize,
+    stopped: bool,
+}
+
+/// One running call. The epoch advances at least as long as it lives.
+pub(crate) struct Turn<'a>(&'a Shared);
+
+impl Clock {
+    /// Starts the ticker.
+    ///
+    /// # Errors
+    /// The operating system's, where it gives no thread.
+    pub(crate) fn start(engine: Engine) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State { running: 0, stopped: false }),
+            wake: Condvar::new(),
+            freed: Condvar::new(),
+        });
+        let ticker = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("leafgate-epoch".to_owned())
+            .spawn(move || ticker.tick_while_needed(&engine))?;
+        Ok(Clock { shared, thread: Some(thread) })
+    }
+
+    /// Waits until fewer than `limit` calls run, then counts as one of them.
+    pub(crate) fn turn(&self, limit: usize) -> Turn<'_> {
+        let mut state = self.shared.lock();
+        while state.running >= limit.max(1) {
+            state = self.shared.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.running += 1;
+        self.shared.wake.notify_one();
+        Turn(&self.shared)
+    }
+
+    /// How many ticks a deadline takes: one more than fits, since the current tick has already begun.
+    pub(crate) fn ticks(deadline: Duration) -> u64 {
+        let whole = deadline.as_nanos().div_ceil(TICK.as_nanos());
+        u64::try_from(whole).unwrap_or(u64::MAX / 2).saturating_add(1)
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.shared.lock().stopped = true;
+        self.shared.wake.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A ticker that panicked has nothing left to stop.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.lock().running -= 1;
+        self.0.freed.notify_one();
+    }
+}
+
+impl Shared {
+    /// The count is whole between any two statements, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tick_while_needed(&self, engine: &Engine) {
+        let mut state = self.lock();
+        while !state.stopped {
+            if state.running == 0 {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            } else {
+                drop(state);
+                std::thread::sleep(TICK);
+                engine.increment_epoch();
+                state = self.lock();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_rounded_up_to_ticks() {
+        assert_eq!(Clock::ticks(Duration::ZERO), 1);
+        assert_eq!(Clock::ticks(Duration::from_micros(1)), 2);
+        assert_eq!(Clock::ticks(Duration::from_millis(250)), 251);
+        assert!(Clock::ticks(Duration::MAX) < u64::MAX);
+    }
+
+    #[test]
+    fn no_more_calls_run_than_allowed() {
+        let clock = Clock::start(Engine::default()).unwrap();
+        let most = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let _turn = clock.turn(2);
+                        let running = clock.shared.lock().running;
+                        most.fetch_max(running, std::sync::atomic::Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert!((1..=2).contains(&most.into_inner()));
+        assert_eq!(clock.shared.lock().running, 0);
+    }
+}

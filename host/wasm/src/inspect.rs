@@ -1,0 +1,62 @@
+//! What `leafgate plugin inspect` shows: a file as the gate sees it, whether or not it may pass.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use leafgate_policy::plugin::{Description, LoadError, World};
+
+use crate::anatomy::Layer;
+use crate::gate::{self, Binary};
+use crate::loader::WasmLoader;
+use crate::refusal::Refusal;
+
+/// One file, looked at from outside and, if it passes the gate, asked for its description.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// Core module or component.
+    pub layer: Layer,
+    /// Size of the file in bytes.
+    pub size: usize,
+    /// SHA-256 of the file, as `sha256` in a rule file pins it.
+    pub digest: [u8; 32],
+    /// Imports by name; of a core module `module.field`.
+    pub imports: Vec<String>,
+    /// Exports by name.
+    pub exports: Vec<String>,
+    /// Which world it implements, if exactly one.
+    pub world: Option<World>,
+    /// Version of `leafgate:plugin` that it was built for, if it names one.
+    pub contract: Option<String>,
+    /// What it says about itself, or why it does not load. It is not configured here.
+    pub description: Result<Description, LoadError>,
+}
+
+impl WasmLoader {
+    /// Looks at a file without configuring it. A file that would be refused is described with the reason.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is too large, or is no WebAssembly binary.
+    pub fn inspect(&self, path: &Path) -> Result<Inspection, LoadError> {
+        let binary = self.read(path)?;
+        let layer = gate::identify(&binary, None)?;
+        let anatomy = gate::read(&binary.bytes)?;
+        let loaded = self.loaded(&binary);
+        let world = loaded.as_ref().ok().map(|(world, _)| *world).or_else(|| gate::world(&anatomy).ok());
+        Ok(Inspection {
+            layer,
+            size: binary.bytes.len(),
+            digest: binary.digest,
+            world,
+            contract: gate::contract(&anatomy),
+            imports: anatomy.imports,
+            exports: anatomy.exports,
+            description: loaded.map(|(_, description)| description).map_err(LoadError::from),
+        })
+    }
+
+    fn loaded(&self, binary: &Binary) -> Result<(World, Description), Refusal> {
+        let compiled = self.compiled(binary)?;
+        let name: Arc<str> = "inspected".into();
+        Ok((compiled.world, self.described(&compiled, &name)?))
+    }
+}

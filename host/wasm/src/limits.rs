@@ -1,0 +1,102 @@
+//! What a plugin may use, in one place.
+
+use std::time::Duration;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// Limits that hold for every plugin of one [`crate::WasmLoader`]. [`Default`] is what the gate ships with.
+///
+/// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the loader is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Size of a plugin's file. Python with its standard library comes to 18 MB; compile time, which no deadline bounds, grows with it.
+    pub file_bytes: usize,
+    /// All linear memory of one instance together. It also bounds what a call can be handed, because arguments are copied there.
+    pub memory_bytes: usize,
+    /// Elements of all tables of one instance; a table costs eight bytes of host memory for each.
+    pub table_elements: usize,
+    /// Native stack for guest frames. Host threads that call plugins need at least twice this.
+    pub stack_bytes: usize,
+    /// Wall time for starting an instance (start functions and `configure`) and, once per load, for `describe`.
+    pub start_deadline: Duration,
+    /// Wall time of one `detect` or `transform`, whatever its size; generous, because a busy machine must not look like a hung plugin.
+    pub call_deadline: Duration,
+    /// Added to [`Limits::call_deadline`] for each leaf.
+    pub deadline_per_leaf: Duration,
+    /// Added to [`Limits::call_deadline`] for each KiB of leaf text.
+    pub deadline_per_kib: Duration,
+    /// Host memory that reading one answer may take. Guest strings may overlap, so memory alone does not bound it.
+    pub answer_bytes: usize,
+    /// Findings of one `detect`, and redactions of one `transform`.
+    pub findings: usize,
+    /// Edits of one `transform`.
+    pub edits: usize,
+    /// Host memory that reading `describe` or the findings of `configure` may take.
+    pub description_bytes: usize,
+    /// Labels that a plugin may describe.
+    pub labels: usize,
+    /// Leaves of one `detect`; more become further calls.
+    pub batch_leaves: usize,
+    /// Leaf text of one `detect`; more becomes further calls. A single larger leaf goes alone.
+    pub batch_bytes: usize,
+    /// Calls that run at one time; further ones wait their turn. More than there are cores only costs memory.
+    pub concurrent_calls: usize,
+    /// Bytes of log messages of one call that reach the log sink.
+    pub log_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            file_bytes: 32 * MIB,
+            memory_bytes: 64 * MIB,
+            table_elements: 100_000,
+            stack_bytes: 512 * KIB,
+            start_deadline: Duration::from_secs(2),
+            call_deadline: Duration::from_millis(250),
+            deadline_per_leaf: Duration::from_micros(200),
+            deadline_per_kib: Duration::from_micros(500),
+            answer_bytes: 8 * MIB,
+            findings: 20_000,
+            edits: 10_000,
+            description_bytes: 256 * KIB,
+            labels: 64,
+            batch_leaves: 512,
+            batch_bytes: 256 * KIB,
+            concurrent_calls: 32,
+            log_bytes: 64 * KIB,
+        }
+    }
+}
+
+impl Limits {
+    /// Wall time for one call that is given this many leaves and bytes of text.
+    #[must_use]
+    pub fn deadline(&self, leaves: usize, bytes: usize) -> Duration {
+        let leaves = u32::try_from(leaves).unwrap_or(u32::MAX);
+        let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
+        self.call_deadline
+            .saturating_add(self.deadline_per_leaf.saturating_mul(leaves))
+            .saturating_add(self.deadline_per_kib.saturating_mul(kib))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadline_grows_with_leaves_and_with_bytes() {
+        let limits = Limits::default();
+        assert_eq!(limits.deadline(0, 0), Duration::from_millis(250));
+        assert_eq!(limits.deadline(10, 0), Duration::from_millis(252));
+        assert_eq!(limits.deadline(0, 2 * KIB), Duration::from_millis(251));
+    }
+
+    #[test]
+    fn the_deadline_of_an_absurd_call_does_not_overflow() {
+        assert!(Limits::default().deadline(usize::MAX, usize::MAX) > Duration::from_secs(3600));
+    }
+}

@@ -1,0 +1,192 @@
+//! [`Plugin`] for a loaded component: batches in, checked answers out.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use leafgate_policy::plugin::{
+    Description, DetectLeaf, Fault, Plugin, PluginEdit, PluginFinding, TransformLeaf, TransformRequest,
+    TransformSection, World,
+};
+
+use crate::answer;
+use crate::bindings::{self, detect, transform};
+use crate::instance::{Compiled, Running};
+use crate::limits::Limits;
+use crate::runtime::Runtime;
+
+/// One declared plugin: shared code, its own configuration.
+pub(crate) struct WasmPlugin {
+    pub(crate) name: Arc<str>,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) description: Description,
+    pub(crate) digest: [u8; 32],
+    pub(crate) config: String,
+}
+
+impl fmt::Debug for WasmPlugin {
+    /// Without the configuration: it may hold the very names that are to be redacted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WasmPlugin")
+            .field("name", &self.name)
+            .field("world", &self.compiled.world)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Plugin for WasmPlugin {
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn world(&self) -> World {
+        self.compiled.world
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    fn detect(&self, leaves: &[DetectLeaf<'_>]) -> Result<Vec<PluginFinding>, Fault> {
+        let mut findings = Vec::new();
+        for batch in batches(leaves, &self.runtime.limits) {
+            findings.extend(self.detect_batch(&leaves[batch.clone()], batch.start)?);
+        }
+        Ok(findings)
+    }
+
+    fn transform(&self, request: &TransformRequest<'_>) -> Result<Vec<PluginEdit>, Fault> {
+        let limits = &self.runtime.limits;
+        let sections: Vec<_> = request.sections.iter().map(section).collect::<Result<_, _>>()?;
+        let leaves: Vec<_> = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<_, _>>()?;
+        let bytes = request.leaves.iter().map(|leaf| leaf.text.len()).sum();
+        let head = transform::Request {
+            format: request.format,
+            model: request.model,
+            session: request.session,
+            subagent: request.subagent,
+            attributes: &[],
+        };
+        let mut running = self.started()?;
+        let answer = running.transform(head, &sections, &leaves, limits.deadline(leaves.len(), bytes))?;
+        let edits = answer.map_err(answer::gave_up)?;
+        answer::edits(edits, request, self.description.labels.len(), limits)
+    }
+}
+
+impl WasmPlugin {
+    fn detect_batch(&self, leaves: &[DetectLeaf<'_>], first: usize) -> Result<Vec<PluginFinding>, Fault> {
+        let limits = &self.runtime.limits;
+        let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
+        let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
+        let mut running = self.started()?;
+        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes))?;
+        let findings = answer.map_err(answer::gave_up)?;
+        answer::findings(findings, leaves, first, self.description.labels.len(), limits)
+    }
+
+    /// A fresh instance, configured.
+    fn started(&self) -> Result<Running<'_>, Fault> {
+        let mut running = Running::start(&self.runtime, &self.compiled, &self.name)?;
+        running.configure(&self.config)?.map_err(|_| {
+            Fault::Unavailable("it refuses the configuration that it accepted when it was loaded".to_owned())
+        })?;
+        Ok(running)
+    }
+}
+
+/// Cuts leaves into runs that one call may be given; at least one leaf each.
+fn batches<'a>(leaves: &'a [DetectLeaf<'_>], limits: &'a Limits) -> impl Iterator<Item = Range<usize>> + 'a {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let mut end = start;
+        let mut bytes = 0;
+        while let Some(leaf) = leaves.get(end) {
+            bytes += leaf.text.len();
+            let full = end - start == limits.batch_leaves || bytes > limits.batch_bytes;
+            if full && end > start {
+                break;
+            }
+            end += 1;
+        }
+        let batch = start..end;
+        start = end;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+fn detect_leaf<'a>((id, leaf): (u32, &DetectLeaf<'a>)) -> detect::Leaf<'a> {
+    detect::Leaf {
+        id,
+        kind: bindings::leaf_kind(leaf.kind),
+        value: bindings::value_type(leaf.value),
+        role: bindings::role(leaf.role),
+        tool: leaf.tool,
+        key: leaf.key,
+        text: leaf.text,
+    }
+}
+
+fn section<'a>(section: &TransformSection<'a>) -> Result<transform::Section<'a>, Fault> {
+    Ok(transform::Section {
+        kind: bindings::section_kind(section.kind),
+        role: bindings::role(section.role),
+        label: section.label,
+        tool: section.tool,
+        parent: section.parent.map(place).transpose()?,
+        message: section.message.map(place).transpose()?,
+        attributes: &[],
+    })
+}
+
+fn transform_leaf<'a>((id, leaf): (u32, &TransformLeaf<'a>)) -> Result<transform::Leaf<'a>, Fault> {
+    Ok(transform::Leaf {
+        id,
+        section: place(leaf.section)?,
+        kind: bindings::leaf_kind(leaf.kind),
+        value: bindings::value_type(leaf.value),
+        pointer: leaf.pointer,
+        key: leaf.key,
+        text: leaf.text,
+    })
+}
+
+/// The contract counts in 32 bits; the caps of the tree keep every place far below.
+fn place(place: usize) -> Result<u32, Fault> {
+    u32::try_from(place).map_err(|_| Fault::Unavailable("the request has too many sections".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leafgate_policy::plugin::{LeafKind, Role, ValueType};
+
+    fn leaf(text: &str) -> DetectLeaf<'_> {
+        let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);
+        DetectLeaf { kind, value, role, tool: None, key: "content", text }
+    }
+
+    fn cut(texts: &[&str], batch_leaves: usize, batch_bytes: usize) -> Vec<Range<usize>> {
+        let leaves: Vec<_> = texts.iter().map(|text| leaf(text)).collect();
+        let limits = Limits { batch_leaves, batch_bytes, ..Limits::default() };
+        batches(&leaves, &limits).collect()
+    }
+
+    #[test]
+    fn batches_end_where_leaves_or_bytes_run_out() {
+        assert_eq!(cut(&["a", "b", "c"], 2, 100), [0..2, 2..3]);
+        assert_eq!(cut(&["aa", "bb", "cc"], 9, 4), [0..2, 2..3]);
+        assert_eq!(cut(&[], 9, 4), []);
+    }
+
+    #[test]
+    fn a_leaf_larger_than_a_batch_goes_alone() {
+        assert_eq!(cut(&["a", "0123456789", "b"], 9, 4), [0..1, 1..2, 2..3]);
+    }
+
+    #[test]
+    fn a_limit_of_no_leaves_still_makes_progress() {
+        assert_eq!(cut(&["a", "b"], 0, 0), [0..1, 1..2]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Why a plugin is not loaded, and what its author or operator can do about it.
+
+use leafgate_policy::plugin::{Fault, LoadError};
+
+/// The version of `leafgate:plugin` that this host speaks; any patch of it loads.
+pub(crate) const CONTRACT: &str = "0.1";
+
+/// A plugin that did not pass the gate. The policy adds where the plugin was declared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("cannot read `{path}`: {error}")]
+    Unreadable { path: String, error: std::io::Error },
+    #[error("the file is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("the file is neither a WebAssembly component nor a core module")]
+    NotWasm,
+    #[error("the file is damaged: {0}")]
+    Damaged(String),
+    #[error("the file has the SHA-256 {actual}, the rule file pins {expected}")]
+    WrongDigest { expected: String, actual: String },
+    #[error("the core module does not say which contract it was built for")]
+    NoTypeInfo,
+    #[error("the core module cannot be wrapped as a component: {0}")]
+    Wrap(String),
+    #[error("it imports {}, and a plugin may import nothing but `leafgate:plugin/host`", list(.0))]
+    ForeignImports(Vec<String>),
+    #[error("`{0}` is of another version of the contract; this host speaks leafgate:plugin {CONTRACT}")]
+    WrongVersion(String),
+    #[error("it exports neither `leafgate:plugin/detect` nor `leafgate:plugin/transform`")]
+    NoWorld,
+    #[error("it exports both `leafgate:plugin/detect` and `leafgate:plugin/transform`")]
+    BothWorlds,
+    #[error("it does not export `leafgate:plugin/lifecycle`")]
+    NoLifecycle,
+    #[error("it does not compile: {0}")]
+    Compile(String),
+    #[error("`{call}` failed on load: it {fault}")]
+    Canary { call: &'static str, fault: Fault },
+    #[error("`describe` is not acceptable: {0}")]
+    Description(String),
+    #[error("its configuration is not accepted: {}", .0.join("; "))]
+    Configuration(Vec<String>),
+}
+
+impl Refusal {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Refusal::Unreadable { .. } => {
+                "the path is relative to the policy folder; `cargo xtask plugins` builds the bundled ones"
+            }
+            Refusal::TooLarge { .. } => "build it for size, or raise the limit `file_bytes`",
+            Refusal::NotWasm => {
+                "a plugin is a binary `.wasm` file; assemble text format first, for example with `wasm-tools parse`"
+            }
+            Refusal::Damaged(_) => "build or copy the file again",
+            Refusal::WrongDigest { actual, .. } => {
+                return Some(format!("if the change is intended, set `sha256 = \"{actual}\"`"));
+            }
+            Refusal::NoTypeInfo | Refusal::NoWorld | Refusal::NoLifecycle => {
+                "in Rust use `#[leafgate_plugin::detector]` or `#[leafgate_plugin::transformer]`; elsewhere build against `wit/plugin.wit`"
+            }
+            Refusal::Wrap(_) => "build it with the `leafgate-plugin` crate for `wasm32-unknown-unknown`",
+            Refusal::ForeignImports(names) => how_to_build_without(names),
+            Refusal::WrongVersion(_) => "build it against this version's `wit/plugin.wit`",
+            Refusal::BothWorlds => {
+                "split it in two: answers of a detector may be remembered, those of a transformer may not"
+            }
+            Refusal::Compile(_) => {
+                "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"
+            }
+            Refusal::Canary { fault, .. } => {
+                return fault.limit().map(|limit| format!("if it needs more, raise the limit `{limit}`"));
+            }
+            Refusal::Description(_) | Refusal::Configuration(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl From<Refusal> for LoadError {
+    fn from(refusal: Refusal) -> Self {
+        LoadError { message: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+/// How to get rid of the first foreign import, by the tool that usually leaves it.
+fn how_to_build_without(names: &[String]) -> &'static str {
+    let first = names.first().map_or("", String::as_str);
+    if first.starts_with("__wbindgen") {
+        "leave out wasm-bindgen; a `js` feature of getrandom, uuid or chrono often brings it in"
+    } else if first.starts_with("wasi:") || first.starts_with("wasi_") {
+        "build without WASI: Rust with `--target wasm32-unknown-unknown`, JavaScript with `jco componentize --backend quickjs \
+         --backend-qjs-disable-async --backend-qjs-stub-wasi`, Python with `componentize-py componentize --stub-wasi`"
+    } else {
+        "build it for `wasm32-unknown-unknown` and link nothing that calls the host; clocks, random numbers, files and sockets \
+         are not available"
+    }
+}
+
+/// The first few names, quoted. A component may import hundreds.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}

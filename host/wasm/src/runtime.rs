@@ -1,0 +1,118 @@
+//! The one engine that all plugins of a loader share: how it compiles, where instances live, what they may call.
+//!
+//! No WASI, no async, no threads. Whatever WebAssembly leaves to the implementation is fixed (NaN bits, relaxed SIMD), because the same
+//! request must leave as the same bytes on every machine.
+
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Config, Engine, PoolingAllocationConfig};
+
+use crate::LoaderConfig;
+use crate::bindings::{AllWorlds, host, types};
+use crate::clock::Clock;
+use crate::limits::Limits;
+use crate::store::CallState;
+
+/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote leaf text.
+pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
+
+/// Level of a plugin's log message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// For the author.
+    Debug,
+    /// Worth knowing.
+    Info,
+    /// Probably wrong.
+    Warn,
+    /// Wrong.
+    Error,
+}
+
+/// A loader that cannot run plugins on this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("the WebAssembly engine cannot start: {0}")]
+pub struct EngineError(String);
+
+/// Everything that outlives single plugins.
+pub(crate) struct Runtime {
+    pub(crate) engine: Engine,
+    pub(crate) linker: Linker<CallState>,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
+    pub(crate) log: Option<LogSink>,
+}
+
+impl Runtime {
+    pub(crate) fn new(config: LoaderConfig) -> Result<Self, EngineError> {
+        let LoaderConfig { limits, log } = config;
+        let engine = engine(&limits)?;
+        let linker = linker(&engine).map_err(|error| EngineError(format!("{error:#}")))?;
+        let clock = Clock::start(engine.clone()).map_err(|error| EngineError(error.to_string()))?;
+        Ok(Runtime { engine, linker, clock, limits, log })
+    }
+}
+
+/// Pools are faster, but reserve address space that a container may not have; without them everything works the same.
+fn engine(limits: &Limits) -> Result<Engine, EngineError> {
+    let mut config = config(limits);
+    config.allocation_strategy(pools(limits));
+    Engine::new(&config).or_else(|error| {
+        tracing::warn!(error = %format_args!("{error:#}"), "no pools for plugin instances; each is allocated on demand");
+        Engine::new(&self::config(limits)).map_err(|error| EngineError(format!("{error:#}")))
+    })
+}
+
+fn config(limits: &Limits) -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        .max_wasm_stack(limits.stack_bytes)
+        .concurrency_support(false)
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        // Frames of a plugin mean nothing to the operator, and collecting them makes a trap slow.
+        .wasm_backtrace_max_frames(None);
+    config
+}
+
+/// Room for as many calls as may run at once. A component of many modules takes many instances, but hardly ever two memories.
+fn pools(limits: &Limits) -> PoolingAllocationConfig {
+    const INSTANCES: u32 = 48;
+    const MEMORIES: u32 = 4;
+    const TABLES: u32 = 16;
+    let calls = u32::try_from(limits.concurrent_calls.max(1)).unwrap_or(u32::MAX);
+    let mut pools = PoolingAllocationConfig::new();
+    pools
+        .total_component_instances(calls)
+        .max_core_instances_per_component(INSTANCES)
+        .total_core_instances(calls.saturating_mul(INSTANCES))
+        .max_memories_per_component(MEMORIES)
+        .total_memories(calls.saturating_mul(MEMORIES))
+        .max_memory_size(limits.memory_bytes)
+        .max_tables_per_component(TABLES)
+        .total_tables(calls.saturating_mul(TABLES))
+        .table_elements(limits.table_elements);
+    pools
+}
+
+fn linker(engine: &Engine) -> wasmtime::Result<Linker<CallState>> {
+    let mut linker = Linker::new(engine);
+    AllWorlds::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |state| state)?;
+    Ok(linker)
+}
+
+impl types::Host for CallState {}
+
+impl host::Host for CallState {
+    fn log(&mut self, level: host::Level, message: String) {
+        let level = match level {
+            host::Level::Debug => LogLevel::Debug,
+            host::Level::Info => LogLevel::Info,
+            host::Level::Warn => LogLevel::Warn,
+            host::Level::Error => LogLevel::Error,
+        };
+        self.log(level, &message);
+    }
+}

@@ -1,0 +1,117 @@
+//! What one instance owns on the host's side: how much it has used, and where its log goes.
+
+use std::sync::Arc;
+
+use wasmtime::ResourceLimiter;
+
+use crate::limits::Limits;
+use crate::runtime::{LogLevel, LogSink};
+
+/// Data of one store; as short-lived as the call.
+pub(crate) struct CallState {
+    memory: Budget,
+    table: Budget,
+    log: Option<(LogSink, Arc<str>)>,
+    log_bytes_left: usize,
+}
+
+/// A limit over several memories or tables.
+struct Budget {
+    limit: usize,
+    used: usize,
+    /// Set when growth was denied, and never cleared: a trap that follows is because of it.
+    denied: bool,
+}
+
+impl CallState {
+    pub(crate) fn new(limits: &Limits, log: Option<(LogSink, Arc<str>)>) -> Self {
+        CallState {
+            memory: Budget::new(limits.memory_bytes),
+            table: Budget::new(limits.table_elements),
+            log,
+            log_bytes_left: limits.log_bytes,
+        }
+    }
+
+    /// Whether the instance asked for more memory or table space than it may have.
+    pub(crate) fn was_denied_memory(&self) -> bool {
+        self.memory.denied || self.table.denied
+    }
+
+    /// Passes a message on while the call's budget lasts; the message that exceeds it is dropped, and all after it.
+    pub(crate) fn log(&mut self, level: LogLevel, message: &str) {
+        let Some((sink, plugin)) = &self.log else { return };
+        match self.log_bytes_left.checked_sub(message.len()) {
+            Some(left) => {
+                self.log_bytes_left = left;
+                sink(plugin, level, message);
+            }
+            None => self.log_bytes_left = 0,
+        }
+    }
+}
+
+impl Budget {
+    fn new(limit: usize) -> Self {
+        Budget { limit, used: 0, denied: false }
+    }
+
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        let used = self.used.saturating_add(desired.saturating_sub(current));
+        // The maximum is the module's own or that of the pool's slot. Beyond it growth fails whatever is said here.
+        if used > self.limit || maximum.is_some_and(|maximum| desired > maximum) {
+            self.denied = true;
+            return false;
+        }
+        self.used = used;
+        true
+    }
+}
+
+/// A denied growth is answered with -1, as WebAssembly has it: a language runtime may still collect its garbage and go on.
+impl ResourceLimiter for CallState {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(self.memory.grow(current, desired, maximum))
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(self.table.grow(current, desired, maximum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_memories_share_one_budget() {
+        let mut budget = Budget::new(100);
+        assert!(budget.grow(0, 60, None));
+        assert!(!budget.grow(0, 60, None));
+        assert!(budget.denied);
+        assert!(budget.grow(60, 100, None));
+    }
+
+    #[test]
+    fn logs_are_bounded_and_stop_at_the_first_message_that_does_not_fit() {
+        let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let record = Arc::clone(&seen);
+        let sink: LogSink = Arc::new(move |_, _, message| record.lock().unwrap().push(message.to_owned()));
+        let limits = Limits { log_bytes: 5, ..Limits::default() };
+        let mut state = CallState::new(&limits, Some((sink, "p".into())));
+        for message in ["abc", "defg", "h"] {
+            state.log(LogLevel::Info, message);
+        }
+        assert_eq!(*seen.lock().unwrap(), ["abc"]);
+    }
+}
