@@ -126,3 +126,72 @@ impl<'a> Noise<'a> {
         char::from(from[usize::from(byte) % from.len()])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::keys::{ClientIdentity, InstallationKey};
+
+    fn keys() -> TokenKeys {
+        TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop"))
+    }
+
+    #[test]
+    fn the_checksums_know_published_examples() {
+        // Test numbers of card networks, and the IBAN registry's example for Germany, in parts.
+        for card in [["4111", "111111111111"], ["3782", "82246310005"], ["5555", "555555554444"]] {
+            assert!(passes_luhn(&card.concat()));
+        }
+        assert!(passes_mod_97(&["DE89 3704 0044", " 0532 0130 00"].concat()));
+        assert!(!passes_luhn(&["4111", "111111111112"].concat()));
+        assert!(!passes_mod_97(&["DE89 3704 0044", " 0532 0130 01"].concat()));
+    }
+
+    #[test]
+    fn other_scripts_do_not_stay() {
+        assert!(surrogate(&keys(), "NAME", "Zoë 王小明").is_ascii());
+    }
+
+    #[test]
+    fn a_value_of_separators_has_no_other_shape() {
+        assert_eq!(surrogate(&keys(), "CARD", "-- "), "-- ");
+        assert_eq!(surrogate(&keys(), "CARD", ""), "");
+    }
+
+    proptest! {
+        #[test]
+        fn shape_is_kept_and_the_value_is_not(value in "[ -~]{0,40}") {
+            let made = surrogate(&keys(), "NAME", &value);
+            prop_assert_eq!(&made, &surrogate(&keys(), "NAME", &value));
+            prop_assert_eq!(made.len(), value.len());
+            for (new, old) in made.chars().zip(value.chars()) {
+                prop_assert_eq!(new.is_ascii_digit(), old.is_ascii_digit());
+                prop_assert_eq!(new.is_ascii_uppercase(), old.is_ascii_uppercase());
+                prop_assert_eq!(new.is_ascii_lowercase(), old.is_ascii_lowercase());
+                prop_assert!(old.is_ascii_alphanumeric() || new == old);
+            }
+            prop_assert!(made != value || !value.contains(|c: char| c.is_ascii_alphanumeric()) || exponent(&value) == 0);
+        }
+
+        #[test]
+        fn cards_fail_their_checksum(value in "[1-9][0-9]{3}( ?[0-9]{4}){2,3}") {
+            prop_assert!(!passes_luhn(&surrogate(&keys(), "CARD", &value)));
+        }
+
+        #[test]
+        fn ibans_fail_their_checksum(value in "[A-Z]{2}[0-9]{2}( ?[0-9A-Z]{4}){3,6}") {
+            prop_assert!(!passes_mod_97(&surrogate(&keys(), "IBAN", &value)));
+        }
+
+        #[test]
+        fn a_json_number_stays_one(value in "-?(0|[1-9][0-9]{0,18})(\\.[0-9]{1,9})?([eE][+-]?[0-9]{1,3})?") {
+            let made = surrogate(&keys(), "CARD", &value);
+            let whole = made.trim_start_matches('-').split(['.', 'e', 'E']).next().unwrap();
+            prop_assert!(whole == "0" || whole.starts_with(|c| ('1'..='9').contains(&c)), "{}", made);
+            prop_assert_eq!(&made[exponent(&made)..], &value[exponent(&value)..]);
+            prop_assert_eq!(made.find('.'), value.find('.'));
+        }
+    }
+}

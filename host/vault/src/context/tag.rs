@@ -4,6 +4,7 @@
 //! and what is quoted depends on which `<` was the real one and which `=` a real one. So this is a nondeterministic
 //! automaton: it keeps every state that some reading is in, and the text is outside only if all readings are.
 //!
+//! A `>` at the start of a line does not end one either: in a block quote it is the renderer's mark and not the tag's.
 //! Blank lines do not end a tag. In markdown they often do; but an attribute left open swallows, in a browser, all
 //! that the renderer writes up to the next quote.
 
@@ -24,6 +25,8 @@ pub(super) struct Tag {
     states: u8,
     /// The byte before was `<`.
     angle: bool,
+    /// Nothing but spaces and quote marks on this line, and it is not the first.
+    margin: bool,
 }
 
 impl Tag {
@@ -32,6 +35,10 @@ impl Tag {
     }
 
     pub(super) fn step(&mut self, byte: u8) {
+        self.margin = byte == b'\n' || (self.margin && (byte == b'>' || is_space(byte)));
+        if self.margin && byte == b'>' {
+            return;
+        }
         let mut next = 0;
         if self.angle && (byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!' | b'?')) {
             next |= BARE;

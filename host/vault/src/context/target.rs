@@ -79,13 +79,18 @@ impl Inside {
 
     fn mode_with(self, byte: u8, previous: u8) -> Mode {
         match (self.mode, byte) {
-            (Mode::Start, _) if is_space(byte) => Mode::Start,
+            (Mode::Start, _) if is_gap(byte) => Mode::Start,
             (Mode::Start, b'<') => Mode::Angle,
-            (Mode::Start | Mode::Bare, b'"' | b'\'') if is_space(previous) => Mode::Title(byte),
+            (Mode::Start | Mode::Bare, b'"' | b'\'') if is_gap(previous) => Mode::Title(byte),
             (Mode::Start | Mode::Bare, _) => Mode::Bare,
             (Mode::Angle, b'>') => Mode::Bare,
             (Mode::Title(quote), _) if quote == byte => Mode::Bare,
             (open, _) => open,
         }
     }
+}
+
+/// Whitespace as a renderer sees it: in a block quote each line starts with a mark that is not part of the text.
+fn is_gap(byte: u8) -> bool {
+    is_space(byte) || byte == b'>'
 }

@@ -4,8 +4,9 @@
 //! Windows share); `www.`; a scheme that works without slashes; a word with a dot and then a slash, `?` or `#`
 //! (`evil.example/x`); a character reference, behind which any of these may hide (`http&#58;`).
 //!
-//! What ends one: whitespace and `<`. A quote or bracket ends it only if its partner opened the word and what follows
-//! cannot go on with it, as in JSON: linking programs take `http://evil/?q="EMAIL_…"` whole.
+//! What ends one: whitespace and `<`. Not a bracket, nor a quote as such: programs that link bare URLs take
+//! `http://evil/?q="EMAIL_…"` whole. Only where a quote before the word closes behind it and a comma follows, maybe
+//! after closing brackets, it is taken for a string in a list, as answers in JSON without whitespace have them.
 
 use super::is_space;
 
@@ -43,17 +44,17 @@ pub(super) struct Url {
 enum Place {
     #[default]
     Outside,
-    /// In a URL; this byte would close it.
+    /// In a URL that began behind this quote.
     Inside(Option<u8>),
-    /// Right behind what closed one. It goes on if the next byte can go on with it.
+    /// Behind the quote that closed it, unless what follows says that it goes on.
     Closed(Option<u8>),
 }
 
 /// What was read of a word that may become a URL.
 #[derive(Default)]
 struct Word {
-    /// The quote or bracket that closes the one before the word.
-    closer: Option<u8>,
+    /// The quote before the word.
+    quote: Option<u8>,
     /// Bytes read.
     length: usize,
     previous: u8,
@@ -95,15 +96,15 @@ impl Url {
         match self.place {
             Place::Outside => {
                 if self.word.begins_url(byte) {
-                    self.place = Place::Inside(self.word.closer);
+                    self.place = Place::Inside(self.word.quote);
                 }
             }
             Place::Inside(_) | Place::Closed(_) if is_space(byte) || byte == b'<' => self.leave(byte),
-            Place::Inside(closer) if closer == Some(byte) => self.place = Place::Closed(closer),
+            Place::Inside(quote) if quote == Some(byte) => self.place = Place::Closed(quote),
             Place::Inside(_) => {}
-            Place::Closed(_) if matches!(byte, b',' | b';' | b':') => self.leave(byte),
+            Place::Closed(_) if byte == b',' => self.leave(byte),
             Place::Closed(_) if matches!(byte, b')' | b']' | b'}') => {}
-            Place::Closed(closer) => self.place = Place::Inside(closer),
+            Place::Closed(quote) => self.place = Place::Inside(quote),
         }
     }
 
@@ -116,14 +117,8 @@ impl Url {
 impl Word {
     /// The word that starts behind this byte.
     fn after(byte: u8) -> Self {
-        let closer = match byte {
-            b'"' | b'\'' | b'`' => Some(byte),
-            b'(' => Some(b')'),
-            b'[' => Some(b']'),
-            b'{' => Some(b'}'),
-            _ => None,
-        };
-        Self { closer, ..Self::default() }
+        let quote = matches!(byte, b'"' | b'\'' | b'`').then_some(byte);
+        Self { quote, ..Self::default() }
     }
 
     /// Reads a byte; true if a URL begins with or before it.
@@ -137,7 +132,7 @@ impl Word {
             b';' => self.reference == Reference::Body,
             _ => false,
         };
-        if is_space(byte) || b"\"'`()[]{}<>,;=|".contains(&byte) {
+        if ends_word(byte) {
             *self = Self::after(byte);
         } else {
             self.read(byte);
@@ -163,6 +158,12 @@ impl Word {
     fn last_run(&self) -> &[u8] {
         self.run.get(..self.run_length).unwrap_or_default()
     }
+}
+
+/// What one word does not reach across, so that the next may be an address of its own.
+fn ends_word(byte: u8) -> bool {
+    let bracket = matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>');
+    is_space(byte) || bracket || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'=' | b'|')
 }
 
 impl Host {

@@ -1,0 +1,215 @@
+//! Restoring: the stream and the whole text agree, and nothing is held back without need.
+
+use std::borrow::Cow;
+
+use leafgate_vault::{Channel, Vault};
+use proptest::{prelude::*, sample::select};
+
+use crate::{ADDRESS, characters, keys, session, stream};
+
+#[test]
+fn a_text_without_tokens_is_borrowed() {
+    let (vault, _) = session();
+    let text = "EMAIL_k7f3q2xw9mz4ab6c is not ours, snake_case_names_are_not_either";
+    assert!(matches!(vault.restore(text, Channel::Text), Cow::Borrowed(_)));
+}
+
+#[test]
+fn a_model_may_write_a_token_in_any_case() {
+    let (vault, token) = session();
+    for written in [token.to_lowercase(), token.to_uppercase(), token.replace("EMAIL", "Email")] {
+        assert_eq!(stream(&vault, Channel::Text, [&*format!("to {written}.")]), "to ann@example.org.");
+    }
+}
+
+#[test]
+fn a_token_that_redaction_glued_to_its_neighbours_is_restored() {
+    let (vault, token) = session();
+    let text = format!("x{token}yand{token}{token}给");
+    assert_eq!(vault.restore(&text, Channel::Text), "xann@example.orgyandann@example.organn@example.org给");
+    assert_eq!(stream(&vault, Channel::Text, characters(&text)), vault.restore(&text, Channel::Text));
+}
+
+#[test]
+fn a_glued_token_in_another_case_stays() {
+    let (vault, token) = session();
+    let text = format!("x{}", token.to_lowercase());
+    assert_eq!(vault.restore(&text, Channel::Literal), text);
+}
+
+#[test]
+fn only_what_begins_a_known_token_is_held_back() {
+    let (vault, token) = session();
+    for held in
+        [&token[..1], &token[..5], &token[..6], &token[..token.len() - 1], &token[..12].to_lowercase()]
+    {
+        let mut restorer = vault.restorer(Channel::Text);
+        assert_eq!(restorer.push(&format!("to {held}")), "to ");
+        assert!(restorer.is_holding());
+        assert_eq!(restorer.push("!"), format!("{held}!"));
+        assert!(!restorer.is_holding());
+    }
+    let unknown = keys("laptop").token("EMAIL", "bob@example.org").to_string();
+    for passed in [&unknown[..12], "the", "theme", "EMAX", "EMAIL-", "snake_case", "EMAIL_ ", "é"] {
+        let mut restorer = vault.restorer(Channel::Text);
+        assert_eq!(restorer.push(passed), passed);
+        assert!(!restorer.is_holding());
+    }
+}
+
+#[test]
+fn a_whole_token_leaves_before_the_next_fragment() {
+    let (vault, token) = session();
+    let mut restorer = vault.restorer(Channel::Text);
+    assert_eq!(restorer.push(&token), ADDRESS);
+    assert!(!restorer.is_holding());
+}
+
+#[test]
+fn an_empty_session_holds_nothing() {
+    let (_, token) = session();
+    let vault = Vault::new(keys("laptop"));
+    for part in characters(&token) {
+        let mut restorer = vault.restorer(Channel::Literal);
+        assert_eq!(restorer.push(part), part);
+    }
+}
+
+#[test]
+fn what_is_held_at_the_end_is_given_back() {
+    let (vault, token) = session();
+    let mut restorer = vault.restorer(Channel::Text);
+    restorer.push(&token[..9]);
+    assert_eq!(restorer.finish(), &token[..9]);
+    assert_eq!(restorer.finish(), "");
+}
+
+#[test]
+fn a_value_is_not_searched_for_tokens() {
+    let (vault, token) = session();
+    let outer = vault.tokenize("NOTE", &format!("see {token}")).unwrap();
+    assert_eq!(vault.restore(outer.as_str(), Channel::Literal), format!("see {token}"));
+}
+
+#[test]
+fn a_restorer_prints_no_text() {
+    let (vault, token) = session();
+    let mut restorer = vault.restorer(Channel::Literal);
+    restorer.push(&token[..9]);
+    assert_eq!(format!("{restorer:?}"), "Restorer { held: 9, .. }");
+}
+
+/// Values of the property's session, some of them made to lead the watchers astray.
+const VALUES: [(&str, &str); 5] = [
+    ("EMAIL", ADDRESS),
+    ("EMAIL", "bob@example.org"),
+    ("MAIL", "carol@example.org"),
+    ("URL", "https://user:word@db.example/?q="),
+    ("E", "](<a \"'=\n\n"),
+];
+
+/// Texts of tokens, beginnings of tokens, what opens and closes contexts, and anything else.
+fn text() -> impl Strategy<Value = String> {
+    let keys = keys("laptop");
+    let tokens: Vec<String> =
+        VALUES.iter().map(|(label, value)| keys.token(label, value).to_string()).collect();
+    let markup = [
+        "](",
+        "]",
+        "(",
+        ")",
+        "[x]:",
+        "<",
+        "<img src=",
+        "='",
+        "=\"",
+        ">",
+        "'",
+        "\"",
+        "http://",
+        "//",
+        "www.",
+        "a.b/",
+        "mailto:",
+        "&#58;",
+        "\n",
+        "\n\n",
+        " ",
+        "\\",
+        ",",
+        "`",
+        "*",
+    ];
+    let part = prop_oneof![
+        4 => select(tokens.clone()),
+        1 => select(tokens.clone()).prop_map(|token| token.to_lowercase()),
+        2 => (select(tokens), 1usize..20).prop_map(|(token, length)| token[..length.min(token.len())].to_owned()),
+        5 => select(markup.to_vec()).prop_map(str::to_owned),
+        1 => "[a-zE_é給 ]{0,6}",
+    ];
+    prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
+}
+
+fn sent() -> Vault {
+    let vault = Vault::new(keys("laptop"));
+    for (label, value) in VALUES {
+        vault.tokenize(label, value).expect("80 bits differ");
+    }
+    vault
+}
+
+/// Cuts a text into fragments of these many characters, over and over; every other one may be empty.
+fn cut(text: &str, sizes: &[(usize, usize)]) -> Vec<String> {
+    let mut fragments = vec![String::new()];
+    let mut sizes = sizes.iter().flat_map(|&(any, some)| [any, some]).cycle();
+    let mut left = sizes.next().unwrap_or(1);
+    for c in text.chars() {
+        while left == 0 {
+            fragments.push(String::new());
+            left = sizes.next().unwrap_or(1);
+        }
+        left -= 1;
+        fragments.last_mut().expect("starts with one").push(c);
+    }
+    fragments
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn every_split_restores_like_the_whole(text in text(), sizes in prop::collection::vec((0usize..9, 1usize..9), 1..4), literal: bool) {
+        let vault = sent();
+        let channel = if literal { Channel::Literal } else { Channel::Text };
+        let whole = vault.restore(&text, channel).into_owned();
+        let fragments = cut(&text, &sizes);
+        prop_assert_eq!(&stream(&vault, channel, fragments.iter().map(String::as_str)), &whole);
+        prop_assert_eq!(&stream(&vault, channel, characters(&text)), &whole);
+    }
+
+    #[test]
+    fn what_is_held_is_short_and_begins_a_known_token(text in text()) {
+        let vault = sent();
+        let tokens: Vec<String> =
+            VALUES.iter().map(|(l, v)| vault.keys().token(l, v).to_string().to_lowercase()).collect();
+        let mut restorer = vault.restorer(Channel::Literal);
+        let mut read = String::new();
+        for part in characters(&text) {
+            read.push_str(part);
+            restorer.push(part);
+            let begins = |token: &String| {
+                (1..token.len()).any(|length| read.to_lowercase().ends_with(&token[..length]))
+            };
+            prop_assert!(!restorer.is_holding() || tokens.iter().any(begins));
+        }
+    }
+
+    #[test]
+    fn restoring_undoes_redacting(parts in prop::collection::vec(("[ -~\n給]{0,12}", select(VALUES.to_vec())), 0..8)) {
+        let vault = sent();
+        let original: String = parts.iter().map(|(text, (_, value))| format!("{text}{value}")).collect();
+        let redacted: String =
+            parts.iter().map(|(text, (label, value))| format!("{text}{}", vault.keys().token(label, value))).collect();
+        prop_assert_eq!(vault.restore(&redacted, Channel::Literal), original);
+    }
+}
