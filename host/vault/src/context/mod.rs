@@ -12,8 +12,9 @@
 //!
 //! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it says.
 //!
-//! What this does not stop: an address that follows a value (`EMAIL_… .evil.example`), or one that a person puts
-//! together by hand. Nothing fetches those by itself.
+//! What this does not stop: an address that only what follows a value makes one (`EMAIL_… .evil.example`), a list of
+//! strings that a program links across its quotes (`"http://evil/","EMAIL_…"`), and one that a person puts together
+//! by hand. Nothing fetches those by itself.
 
 mod definition;
 mod tag;
