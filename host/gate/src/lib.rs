@@ -1,1 +1,43 @@
-//! Placeholder.
+//! The HTTP side of Leafgate: listens, has each request judged by the policy, sends what may leave to one upstream, and puts the real
+//! values back into the answer.
+//!
+//! ```text
+//! connection ─► guard ─► route ─► body ─► judge (coding ─► tree ─► policy ─► render) ─► upstream ─► answer (restore, stream)
+//!                  └────────┴────────┴───────┴──► refusal, in the API's dialect
+//! ```
+//!
+//! What it promises:
+//!
+//! - A request that the policy does not change leaves byte for byte as it came, compressed or not.
+//! - A body is walked or refused; nothing is waved through. A guard that failed refuses.
+//! - One request, one generation: replacing the policy does not touch requests in flight.
+//! - No header value and no text of a leaf is logged, or stands in an error.
+//!
+//! What it must not know: detectors, rules, how a plugin runs. It opens no socket but its listener's and the upstream's, and reads no
+//! file but the system's certificates.
+
+mod answer;
+mod body;
+mod coding;
+mod config;
+mod content;
+mod echo;
+mod gate;
+mod guard;
+mod headers;
+mod judge;
+mod listener;
+mod log;
+mod refusal;
+mod restore;
+mod route;
+mod session;
+mod sse;
+mod stream;
+mod upstream;
+
+pub use config::{GateConfig, GateLimits};
+pub use gate::Gate;
+pub use listener::{BindError, Listener};
+pub use session::{LOCAL_CLIENT, session_key};
+pub use upstream::{BaseUrl, RootsError, UpstreamTarget, UpstreamTargetError};

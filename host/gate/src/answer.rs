@@ -1,0 +1,154 @@
+//! The upstream's answer on its way to the client: passed through as it comes, with the real values back in their places where this
+//! session has any.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use http::{Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt, StreamBody};
+use leafgate_vault::Vault;
+
+use crate::content::{self, Content, ContentError};
+use crate::headers;
+use crate::refusal::{Code, Refusal};
+use crate::restore;
+use crate::stream::ChatStream;
+
+/// How an answer is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restoring {
+    /// Not at all.
+    No,
+    /// As one JSON text.
+    Whole,
+    /// As an event stream.
+    Events,
+}
+
+/// A client that follows a redirect would send its own, unedited request past the gate.
+pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
+    if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
+        return Err(Refusal::new(
+            StatusCode::BAD_GATEWAY,
+            Code::Redirect,
+            "the upstream answered with a redirect, which would lead past this gate; start the gate with the upstream's real address",
+        ));
+    }
+    Ok(())
+}
+
+/// Prepares an answer for the client. `vault` is that of the session, where the request was a chat; `most` bounds an answer kept whole.
+pub(crate) async fn prepare(
+    answer: Response<Content>,
+    vault: Option<Vault>,
+    most: usize,
+) -> Result<Response<Content>, Refusal> {
+    let (parts, body) = answer.into_parts();
+    let (restoring, vault) = match vault.filter(|vault| !vault.is_empty()) {
+        Some(vault) => (restoring(&parts.headers), Some(vault)),
+        None => (Restoring::No, None),
+    };
+    let body = match (restoring, vault) {
+        (Restoring::Whole, Some(vault)) => whole(body, &vault, most).await?,
+        (Restoring::Events, Some(vault)) => events(body, vault),
+        _ => body,
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = headers::of_response(&parts.headers, restoring != Restoring::No);
+    Ok(response)
+}
+
+/// A compressed answer, sent although it was asked not to be, passes with its tokens.
+fn restoring(headers: &HeaderMap) -> Restoring {
+    let is_plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
+        return Restoring::No;
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => Restoring::Whole,
+        "text/event-stream" => Restoring::Events,
+        _ => Restoring::No,
+    }
+}
+
+/// Waits for the whole answer and restores it; one that is too large passes as it comes.
+async fn whole(mut body: Content, vault: &Vault, most: usize) -> Result<Content, Refusal> {
+    let mut answer = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        answer.extend_from_slice(&data);
+        if answer.len() > most {
+            return Ok(rejoined(answer.freeze(), body));
+        }
+    }
+    Ok(content::full(restore::restore(&answer.freeze(), vault)))
+}
+
+/// What was read already, and then the rest.
+fn rejoined(start: Bytes, rest: Content) -> Content {
+    let start = futures_util::stream::iter([Ok::<_, ContentError>(Frame::data(start))]);
+    let rest = futures_util::stream::unfold(rest, |mut rest| async {
+        rest.frame().await.map(|frame| (frame, rest))
+    });
+    content::stream(StreamBody::new(futures_util::StreamExt::chain(start, rest)))
+}
+
+fn events(body: Content, vault: Vault) -> Content {
+    content::stream(RestoredEvents { body, stream: Some(ChatStream::new(vault)), last: None })
+}
+
+/// An event stream that is restored as it passes.
+struct RestoredEvents {
+    body: Content,
+    /// `None` once the upstream's stream has ended.
+    stream: Option<ChatStream>,
+    /// What ends the stream, behind the text that was still held: an error, or trailers.
+    last: Option<Result<Frame<Bytes>, ContentError>>,
+}
+
+impl Body for RestoredEvents {
+    type Data = Bytes;
+    type Error = ContentError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
+        let this = &mut *self;
+        loop {
+            let Some(stream) = &mut this.stream else { return Poll::Ready(this.last.take()) };
+            let leaving = match std::task::ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => stream.push(data),
+                    Err(trailers) => this.end(Some(Ok(trailers))),
+                },
+                Some(Err(error)) => this.end(Some(Err(error))),
+                None => this.end(None),
+            };
+            if !leaving.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(leaving))));
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_none() && self.last.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+impl RestoredEvents {
+    fn end(&mut self, last: Option<Result<Frame<Bytes>, ContentError>>) -> Bytes {
+        self.last = last;
+        self.stream.take().map(|mut stream| stream.finish()).unwrap_or_default()
+    }
+}

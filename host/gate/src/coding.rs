@@ -1,0 +1,241 @@
+//! Content-Encoding (RFC 9110, 8.4): decoding a request body so that rules can look into it.
+//!
+//! Every byte of the received body must end up in the decoded text. A coding that ends early and leaves bytes behind is refused: an
+//! upstream might read what no rule saw. Work is bounded by the decoded size and by the ratio to what was received.
+
+use std::io::{self, Read};
+
+use bytes::Bytes;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+
+use crate::refusal::Refusal;
+
+/// One content coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// What decoding may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caps {
+    /// Decoded bytes, after each layer.
+    pub(crate) size: usize,
+    /// Decoded bytes per received byte, where more than [`RATIO_FREE`] come out.
+    pub(crate) ratio: usize,
+}
+
+/// So much may come out of however little: short repetitive requests compress well and harm nobody.
+const RATIO_FREE: usize = 1024 * 1024;
+
+/// Codings may be stacked, but nobody does it more than once in earnest.
+const MAX_LAYERS: usize = 3;
+
+/// The largest zstd window that is accepted, as a power of two: 8 MiB, which RFC 8878 tells every decoder to support.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// How much a brotli decoder takes from its input at once.
+const BROTLI_BUFFER: usize = 16 * 1024;
+
+/// A body that cannot be decoded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum DecodeError {
+    #[error(
+        "the request body decodes to more than {limit} bytes or {ratio} times its size, the most this gate unpacks; send it uncompressed"
+    )]
+    Bomb { limit: usize, ratio: usize },
+    #[error("the request body is not valid {coding:?} data, or more follows after its end")]
+    Invalid { coding: Coding },
+}
+
+impl From<DecodeError> for Refusal {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Bomb { .. } => Refusal::too_large(error.to_string()),
+            DecodeError::Invalid { .. } => Refusal::malformed(error.to_string()),
+        }
+    }
+}
+
+/// Reads which codings were applied, in that order.
+pub(crate) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
+    let mut codings = Vec::new();
+    for value in headers.get_all(CONTENT_ENCODING) {
+        let value = value.to_str().unwrap_or("?");
+        for name in value.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match name.to_ascii_lowercase().as_str() {
+                "identity" => {}
+                "gzip" | "x-gzip" => codings.push(Coding::Gzip),
+                "deflate" => codings.push(Coding::Deflate),
+                "br" => codings.push(Coding::Brotli),
+                "zstd" => codings.push(Coding::Zstd),
+                _ => {
+                    return Err(Refusal::unsupported_body(
+                        "this content-encoding cannot be unpacked; use gzip, deflate, br or zstd, or send the body as it is",
+                    ));
+                }
+            }
+        }
+    }
+    if codings.len() > MAX_LAYERS {
+        return Err(Refusal::unsupported_body(format!(
+            "more than {MAX_LAYERS} stacked content-encodings are refused"
+        )));
+    }
+    Ok(codings)
+}
+
+/// Undoes all codings, the last applied first.
+pub(crate) fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Bytes, DecodeError> {
+    let received = body.len();
+    let most = caps.size.min(received.saturating_mul(caps.ratio).max(RATIO_FREE));
+    codings.iter().rev().try_fold(body, |body, &coding| {
+        let decoded = layer(&body, coding, most).map_err(|_| DecodeError::Invalid { coding })?;
+        let decoded = decoded.ok_or(DecodeError::Bomb { limit: caps.size, ratio: caps.ratio })?;
+        Ok(Bytes::from(decoded))
+    })
+}
+
+/// Undoes one coding; `None` when more than `most` bytes come out.
+fn layer(body: &[u8], coding: Coding, most: usize) -> io::Result<Option<Vec<u8>>> {
+    match coding {
+        Coding::Gzip => finish(MultiGzDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
+        // "deflate" means the zlib format, but senders of bare deflate data are as old as the name.
+        Coding::Deflate if is_zlib(body) => {
+            finish(ZlibDecoder::new(body), most, |decoder| decoder.get_ref().is_empty())
+        }
+        Coding::Deflate => finish(DeflateDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
+        Coding::Brotli => finish(brotli::Decompressor::new(body, BROTLI_BUFFER), most, |decoder| {
+            decoder.get_ref().is_empty()
+        }),
+        Coding::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            finish(decoder, most, |decoder| decoder.get_ref().is_empty())
+        }
+    }
+}
+
+/// Reads a decoder to its end, and checks with it that all of its input was used.
+fn finish<R: Read>(mut decoder: R, most: usize, used_up: impl Fn(&R) -> bool) -> io::Result<Option<Vec<u8>>> {
+    let mut decoded = Vec::new();
+    decoder.by_ref().take(most as u64 + 1).read_to_end(&mut decoded)?;
+    if decoded.len() > most {
+        return Ok(None);
+    }
+    // The brotli decoder reports what is left in its buffer to whoever asks once more after the end.
+    if decoder.read(&mut [0])? > 0 || !used_up(&decoder) {
+        return Err(io::Error::other("data after the end"));
+    }
+    Ok(Some(decoded))
+}
+
+/// The two header bytes of RFC 1950: method 8, and a check that makes them a multiple of 31.
+fn is_zlib(body: &[u8]) -> bool {
+    matches!(body, [method, flags, ..] if method & 0x0f == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use http::StatusCode;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CAPS: Caps = Caps { size: 4 * RATIO_FREE, ratio: 100 };
+    const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+
+    fn encode(coding: Coding, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        match coding {
+            Coding::Gzip => write(GzEncoder::new(&mut out, Compression::default()), text),
+            Coding::Deflate => write(ZlibEncoder::new(&mut out, Compression::default()), text),
+            Coding::Brotli => write(brotli::CompressorWriter::new(&mut out, 4096, 5, 20), text),
+            Coding::Zstd => out = zstd::encode_all(text, 3).unwrap(),
+        }
+        out
+    }
+
+    fn write(mut encoder: impl Write, text: &[u8]) {
+        encoder.write_all(text).unwrap();
+    }
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        values.iter().map(|value| (CONTENT_ENCODING, http::HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn names_and_stacks() {
+        use Coding::{Brotli, Gzip, Zstd};
+        assert_eq!(codings(&headers(&[])).unwrap(), []);
+        assert_eq!(codings(&headers(&["identity"])).unwrap(), []);
+        assert_eq!(codings(&headers(&["GZIP , br", "zstd"])).unwrap(), [Gzip, Brotli, Zstd]);
+        assert_eq!(codings(&headers(&["x-gzip"])).unwrap(), [Gzip]);
+        for unknown in ["compress", "gzip, rot13", "gzip, gzip, gzip, gzip"] {
+            assert_eq!(
+                codings(&headers(&[unknown])).unwrap_err().status(),
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            );
+        }
+    }
+
+    #[test]
+    fn bare_deflate_is_read_too() {
+        let mut bare = Vec::new();
+        write(DeflateEncoder::new(&mut bare, Compression::default()), b"{\"a\": 1}");
+        assert_eq!(decode(bare.into(), &[Coding::Deflate], CAPS).unwrap(), "{\"a\": 1}");
+    }
+
+    #[test]
+    fn what_follows_the_end_is_refused() {
+        for coding in ALL {
+            let mut body = encode(coding, b"{}");
+            body.extend_from_slice(b"and more");
+            let decoded = decode(body.into(), &[coding], CAPS);
+            assert!(matches!(decoded, Err(DecodeError::Invalid { .. })), "{coding:?}: {decoded:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_refused() {
+        for coding in ALL {
+            let body = encode(coding, &[b'x'; 5000]);
+            for length in [0, 1, body.len() / 2, body.len() - 1] {
+                let error = decode(Bytes::copy_from_slice(&body[..length]), &[coding], CAPS).unwrap_err();
+                assert!(matches!(error, DecodeError::Invalid { .. }), "{coding:?} cut to {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn bombs_are_refused_at_the_cap() {
+        for coding in ALL {
+            let bomb = Bytes::from(encode(coding, &vec![b' '; CAPS.size + 1]));
+            let error = decode(bomb, &[coding], CAPS).unwrap_err();
+            assert!(matches!(error, DecodeError::Bomb { .. }), "{coding:?}: {error}");
+        }
+        let inner = encode(Coding::Gzip, &vec![b' '; CAPS.size + 1]);
+        let stacked = Bytes::from(encode(Coding::Gzip, &inner));
+        let error = decode(stacked, &[Coding::Gzip, Coding::Gzip], CAPS).unwrap_err();
+        assert!(matches!(error, DecodeError::Bomb { .. }));
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(text in prop::collection::vec(any::<u8>(), 0..2000), picks in prop::collection::vec(0..4usize, 0..4)) {
+            let codings: Vec<_> = picks.iter().map(|&pick| ALL[pick]).collect();
+            let body = codings.iter().fold(text.clone(), |body, &coding| encode(coding, &body));
+            prop_assert_eq!(decode(body.into(), &codings, CAPS).unwrap(), text);
+        }
+    }
+}

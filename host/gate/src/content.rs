@@ -1,0 +1,26 @@
+//! The body of whatever the gate answers: whole, streamed through, or restored on the way.
+
+use bytes::Bytes;
+use http_body::Body;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+
+/// Why an answer ends before its end: the upstream broke off. hyper then breaks off too, so the client does not take a part for the whole.
+pub(crate) type ContentError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body on its way to the client.
+pub(crate) type Content = UnsyncBoxBody<Bytes, ContentError>;
+
+/// A body that is there as a whole.
+pub(crate) fn full(bytes: Bytes) -> Content {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body that arrives bit by bit.
+pub(crate) fn stream<B>(body: B) -> Content
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<ContentError>,
+{
+    body.map_err(Into::into).boxed_unsync()
+}

@@ -1,0 +1,153 @@
+//! One line of log per request, when its answer has ended, or its client has gone.
+//!
+//! It holds the method, the path without its query, and what can be counted. Never header values, queries, or text: neither the
+//! request's nor the answer's, nor a reason that a plugin gave.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+
+use crate::content::{self, Content, ContentError};
+use crate::refusal::Code;
+
+const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
+const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
+
+/// What is known of a request; logged when it is dropped.
+pub(crate) struct Entry {
+    method: Method,
+    path: String,
+    began: Instant,
+    status: Option<StatusCode>,
+    refused: Option<Code>,
+    generation: Option<String>,
+    tally: Tally,
+    received: usize,
+    sent: usize,
+    answered: usize,
+    complete: bool,
+}
+
+/// What the policy did, in numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// The rules that matched, by id.
+    pub(crate) rules: Vec<String>,
+    pub(crate) edits: usize,
+    pub(crate) redactions: usize,
+}
+
+impl Entry {
+    pub(crate) fn new(method: &Method, path: &str) -> Self {
+        Entry {
+            method: method.clone(),
+            path: path.to_owned(),
+            began: Instant::now(),
+            status: None,
+            refused: None,
+            generation: None,
+            tally: Tally::default(),
+            received: 0,
+            sent: 0,
+            answered: 0,
+            complete: false,
+        }
+    }
+
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.received = bytes;
+    }
+
+    /// The generation that the request is pinned to.
+    pub(crate) fn generation(&mut self, name: String) {
+        self.generation = Some(name);
+    }
+
+    pub(crate) fn judged(&mut self, tally: Tally) {
+        self.tally = tally;
+    }
+
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent = bytes;
+    }
+
+    pub(crate) fn refused(&mut self, code: Code) {
+        self.refused = Some(code);
+    }
+
+    /// Tells the client which generation judged its request, and how much it changed.
+    pub(crate) fn mark(&self, headers: &mut HeaderMap) {
+        let Some(name) = &self.generation else { return };
+        if let Ok(name) = HeaderValue::from_str(name) {
+            headers.insert(GENERATION, name);
+        }
+        headers.insert(EDITS, HeaderValue::from(self.tally.edits + self.tally.redactions));
+    }
+
+    /// Follows the answer to its end.
+    pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
+        self.status = Some(status);
+        self.complete = body.is_end_stream();
+        content::stream(Followed { body, entry: self })
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let verdict = self.refused.map_or("forwarded", Code::as_str);
+        tracing::info!(
+            target: "leafgate::request",
+            method = %self.method,
+            path = %self.path,
+            status = self.status.map(|status| status.as_u16()),
+            verdict = self.status.map_or("abandoned", |_| verdict),
+            generation = self.generation.as_deref(),
+            rules = %self.tally.rules.join(","),
+            edits = self.tally.edits,
+            redactions = self.tally.redactions,
+            bytes_received = self.received,
+            bytes_sent = self.sent,
+            bytes_answered = self.answered,
+            complete = self.complete,
+            ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        );
+    }
+}
+
+/// A body whose bytes are counted.
+struct Followed {
+    body: Content,
+    entry: Entry,
+}
+
+impl Body for Followed {
+    type Data = Bytes;
+    type Error = ContentError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+        match &frame {
+            Some(Ok(frame)) => self.entry.answered += frame.data_ref().map_or(0, Bytes::len),
+            Some(Err(_)) => return Poll::Ready(frame),
+            None => {}
+        }
+        self.entry.complete = self.body.is_end_stream() || frame.is_none();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,174 @@
+//! What the gate answers where it does not pass a request on.
+//!
+//! Every refusal is one value with one rendering, in the error dialect of the API that was asked, so that an SDK raises its own
+//! exception with our words in it. What stands in a refusal reaches the client: it names rules, reasons, pointers, limits and
+//! what to do, and never holds text of a leaf, a header value or an upstream's internals.
+//!
+//! SDKs retry 408, 409, 429 and 5xx and read 401 and 403 as a failed login. A refusal would be the same the next time, so it carries
+//! `x-should-retry: false`, which the official SDKs honour. Only trouble with the upstream leaves that header out.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+use serde::Serialize;
+
+use crate::content::{self, Content};
+
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// A request that is not passed on, and why.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    code: Code,
+    message: String,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// The machine-readable cause, `error.code` in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// The policy said no, or asked for a person.
+    Blocked,
+    /// The listener was addressed by a foreign name or from a foreign page.
+    Foreign,
+    /// Method, path, content type or framing that the gate does not serve.
+    Unsupported,
+    /// A body that cannot be read as what it says it is.
+    Malformed,
+    /// Larger than a limit.
+    TooLarge,
+    /// The client stopped sending its request.
+    Stalled,
+    /// The gate itself failed; the request did not leave.
+    Internal,
+    /// No usable answer from the upstream; the next try may have one.
+    Upstream,
+    /// The upstream sends clients elsewhere.
+    Redirect,
+}
+
+impl Code {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Code::Blocked => "leafgate_blocked",
+            Code::Foreign => "leafgate_foreign_origin",
+            Code::Unsupported => "leafgate_unsupported",
+            Code::Malformed => "leafgate_malformed",
+            Code::TooLarge => "leafgate_too_large",
+            Code::Stalled => "leafgate_stalled",
+            Code::Internal => "leafgate_internal",
+            Code::Upstream => "leafgate_upstream",
+            Code::Redirect => "leafgate_upstream_redirect",
+        }
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
+        Refusal { status, code, message: message.into(), headers: Vec::new() }
+    }
+
+    /// 400: not what it claims to be.
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::BAD_REQUEST, Code::Malformed, message)
+    }
+
+    /// 413: over a limit, which the message names.
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, message)
+    }
+
+    /// 415: a kind of body that rules cannot look into.
+    pub(crate) fn unsupported_body(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::Unsupported, message)
+    }
+
+    /// 500: the gate failed before the request left.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
+    }
+
+    /// 502: the upstream gave no usable answer.
+    pub(crate) fn upstream(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::BAD_GATEWAY, Code::Upstream, message)
+    }
+
+    /// Adds a header to the answer.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The answer in OpenAI's error dialect (`{"error": {message, type, param, code}}`).
+    pub(crate) fn into_response(self) -> Response<Content> {
+        let body = ErrorBody {
+            error: ErrorDetail {
+                message: &self.message,
+                kind: if self.status.is_server_error() { "server_error" } else { "invalid_request_error" },
+                param: None,
+                code: self.code.as_str(),
+            },
+        };
+        let body = serde_json::to_vec(&body).expect("strings always serialise");
+        let mut response = Response::new(content::full(Bytes::from(body)));
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.code != Code::Upstream {
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        response
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: ErrorDetail<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorDetail<'a> {
+    message: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Which parameter was wrong; the message names the place where there is one.
+    param: Option<&'a str>,
+    code: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_dialect_of_openai() {
+        let response = Refusal::malformed("say \"why\"").into_response();
+        assert_eq!(response.status(), 400);
+        assert_eq!(response.headers()[SHOULD_RETRY], "false");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let expected = serde_json::json!({ "error": {
+            "message": "say \"why\"", "type": "invalid_request_error", "param": null, "code": "leafgate_malformed",
+        }});
+        assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn only_trouble_with_the_upstream_may_be_retried() {
+        assert!(!Refusal::upstream("gone").into_response().headers().contains_key(SHOULD_RETRY));
+        let elsewhere = Refusal::new(StatusCode::BAD_GATEWAY, Code::Redirect, "there");
+        assert_eq!(elsewhere.into_response().headers()[SHOULD_RETRY], "false");
+    }
+}

@@ -1,0 +1,203 @@
+//! Which requests the gate serves, and how each is read. Fail closed: a body is walked as JSON or the request is refused.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `POST /v1/chat/completions` with JSON | walked as `openai-chat` |
+//! | any other method but GET and HEAD under `/v1/` with JSON | walked as `generic` |
+//! | under `/v1/` without a body | passed: there is nothing to see |
+//! | GET, HEAD of any path, without a body | passed |
+//! | a WebSocket or other upgrade | 426, which clients answer by falling back to HTTP |
+//! | a body that is not JSON | 415 |
+//! | anything else | 404 or 405, saying what is served |
+
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
+use http::{Method, StatusCode, request};
+use leafgate_tree::Format;
+
+use crate::refusal::{Code, Refusal};
+
+/// How a request is handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Passed as it is: it has no body.
+    Pass,
+    /// Its body is walked as this format.
+    Walk(Format),
+}
+
+/// What the error of an unknown path names.
+const SERVED: &str = "POST /v1/chat/completions, other JSON requests under /v1/, and GET";
+
+impl Route {
+    /// Chooses the route of a request, or refuses it.
+    pub(crate) fn of(parts: &request::Parts, has_body: bool) -> Result<Route, Refusal> {
+        refuse_upgrade(&parts.headers)?;
+        let path = parts.uri.path();
+        refuse_dot_segments(path)?;
+        match parts.method {
+            Method::GET | Method::HEAD if has_body => Err(Refusal::malformed(format!(
+                "a {} request with a body is refused; send it as POST",
+                parts.method
+            ))),
+            Method::GET | Method::HEAD => Ok(Route::Pass),
+            Method::POST | Method::PUT | Method::PATCH | Method::DELETE => written(parts, path, has_body),
+            _ => Err(Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                Code::Unsupported,
+                format!("this method is not served; served are {SERVED}"),
+            )
+            .with_header(ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE"))),
+        }
+    }
+}
+
+/// The route of a method that may carry a body.
+fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, Refusal> {
+    if !path.starts_with("/v1/") {
+        return Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            Code::Unsupported,
+            format!("this path is not served; served are {SERVED}"),
+        ));
+    }
+    if !has_body {
+        return Ok(Route::Pass);
+    }
+    refuse_unless_json(&parts.headers)?;
+    let chat = parts.method == Method::POST && path == "/v1/chat/completions";
+    Ok(Route::Walk(if chat { Format::OpenaiChat } else { Format::Generic }))
+}
+
+/// Java's HTTP client offers `h2c` with every request and takes no for an answer; the header is dropped there.
+fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
+    let offers = headers.get_all(UPGRADE);
+    if offers.iter().all(|offer| offer.as_bytes().eq_ignore_ascii_case(b"h2c")) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        StatusCode::UPGRADE_REQUIRED,
+        Code::Unsupported,
+        "upgraded connections (WebSocket) cannot be looked into and are refused; use plain HTTP requests",
+    )
+    .with_header(UPGRADE, HeaderValue::from_static("HTTP/1.1"))
+    .with_header(CONNECTION, HeaderValue::from_static("upgrade")))
+}
+
+/// A server that resolves `..` would serve another path than the one that was routed here, perhaps outside the upstream's prefix.
+fn refuse_dot_segments(path: &str) -> Result<(), Refusal> {
+    let is_dots = |segment: &str| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        plain == "." || plain == ".."
+    };
+    if path.split(['/', '\\']).any(is_dots) {
+        return Err(Refusal::malformed("the path has a `.` or `..` segment; send the path it stands for"));
+    }
+    Ok(())
+}
+
+/// A missing type is read as JSON: the body is walked or refused all the same.
+fn refuse_unless_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let Some(first) = types.next() else { return Ok(()) };
+    if types.next().is_some() {
+        return Err(Refusal::malformed("there is more than one content-type header"));
+    }
+    let first = first.to_str().unwrap_or_default().to_ascii_lowercase();
+    let mut parts = first.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    if !matches!(essence, "application/json" | "text/json") && !essence.ends_with("+json") {
+        return Err(Refusal::unsupported_body(
+            "a body that is not JSON cannot be looked into and is refused; send JSON with `content-type: application/json`",
+        ));
+    }
+    let charset = parts.find_map(|part| part.strip_prefix("charset="));
+    if charset.is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8" | "us-ascii")) {
+        return Err(Refusal::unsupported_body(
+            "JSON in a charset other than UTF-8 is refused; send it as UTF-8",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<Route, u16> {
+        let mut request = http::Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        Route::of(&parts, has_body).map_err(|refusal| refusal.status().as_u16())
+    }
+
+    const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
+    #[test]
+    fn what_is_walked() {
+        let chat = Ok(Route::Walk(Format::OpenaiChat));
+        let generic = Ok(Route::Walk(Format::Generic));
+        assert_eq!(route("POST", "/v1/chat/completions", JSON, true), chat);
+        assert_eq!(
+            route(
+                "POST",
+                "/v1/chat/completions?x=1",
+                &[("content-type", "Application/JSON; charset=UTF-8")],
+                true
+            ),
+            chat
+        );
+        assert_eq!(route("POST", "/v1/chat/completions", &[], true), chat, "a missing type is read as JSON");
+        assert_eq!(route("POST", "/v1/embeddings", JSON, true), generic);
+        assert_eq!(route("POST", "/v1/chat/completions/", JSON, true), generic);
+        assert_eq!(
+            route("POST", "/v1/x", &[("content-type", "application/merge-patch+json")], true),
+            generic
+        );
+        for method in ["PUT", "PATCH", "DELETE"] {
+            assert_eq!(route(method, "/v1/chat/completions", JSON, true), generic, "{method}");
+        }
+    }
+
+    #[test]
+    fn what_passes() {
+        for (method, path) in [
+            ("GET", "/"),
+            ("HEAD", "/"),
+            ("GET", "/v1/models"),
+            ("DELETE", "/v1/files/f"),
+            ("POST", "/v1/b/cancel"),
+        ] {
+            assert_eq!(route(method, path, &[], false), Ok(Route::Pass), "{method} {path}");
+        }
+        assert_eq!(route("GET", "/v1/models", &[("upgrade", "h2c")], false), Ok(Route::Pass));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        assert_eq!(route("GET", "/v1/models", &[], true), Err(400));
+        assert_eq!(route("GET", "/v1/responses", &[("upgrade", "websocket")], false), Err(426));
+        assert_eq!(route("POST", "/elsewhere", JSON, true), Err(404));
+        assert_eq!(route("POST", "//v1/chat/completions", JSON, true), Err(404));
+        assert_eq!(route("POST", "/v1", JSON, true), Err(404));
+        assert_eq!(route("OPTIONS", "/v1/chat/completions", &[], false), Err(405));
+        assert_eq!(route("TRACE", "/v1/chat/completions", &[], false), Err(405));
+        assert_eq!(route("POST", "/v1/../admin", JSON, true), Err(400));
+        assert_eq!(route("GET", "/v1/%2E%2e/admin", &[], false), Err(400));
+        for kind in [
+            "multipart/form-data; boundary=x",
+            "application/x-www-form-urlencoded",
+            "text/plain",
+            "application/jsonl",
+            "",
+        ] {
+            assert_eq!(route("POST", "/v1/files", &[("content-type", kind)], true), Err(415), "{kind}");
+        }
+        assert_eq!(
+            route("POST", "/v1/x", &[("content-type", "application/json; charset=utf-16")], true),
+            Err(415)
+        );
+        assert_eq!(route("POST", "/v1/x", &[JSON[0], ("content-type", "text/plain")], true), Err(400));
+    }
+}

@@ -1,0 +1,241 @@
+//! The one model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::content::{self, Content};
+use crate::echo;
+
+/// Where requests go: a URL, or `echo:`, the built-in endpoint that answers with the request it got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpstreamTarget {
+    /// The built-in endpoint for tests and trials; it needs no network and no key.
+    Echo,
+    /// An HTTP or HTTPS endpoint.
+    Http(BaseUrl),
+}
+
+/// Scheme, authority and path prefix of an endpoint; the path of each request is appended to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    scheme: Scheme,
+    authority: Authority,
+    /// Without a slash at its end; empty for none.
+    prefix: String,
+}
+
+/// A text that names no usable upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpstreamTargetError {
+    /// It does not parse.
+    #[error("the upstream is no URL; write https://host, or echo: for the built-in one")]
+    NoUrl,
+    /// Something else than HTTP.
+    #[error("the upstream must be an http:// or https:// URL, or echo:")]
+    Scheme,
+    /// Credentials in the URL would be sent nowhere and could be printed anywhere.
+    #[error("the upstream must not hold a user name or password; clients send their own credentials")]
+    Credentials,
+    /// A query would have to be merged with that of each request.
+    #[error("the upstream must not have a query")]
+    Query,
+    /// Every request would ask for `/v1/v1/...`.
+    #[error(
+        "the upstream must not end in /v1: the path of each request, which starts with /v1, is appended to it"
+    )]
+    Version,
+}
+
+impl FromStr for UpstreamTarget {
+    type Err = UpstreamTargetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "echo:" {
+            return Ok(UpstreamTarget::Echo);
+        }
+        let uri: Uri = text.parse().map_err(|_| UpstreamTargetError::NoUrl)?;
+        let parts = uri.into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
+            return Err(UpstreamTargetError::NoUrl);
+        };
+        if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
+            return Err(UpstreamTargetError::Scheme);
+        }
+        if authority.as_str().contains('@') {
+            return Err(UpstreamTargetError::Credentials);
+        }
+        let path = parts.path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        if path.query().is_some() {
+            return Err(UpstreamTargetError::Query);
+        }
+        let prefix = path.path().trim_end_matches('/');
+        if prefix.ends_with("/v1") {
+            return Err(UpstreamTargetError::Version);
+        }
+        Ok(UpstreamTarget::Http(BaseUrl { scheme, authority, prefix: prefix.to_owned() }))
+    }
+}
+
+impl fmt::Display for UpstreamTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UpstreamTarget::Echo => f.write_str("echo:"),
+            UpstreamTarget::Http(base) => write!(f, "{}://{}{}", base.scheme, base.authority, base.prefix),
+        }
+    }
+}
+
+impl BaseUrl {
+    /// The URL of a request: its path and query stay byte for byte.
+    fn join(&self, path_and_query: &str) -> Result<Uri, http::Error> {
+        let path = format!("{}{path_and_query}", self.prefix);
+        Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query(path)
+            .build()
+    }
+}
+
+/// A request as it leaves.
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    /// Path and query as received.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    /// `None` where the request came without a body.
+    pub(crate) body: Option<Bytes>,
+}
+
+/// Why there is no answer. What the network said is for the log of the operator.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum SendError {
+    #[error("the request cannot be addressed to the upstream")]
+    Address,
+    #[error("the upstream cannot be reached")]
+    Connect(#[source] hyper_util::client::legacy::Error),
+    #[error("the upstream broke off before it answered")]
+    Broken(#[source] hyper_util::client::legacy::Error),
+}
+
+/// A gate that cannot speak to its upstream at all.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificate store of this system cannot be read, which https upstreams need: {0}")]
+pub struct RootsError(std::io::Error);
+
+/// The upstream, ready to be asked.
+pub(crate) enum Upstream {
+    Echo,
+    Http(Box<HttpUpstream>),
+}
+
+/// A client of one endpoint, with its pool of connections.
+pub(crate) struct HttpUpstream {
+    base: BaseUrl,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+impl Upstream {
+    /// `connect` bounds how long reaching the upstream may take; an answer may take as long as it likes, since models think long.
+    pub(crate) fn new(target: UpstreamTarget, connect: Duration) -> Result<Self, RootsError> {
+        let base = match target {
+            UpstreamTarget::Echo => return Ok(Upstream::Echo),
+            UpstreamTarget::Http(base) => base,
+        };
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(connect));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls(&base)?)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
+        Ok(Upstream::Http(Box::new(HttpUpstream { base, client })))
+    }
+
+    /// Sends a request and returns the answer as soon as its header is there.
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
+        match self {
+            Upstream::Echo => Ok(echo::answer(&outgoing)),
+            Upstream::Http(upstream) => upstream.send(outgoing).await,
+        }
+    }
+}
+
+impl HttpUpstream {
+    async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
+        let uri = self.base.join(&outgoing.path).map_err(|_| SendError::Address)?;
+        let mut request = Request::new(Full::new(outgoing.body.unwrap_or_default()));
+        *request.method_mut() = outgoing.method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = outgoing.headers;
+        let response = self.client.request(request).await.map_err(|error| {
+            if error.is_connect() { SendError::Connect(error) } else { SendError::Broken(error) }
+        })?;
+        Ok(response.map(content::stream))
+    }
+}
+
+/// TLS with the system's roots; an http upstream does without, so that a machine without a certificate store can use one.
+fn tls(base: &BaseUrl) -> Result<rustls::ClientConfig, RootsError> {
+    use hyper_rustls::ConfigBuilderExt;
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring serves the default protocol versions");
+    if base.scheme == Scheme::HTTP {
+        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
+    }
+    Ok(builder.with_native_roots().map_err(RootsError)?.with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(upstream: &str, path: &str) -> String {
+        let Ok(UpstreamTarget::Http(base)) = upstream.parse() else { panic!("{upstream} is a URL") };
+        base.join(path).unwrap().to_string()
+    }
+
+    #[test]
+    fn paths_are_appended_byte_for_byte() {
+        assert_eq!(
+            joined("https://api.example", "/v1/models?a=%7e&b"),
+            "https://api.example/v1/models?a=%7e&b"
+        );
+        assert_eq!(joined("http://host:8080/api/", "/v1//x?"), "http://host:8080/api/v1//x?");
+        assert_eq!("https://host/api/".parse::<UpstreamTarget>().unwrap().to_string(), "https://host/api");
+        assert_eq!("echo:".parse::<UpstreamTarget>().unwrap(), UpstreamTarget::Echo);
+    }
+
+    #[test]
+    fn what_is_no_upstream() {
+        use UpstreamTargetError::{Credentials, NoUrl, Query, Scheme, Version};
+        for (text, error) in [
+            ("", NoUrl),
+            ("api.example", NoUrl),
+            ("/v1", NoUrl),
+            ("ftp://host", Scheme),
+            ("https://user:password@host", Credentials),
+            ("https://host/?a=b", Query),
+            ("https://host/v1/", Version),
+        ] {
+            assert_eq!(text.parse::<UpstreamTarget>(), Err(error), "{text}");
+        }
+    }
+}
