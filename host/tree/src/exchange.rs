@@ -1,12 +1,14 @@
 //! Which messages stand and fall together, and what an API would refuse because of our edits.
 //!
-//! OpenAI chat completions: an assistant message with tool calls and the results right behind it are one exchange; neither side may
-//! stand alone ([function calling guide](https://platform.openai.com/docs/guides/function-calling)). Formats without a projection of
-//! their own offer nothing to delete, so nothing of theirs can come apart here.
+//! The projections say which messages are one exchange: calls with their results (all APIs refuse either side alone), in the
+//! Responses API reasoning with what it led to. Formats without a projection of their own offer nothing to delete, so nothing of
+//! theirs can come apart here.
+
+use std::collections::BTreeMap;
 
 use crate::document::Document;
 use crate::draft::Draft;
-use crate::kinds::{Format, Role};
+use crate::kinds::{Format, Role, SectionKind};
 use crate::node::NodeId;
 use crate::section::{NodeType, Section, SectionId};
 
@@ -38,20 +40,16 @@ fn exchange(document: &Document, message: &Section) -> Vec<NodeId> {
         .unwrap_or_else(|| vec![message.node])
 }
 
-/// All messages, grouped by exchange, in one pass.
+/// All messages, grouped by exchange. A message that the projection put into none stands alone.
 fn exchanges(document: &Document) -> Vec<Vec<NodeId>> {
+    let mut places: BTreeMap<u32, usize> = BTreeMap::new();
     let mut exchanges: Vec<Vec<NodeId>> = Vec::new();
-    let mut open = false;
-    for section in document.sections() {
-        match (section.node_type, exchanges.last_mut()) {
-            // A call comes after its message in the list and makes it the start of an exchange.
-            (NodeType::ToolCall, _) => open = true,
-            (NodeType::Message, Some(last)) if open && section.role == Role::Tool => last.push(section.node),
-            (NodeType::Message, _) => {
-                open = false;
-                exchanges.push(vec![section.node]);
-            }
-            _ => {}
+    for message in messages(document) {
+        let next = exchanges.len();
+        let place = message.exchange.map_or(next, |exchange| *places.entry(exchange).or_insert(next));
+        match exchanges.get_mut(place) {
+            Some(exchange) => exchange.push(message.node),
+            None => exchanges.push(vec![message.node]),
         }
     }
     exchanges
@@ -67,35 +65,65 @@ impl Draft {
     /// # Errors
     /// The first rule of the API that the request would break.
     pub fn validate(&self) -> Result<(), Invalid> {
-        if self.deleted().is_empty() || self.document().format() != Format::OpenaiChat {
+        if self.deleted().is_empty() {
             return Ok(());
         }
-        self.validate_messages()?;
+        self.validate_exchanges()?;
+        self.validate_order()?;
         self.validate_tools()
     }
 
-    fn validate_messages(&self) -> Result<(), Invalid> {
+    fn is_left_out(&self, section: &Section) -> bool {
+        self.deleted().contains(&section.node)
+    }
+
+    fn validate_exchanges(&self) -> Result<(), Invalid> {
         let document = self.document();
-        let deleted = |section: &Section| self.deleted().contains(&section.node);
-        let mut kept = messages(document).filter(|section| !deleted(section)).peekable();
-        if messages(document).next().is_some() && kept.peek().is_none() {
-            return Err(
-                self.invalid("/messages", "a request needs at least one message, and all were deleted")
-            );
-        }
-        if kept.all(|section| section.role == Role::System)
-            && messages(document).any(|section| section.role != Role::System)
-        {
-            return Err(
-                self.invalid("/messages", "only system messages are left, so there is nothing to answer")
-            );
-        }
         for together in exchanges(document) {
             let gone = together.iter().filter(|node| self.deleted().contains(node)).count();
             if gone != 0 && gone != together.len() {
-                let pointer = document.pointer(together[0]);
-                return Err(self.invalid(&pointer, "tool calls and their results must be sent together"));
+                return Err(self.invalid(
+                    together[0],
+                    "calls, their results and the reasoning before them must be sent together",
+                ));
             }
+        }
+        let stored_call = |section: &Section| {
+            let calls = messages(document)
+                .any(|other| other.kind == SectionKind::ToolCall && other.exchange == section.exchange);
+            section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
+        };
+        let continued = document.member(document.root(), "previous_response_id").is_some();
+        match messages(document)
+            .find(|section| continued && self.is_left_out(section) && stored_call(section))
+        {
+            Some(output) => Err(self
+                .invalid(output.node, "the response that this continues waits for this output of its call")),
+            None => Ok(()),
+        }
+    }
+
+    fn validate_order(&self) -> Result<(), Invalid> {
+        let document = self.document();
+        let spoken = |section: &&Section| section.role != Role::System && section.message.is_some();
+        let Some(first) = messages(document).find(spoken) else { return Ok(()) };
+        let mut kept = messages(document).filter(spoken).filter(|section| !self.is_left_out(section));
+        let Some(first_kept) = kept.next() else {
+            return Err(
+                self.invalid(first.node, "only system messages are left, so there is nothing to answer")
+            );
+        };
+        let last_kept = kept.last().unwrap_or(first_kept);
+        if document.format() != Format::AnthropicMessages {
+            return Ok(());
+        }
+        if first.role == Role::User && first_kept.role != Role::User {
+            return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
+        }
+        let prefilled =
+            messages(document).filter(spoken).last().is_some_and(|last| last.role == Role::Assistant);
+        if last_kept.role == Role::Assistant && !prefilled {
+            return Err(self.invalid(last_kept.node, "the last message must not have the role `assistant`"));
         }
         Ok(())
     }
@@ -105,26 +133,24 @@ impl Draft {
         let Some(tools) = document.member(document.root(), "tools") else { return Ok(()) };
         let gone = document.children(tools).filter(|tool| self.deleted().contains(tool)).count();
         if gone != 0 && gone == document.children(tools).count() {
-            return Err(self.invalid("/tools", "`tools` must not be empty, and all definitions were deleted"));
+            return Err(self.invalid(tools, "`tools` must not be empty, and all definitions were deleted"));
         }
-        let choice =
-            document.resolve("/tool_choice/function/name").ok().map(|node| document.content_text(node));
-        let chosen = document.sections().iter().find(|section| {
-            section.deletable
-                && section.node_type == NodeType::RequestOption
-                && self.deleted().contains(&section.node)
-                && section.tool.as_deref() == choice.as_deref()
-                && choice.is_some()
-        });
-        match chosen {
-            Some(_) => {
-                Err(self.invalid("/tool_choice", "`tool_choice` names a tool whose definition was deleted"))
-            }
-            None => Ok(()),
+        let choice = ["/tool_choice/function/name", "/tool_choice/name"]
+            .iter()
+            .find_map(|pointer| document.resolve(pointer).ok());
+        let Some(choice) = choice else { return Ok(()) };
+        let chosen = document.content_text(choice);
+        let is_definition =
+            |section: &&Section| section.deletable && section.node_type == NodeType::RequestOption;
+        let mut definitions =
+            document.sections().iter().filter(is_definition).filter(|section| self.is_left_out(section));
+        match definitions.any(|section| section.tool.as_deref() == Some(&*chosen)) {
+            true => Err(self.invalid(choice, "`tool_choice` names a tool whose definition was deleted")),
+            false => Ok(()),
         }
     }
 
-    fn invalid(&self, pointer: &str, rule: &'static str) -> Invalid {
-        Invalid { pointer: pointer.to_owned(), rule }
+    fn invalid(&self, node: NodeId, rule: &'static str) -> Invalid {
+        Invalid { pointer: self.document().pointer(node), rule }
     }
 }

@@ -68,6 +68,8 @@ pub struct Section {
     pub tool: Option<Arc<str>>,
     /// The id that pairs a call with its result.
     pub call_id: Option<Arc<str>>,
+    /// Messages with the same number stand and fall together: calls with their results, reasoning with what it led to.
+    pub exchange: Option<u32>,
     /// Whether a person may edit leaves in it.
     pub editable: bool,
     /// Whether it may be deleted as a whole.
@@ -99,6 +101,9 @@ impl Document {
         let section = self.section(id);
         let tool = section.tool.as_deref().or(section.call_id.as_deref());
         match (section.node_type, section.parent, tool) {
+            (NodeType::ContentPart, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
+                message_label(section.kind, Some(tool))
+            }
             (NodeType::ContentPart, ..) => format!("Content #{}", section.content_index.unwrap_or(0) + 1),
             (NodeType::ToolCall, _, Some(tool)) => format!("Tool call · {tool}"),
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
@@ -115,6 +120,15 @@ impl Document {
     fn option_name(&self, section: &Section) -> String {
         let node = self.node(section.node);
         if node.key == (0, 0) { "body".to_owned() } else { self.key_text(node).into_owned() }
+    }
+}
+
+fn message_label(kind: SectionKind, tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) if matches!(kind, SectionKind::ToolResult | SectionKind::ToolCall) => {
+            format!("{} · {tool}", title(kind))
+        }
+        _ => title(kind).to_owned(),
     }
 }
 

@@ -18,7 +18,7 @@ fn any_body() -> impl Strategy<Value = (Vec<u8>, Format)> {
     if recorded.is_empty() {
         return generated;
     }
-    let recorded = proptest::sample::select(recorded).prop_map(|(_, body)| (body, Format::OpenaiChat));
+    let recorded = proptest::sample::select(recorded).prop_map(|(_, body, format)| (body, format));
     prop_oneof![generated, recorded].boxed()
 }
 
@@ -229,8 +229,8 @@ fn looks_like_document(text: &str) -> bool {
 
 #[test]
 fn every_editable_leaf_of_every_recording_edits_alone() {
-    for (name, body) in recordings() {
-        let mut draft = parse(&body, Format::OpenaiChat);
+    for (name, body, format) in recordings() {
+        let mut draft = parse(&body, format);
         let before = texts(draft.document());
         for leaf in strings(&draft) {
             let pointer = draft.document().pointer(leaf);
@@ -247,8 +247,8 @@ fn every_editable_leaf_of_every_recording_edits_alone() {
 
 #[test]
 fn every_deletion_of_every_recording_validates_or_is_refused() {
-    for (name, body) in recordings() {
-        let mut draft = parse(&body, Format::OpenaiChat);
+    for (name, body, format) in recordings() {
+        let mut draft = parse(&body, format);
         for at in 0..draft.document().sections().len() {
             if draft.delete(SectionId::from_index(at), &Author::Person).is_ok() {
                 let rendered = draft.render();
@@ -263,24 +263,43 @@ fn every_deletion_of_every_recording_validates_or_is_refused() {
     }
 }
 
-/// Calls without results and results without calls, counted by a parser that shares nothing with the tree.
+/// Calls without results and results without calls, counted by a parser that shares nothing with the tree. Ids may repeat.
 fn dangling_calls(body: &[u8]) -> usize {
-    let value: serde_json::Value = serde_json::from_slice(body).expect("a JSON body");
-    let mut open: Vec<String> = Vec::new();
-    let mut dangling = 0;
-    for message in value["messages"].as_array().into_iter().flatten() {
-        for call in message["tool_calls"].as_array().into_iter().flatten() {
-            open.push(call["id"].to_string());
-        }
-        if message["role"] == "tool" {
-            let id = message["tool_call_id"].to_string();
-            match open.iter().position(|call| *call == id) {
-                Some(at) => drop(open.remove(at)),
-                None => dangling += 1,
+    fn walk(value: &serde_json::Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| walk(item, calls, results)),
+            serde_json::Value::Object(members) => {
+                let kind = members.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();
+                let id = |key: &str| members.get(key).map(ToString::to_string).unwrap_or_default();
+                match kind {
+                    "function" if members.get("function").is_some_and(|f| f.get("arguments").is_some()) => {
+                        calls.push(id("id"))
+                    }
+                    "function_call" => calls.push(id("call_id")),
+                    "tool_use" => calls.push(id("id")),
+                    "function_call_output" => results.push(id("call_id")),
+                    "tool_result" => results.push(id("tool_use_id")),
+                    _ if members.get("role").is_some_and(|role| role == "tool") => {
+                        results.push(id("tool_call_id"))
+                    }
+                    _ => {}
+                }
+                members.values().for_each(|member| walk(member, calls, results));
             }
+            _ => {}
         }
     }
-    dangling + open.len()
+    let value: serde_json::Value = serde_json::from_slice(body).expect("a JSON body");
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    walk(&value, &mut calls, &mut results);
+    let unpaired = results.iter().filter(|result| match calls.iter().position(|call| call == *result) {
+        Some(at) => {
+            calls.remove(at);
+            false
+        }
+        None => true,
+    });
+    unpaired.count() + calls.len()
 }
 
 #[test]

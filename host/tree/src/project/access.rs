@@ -45,6 +45,14 @@ pub(super) enum Structure {
     Schema,
     /// An element of `reasoning_details`.
     ReasoningDetail,
+    /// An element of an Anthropic message's content, and what a server tool's result holds.
+    Block,
+    /// `source` of an image or a document block.
+    Source,
+    /// A thinking block: the API checks it as a whole.
+    Thinking,
+    /// An element of the Responses API's `input`.
+    Item,
     /// Any object of a body that no other projection maps.
     Unknown,
 }
@@ -75,6 +83,8 @@ macro_rules! table {
 static TABLE: &[Field] = table! {
     Body {
         "model" RequestOption Protected "selects the model";
+        "previous_response_id" RequestOption Protected "names what the server stored";
+        "conversation" RequestOption Protected "names what the server stored";
     }
     Message {
         "role" Metadata Protected "discriminator";
@@ -131,6 +141,63 @@ static TABLE: &[Field] = table! {
         "format" Metadata Protected "discriminator";
         "signature" Reasoning Frozen "signature";
         "data" Reasoning Frozen "encrypted by the provider";
+    }
+    Block {
+        "type" Metadata Protected "discriminator";
+        "id" Metadata Protected "pairs a call with its result";
+        "tool_use_id" Metadata Protected "pairs a result with its call";
+        "name" Metadata Protected "names a tool";
+        "tool_name" Metadata Protected "names a tool";
+        "server_name" Metadata Protected "names a server";
+        "file_id" Metadata Protected "id";
+        "text" Text Open "the words themselves";
+        "input" ToolArguments Open "what the tool is called with";
+        "cache_control" Metadata Protected "a cache breakpoint";
+        "encrypted_content" Other Frozen "encrypted by the provider";
+        "encrypted_index" Other Frozen "encrypted by the provider";
+        "encrypted_stdout" Other Frozen "encrypted by the provider";
+    }
+    Source {
+        "type" Metadata Protected "discriminator";
+        "media_type" Metadata Protected "says how to decode the data";
+        "file_id" Metadata Protected "id";
+        "data" Text Opaque "an image or a file, where it is a binary one; plain text is scanned";
+    }
+    Thinking {
+        "type" Reasoning Frozen "part of a signed block";
+        "thinking" Reasoning Frozen "covered by the signature";
+        "signature" Reasoning Frozen "signature";
+        "data" Reasoning Frozen "encrypted by the provider";
+    }
+    Item {
+        "type" Metadata Protected "discriminator";
+        "role" Metadata Protected "discriminator";
+        "id" Metadata Protected "id";
+        "call_id" Metadata Protected "pairs a call with its result";
+        "status" Metadata Protected "state that the API keeps";
+        "phase" Metadata Protected "state that the API keeps";
+        "execution" Metadata Protected "discriminator";
+        "name" Metadata Protected "names a tool";
+        "namespace" Metadata Protected "names a group of tools";
+        "server_label" Metadata Protected "names a server";
+        "container_id" Metadata Protected "id";
+        "approval_request_id" Metadata Protected "pairs an approval with its request";
+        "encrypted_content" Reasoning Frozen "encrypted by the provider";
+        "arguments" ToolArguments Open "what the tool is called with";
+        "input" ToolArguments Open "what a custom tool is called with";
+        "code" ToolArguments Open "what the interpreter is called with";
+        "action" ToolArguments Open "what a computer or shell tool is called with";
+        "output" ToolResult Open "what the tool gave back";
+        "outputs" ToolResult Open "what the interpreter gave back";
+        "result" ToolResult Opaque "a generated image, where it is one";
+        "text" Text Open "the words themselves";
+        "refusal" Text Open "the model's words";
+        "image_url" Other Opaque "an image, where it is one; an address is scanned";
+        "file_data" Other Opaque "a file, where it is a binary one";
+        "data" Other Opaque "sound, where it is some";
+        "format" Metadata Protected "says how to decode the data";
+        "detail" Metadata Protected "discriminator";
+        "file_id" Metadata Protected "id";
     }
     Unknown {
         "type" Metadata Protected "discriminator";

@@ -4,11 +4,14 @@
 //! walked and scanned like any other.
 
 mod access;
+mod anthropic_messages;
 mod generic;
 mod openai_chat;
+mod openai_responses;
 
 pub use access::{Access, MEDIA_MAGIC};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::document::Document;
@@ -53,21 +56,27 @@ impl Projection {
 pub(crate) fn project(document: &Document) -> Projection {
     let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
     let marks = vec![mark; document.node_count()];
-    let mut projector = Projector { document, projection: Projection { sections: Vec::new(), marks } };
+    let mut projector =
+        Projector { document, projection: Projection { sections: Vec::new(), marks }, calls: Calls::new() };
+    let is_object = document.node(document.root()).kind == Kind::Object;
     match document.format() {
-        Format::OpenaiChat if document.node(document.root()).kind == Kind::Object => {
-            openai_chat::project(&mut projector)
-        }
-        // The other formats get projections of their own; until then every leaf of theirs is seen by the generic one.
+        Format::OpenaiChat if is_object => openai_chat::project(&mut projector),
+        Format::OpenaiResponses if is_object => openai_responses::project(&mut projector),
+        Format::AnthropicMessages if is_object => anthropic_messages::project(&mut projector),
+        // The other formats have no projection of their own yet: every leaf of theirs is seen by the generic one.
         _ => generic::project(&mut projector),
     }
     projector.projection
 }
 
+/// Names of the tools called so far, by call id.
+type Calls = HashMap<Arc<str>, Arc<str>>;
+
 /// Marks subtrees from the outside in: what comes later overrides.
 struct Projector<'d> {
     document: &'d Document,
     projection: Projection,
+    calls: Calls,
 }
 
 impl Projector<'_> {
@@ -146,6 +155,79 @@ impl Projector<'_> {
         });
     }
 
+    /// Adds a section below a message or a part of one, with the message's role and place.
+    fn sub_section(
+        &mut self,
+        node: NodeId,
+        message: SectionId,
+        fill: impl FnOnce(&mut Section),
+    ) -> SectionId {
+        let parent = &self.projection.sections[message.index()];
+        let (role, place) = (parent.role, parent.message);
+        // A result's parts belong to the same tool as the result.
+        let (tool, call_id) = (parent.tool.clone(), parent.call_id.clone());
+        let mut section =
+            Section { role, message: place, tool, call_id, ..option_section(node, Some(message)) };
+        fill(&mut section);
+        self.section(section)
+    }
+
+    /// A member of the body beside the messages: a section of its own, and for tool definitions one each.
+    fn option(&mut self, node: NodeId, key: &str) {
+        let mut section = option_section(node, None);
+        if key == "prediction" {
+            section.kind = SectionKind::Prediction;
+        }
+        let id = self.section(section);
+        match key {
+            "tools" | "functions" => self.tool_definitions(node, id),
+            "tool_choice" | "function_call" => self.mark(node, LeafKind::RequestOption, Access::Protected),
+            "response_format" | "text" | "output_config" | "output_format" => self.output_format(node),
+            "prediction" => {
+                self.mark(node, LeafKind::Text, Access::Open);
+                self.members(node, Structure::Part, |_, _, _, _| {});
+            }
+            _ => {}
+        }
+    }
+
+    fn tool_definitions(&mut self, node: NodeId, parent: SectionId) {
+        let document = self.document;
+        self.mark(node, LeafKind::ToolSchema, Access::Open);
+        for definition in document.children(node) {
+            let function =
+                document.member(definition, "function").or_else(|| document.member(definition, "custom"));
+            let tool = self.string_member(function.unwrap_or(definition), "name");
+            self.section(Section { tool, deletable: true, ..option_section(definition, Some(parent)) });
+            self.members(definition, Structure::ToolDefinition, |this, member, key, _| match key {
+                "function" | "custom" => this.named_schema(member, "parameters"),
+                "parameters" | "input_schema" => this.schema(member),
+                _ => {}
+            });
+        }
+    }
+
+    /// The shape that an answer must have: a type, perhaps a name, and a schema somewhere below.
+    fn output_format(&mut self, node: NodeId) {
+        self.members(node, Structure::Part, |this, member, key, _| match key {
+            "json_schema" => this.named_schema(member, "schema"),
+            "format" => {
+                this.members(member, Structure::ToolDefinition, |_, _, _, _| {});
+                this.named_schema(member, "schema");
+            }
+            "schema" => this.schema(member),
+            _ => {}
+        });
+    }
+
+    fn named_schema(&mut self, node: NodeId, schema: &str) {
+        self.members(node, Structure::NamedSchema, |this, member, key, _| {
+            if key == schema {
+                this.schema(member);
+            }
+        });
+    }
+
     /// The text of a string member, for names and ids.
     fn string_member(&self, object: NodeId, key: &str) -> Option<Arc<str>> {
         let leaf = self.document.leaf(self.document.member(object, key)?)?;
@@ -166,6 +248,7 @@ fn option_section(node: NodeId, parent: Option<SectionId>) -> Section {
         tool_call_index: None,
         tool: None,
         call_id: None,
+        exchange: None,
         editable: true,
         deletable: false,
     }

@@ -1,36 +1,39 @@
 //! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat/create)), with the extra fields
 //! that OpenRouter, DeepSeek and Copilot clients send.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use super::{Access, Projector, Structure, option_section};
+use super::{Access, Projector, Structure};
 use crate::kinds::{LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
-/// Names of the tools called so far, by call id.
-type Calls = HashMap<Arc<str>, Arc<str>>;
-
 pub(super) fn project(projector: &mut Projector<'_>) {
     projector.mark(projector.document.root(), LeafKind::RequestOption, Access::Open);
-    let mut calls = Calls::new();
     projector.members(projector.document.root(), Structure::Body, |this, member, key, _| match key {
-        "messages" => messages(this, member, &mut calls),
-        _ => option(this, member, key),
+        "messages" => messages(this, member),
+        _ => this.option(member, key),
     });
 }
 
-fn messages(projector: &mut Projector<'_>, messages: NodeId, calls: &mut Calls) {
+fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     if projector.document.node(messages).kind != Kind::Array {
-        return option(projector, messages, "messages");
+        return projector.option(messages, "messages");
     }
+    // A message with calls and the results right behind it are one exchange.
+    let (mut exchange, mut makes_calls) = (0, false);
     for (index, node) in projector.document.children(messages).enumerate() {
-        message(projector, node, index, calls);
+        let id = message(projector, node, index);
+        let is_result = projector.projection.sections[id.index()].role == Role::Tool;
+        if !(is_result && makes_calls) {
+            exchange += 1;
+            makes_calls = projector.projection.sections[id.index()..]
+                .iter()
+                .any(|section| section.kind == SectionKind::ToolCall);
+        }
+        projector.projection.sections[id.index()].exchange = Some(exchange);
     }
 }
 
-fn message(projector: &mut Projector<'_>, node: NodeId, index: usize, calls: &mut Calls) {
+fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
     let role = match projector.string_member(node, "role").as_deref() {
         Some("system" | "developer") => Role::System,
         Some("user") => Role::User,
@@ -40,7 +43,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize, calls: &mu
     };
     let call_id = projector.string_member(node, "tool_call_id").filter(|_| role == Role::Tool);
     // A legacy function result names its function; a tool result names its call.
-    let tool = call_id.as_ref().and_then(|id| calls.get(id).cloned());
+    let tool = call_id.as_ref().and_then(|id| projector.calls.get(id).cloned());
     let tool = tool.or_else(|| projector.string_member(node, "name").filter(|_| role == Role::Tool));
     let id = projector.section(Section {
         kind: message_kind(role),
@@ -53,6 +56,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize, calls: &mu
         tool_call_index: None,
         tool,
         call_id,
+        exchange: None,
         editable: true,
         deletable: role != Role::System,
     });
@@ -60,12 +64,13 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize, calls: &mu
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, Structure::Message, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
-        "tool_calls" => tool_calls(this, member, id, calls),
-        "function_call" => tool_call(this, member, id, 0, calls),
+        "tool_calls" => tool_calls(this, member, id),
+        "function_call" => tool_call(this, member, id, 0),
         "audio" => this.members(member, Structure::ToolCall, |_, _, _, _| {}),
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
     });
+    id
 }
 
 fn message_kind(role: Role) -> SectionKind {
@@ -87,7 +92,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
     for (index, part) in projector.document.children(node).enumerate() {
         let kind = projector.string_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
-        sub_section(projector, part, message, |section| {
+        projector.sub_section(part, message, |section| {
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
@@ -104,28 +109,22 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
     }
 }
 
-fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId, calls: &mut Calls) {
+fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId) {
     for (index, call) in projector.document.children(node).enumerate() {
-        tool_call(projector, call, message, index, calls);
+        tool_call(projector, call, message, index);
     }
 }
 
-fn tool_call(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    message: SectionId,
-    index: usize,
-    calls: &mut Calls,
-) {
+fn tool_call(projector: &mut Projector<'_>, node: NodeId, message: SectionId, index: usize) {
     let document = projector.document;
     let id = projector.string_member(node, "id");
     let function =
         document.member(node, "function").or_else(|| document.member(node, "custom")).unwrap_or(node);
     let name = projector.string_member(function, "name");
     if let (Some(id), Some(name)) = (&id, &name) {
-        calls.insert(id.clone(), name.clone());
+        projector.calls.insert(id.clone(), name.clone());
     }
-    sub_section(projector, node, message, |section| {
+    projector.sub_section(node, message, |section| {
         section.kind = SectionKind::ToolCall;
         section.node_type = NodeType::ToolCall;
         section.tool_call_index = Some(index);
@@ -141,22 +140,6 @@ fn tool_call(
     });
 }
 
-/// Adds a section below a message, with the message's role and place.
-fn sub_section(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    message: SectionId,
-    fill: impl FnOnce(&mut Section),
-) {
-    let parent = &projector.projection.sections[message.index()];
-    let (role, place) = (parent.role, parent.message);
-    // A result's parts belong to the same tool as the result.
-    let (tool, call_id) = (parent.tool.clone(), parent.call_id.clone());
-    let mut section = Section { role, message: place, tool, call_id, ..option_section(node, Some(message)) };
-    fill(&mut section);
-    projector.section(section);
-}
-
 /// OpenRouter's record of what the model thought: text that a signature covers is frozen with it.
 fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
     let document = projector.document;
@@ -167,55 +150,4 @@ fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
         projector.mark(detail, LeafKind::Reasoning, if signed { Access::Frozen } else { Access::Open });
         projector.members(detail, Structure::ReasoningDetail, |_, _, _, _| {});
     }
-}
-
-/// A member of the body beside the messages.
-fn option(projector: &mut Projector<'_>, node: NodeId, key: &str) {
-    let mut section = option_section(node, None);
-    if key == "prediction" {
-        section.kind = SectionKind::Prediction;
-    }
-    let id = projector.section(section);
-    match key {
-        "tools" | "functions" => tool_definitions(projector, node, id),
-        "tool_choice" | "function_call" => projector.mark(node, LeafKind::RequestOption, Access::Protected),
-        "response_format" => response_format(projector, node),
-        "prediction" => {
-            projector.mark(node, LeafKind::Text, Access::Open);
-            projector.members(node, Structure::Part, |_, _, _, _| {});
-        }
-        _ => {}
-    }
-}
-
-fn tool_definitions(projector: &mut Projector<'_>, node: NodeId, parent: SectionId) {
-    let document = projector.document;
-    projector.mark(node, LeafKind::ToolSchema, Access::Open);
-    for definition in document.children(node) {
-        let function =
-            document.member(definition, "function").or_else(|| document.member(definition, "custom"));
-        let tool = projector.string_member(function.unwrap_or(definition), "name");
-        projector.section(Section { tool, deletable: true, ..option_section(definition, Some(parent)) });
-        projector.members(definition, Structure::ToolDefinition, |this, member, key, _| match key {
-            "function" | "custom" => this.members(member, Structure::NamedSchema, |this, member, key, _| {
-                if key == "parameters" {
-                    this.schema(member);
-                }
-            }),
-            "parameters" => this.schema(member),
-            _ => {}
-        });
-    }
-}
-
-fn response_format(projector: &mut Projector<'_>, node: NodeId) {
-    projector.members(node, Structure::Part, |this, member, key, _| {
-        if key == "json_schema" {
-            this.members(member, Structure::NamedSchema, |this, member, key, _| {
-                if key == "schema" {
-                    this.schema(member);
-                }
-            });
-        }
-    });
 }

@@ -21,20 +21,22 @@ pub(crate) fn parse(body: &[u8], format: Format) -> Draft {
     ))
 }
 
-/// Recorded `openai-chat` requests: name and body. Empty, with a word on standard error, where there are none; in CI they must be there.
-pub(crate) fn recordings() -> Vec<(String, Vec<u8>)> {
+/// Recorded requests: name, body and format. Empty, with a word on standard error, where there are none; in CI they must be there.
+pub(crate) fn recordings() -> Vec<(String, Vec<u8>, Format)> {
     let root = std::env::var_os("LEAFGATE_FIXTURES").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
         PathBuf::from,
     );
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(root.join("openai-chat")).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".request.json") {
-            found.push((name, std::fs::read(entry.path()).expect("a readable recording")));
+    for format in [Format::OpenaiChat, Format::OpenaiResponses, Format::AnthropicMessages] {
+        for entry in std::fs::read_dir(root.join(format.name())).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".request.json") {
+                found.push((name, std::fs::read(entry.path()).expect("a readable recording"), format));
+            }
         }
     }
-    found.sort();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     if found.is_empty() {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "no recordings at {}", root.display());
         eprintln!("skipped: no recordings at {}", root.display());
