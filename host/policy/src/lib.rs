@@ -1,1 +1,110 @@
-//! Placeholder.
+//! Rule files compiled to a policy; a request and its context to edits and a verdict.
+//!
+//! [`Policy::load`] reads a folder of TOML rules, or the built-in default, and refuses it with diagnostics as long as anything in it
+//! is wrong: a policy that is only half understood guards nothing. A loaded [`Policy`] is immutable and shared between threads: one
+//! generation. [`Policy::evaluate`] takes one request through the phases of the engine and returns its edits, the verdict and a report.
+//!
+//! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It knows plugins only by the traits of
+//! [`plugin`]; what runs them is `leafgate-wasm`. Text of a request appears in no error, report or `Debug` output of this crate.
+
+mod condition;
+mod diagnostic;
+mod evaluate;
+mod explain;
+mod file;
+mod glob;
+mod load;
+mod pattern;
+pub mod plugin;
+mod report;
+mod rule;
+mod selector;
+mod verdict;
+
+use std::sync::Arc;
+
+use leafgate_detect::Engine;
+use leafgate_tree::Document;
+use leafgate_vault::Vault;
+
+pub use diagnostic::{Diagnostic, LoadError};
+pub use evaluate::Evaluation;
+pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
+pub use file::plugins::LoadedPlugin;
+pub use load::PolicySource;
+pub use report::{Note, PhaseTime, Report, RuleReport};
+pub use rule::{Mode, OnError, OnTimeout, OnUnredactable, Phase, Sees, Subagents, With};
+pub use verdict::{Cause, Hold, STRUCTURE, Verdict};
+
+/// All rules and plugins of one load, compiled.
+#[derive(Debug)]
+pub struct Policy {
+    rules: Vec<rule::Rule>,
+    engines: Vec<Engine>,
+    plugins: Vec<LoadedPlugin>,
+    digest: [u8; 32],
+}
+
+/// What is known about a request beside its body. Model and format are the document's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// Opaque, the same for every turn of one conversation.
+    pub session: &'a str,
+    /// The client program, where it is known.
+    pub agent: Option<&'a str>,
+    /// Whether a sub-agent sent it.
+    pub subagent: bool,
+}
+
+impl Policy {
+    /// Loads a policy, with the plugins that it declares.
+    ///
+    /// # Errors
+    /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded in part.
+    pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
+        load::load(source, plugins)
+    }
+
+    /// Evaluates one request: edits it, and says what becomes of it.
+    ///
+    /// The same document, context and vault keys give the same bytes. The vault learns the values of the tokens written.
+    #[must_use]
+    pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
+        evaluate::evaluate(self, document, context, vault)
+    }
+
+    /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the program's version.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// The generation's name: the first 12 hexadecimal digits of the digest.
+    #[must_use]
+    pub fn generation_name(&self) -> String {
+        self.digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The ids of the rules, in file order.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.rules.iter().map(|rule| &rule.id)
+    }
+
+    /// The plugins, in the order in which they were declared.
+    #[must_use]
+    pub fn plugins(&self) -> &[LoadedPlugin] {
+        &self.plugins
+    }
+
+    /// Whether any plugin is declared.
+    #[must_use]
+    pub fn has_plugins(&self) -> bool {
+        !self.plugins.is_empty()
+    }
+
+    /// What each phase does, rule by rule, with all defaults filled in.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        explain::explain(self)
+    }
+}

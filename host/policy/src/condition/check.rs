@@ -1,0 +1,167 @@
+//! What is checked of a `when` expression while a policy loads: its names, its functions, its depth.
+//!
+//! The interpreter would report most of this at run time, for the first request that gets there. A guard with a typo must not wait
+//! for that.
+
+use std::ops::Range;
+
+use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue};
+use regex::Regex;
+
+use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS};
+use crate::diagnostic::hint_for;
+
+/// One thing wrong with an expression, and where in it.
+#[derive(Debug)]
+pub(crate) struct ConditionFault {
+    pub(crate) at: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+/// Functions beside the operators. The interpreter's other extensions can grow text or lists and are left out.
+const FUNCTIONS: &[&str] = &[
+    "contains", "startsWith", "endsWith", "matches", "size", "lowerAscii", "upperAscii", "trim", "int", "uint", "double", "string",
+    "bool", "type", "dyn",
+];
+
+/// Comprehensions inside comprehensions cost the product of their lists.
+const MAX_NESTED_LOOPS: usize = 1;
+
+/// The variable that a look at `leaf.findings` binds; its members are checked too.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope<'e> {
+    /// Bound by a comprehension over `leaf.findings`.
+    Finding(&'e str),
+    /// Bound by another comprehension.
+    Other(&'e str),
+}
+
+impl<'e> Scope<'e> {
+    fn name(&self) -> &'e str {
+        match self {
+            Scope::Finding(name) | Scope::Other(name) => name,
+        }
+    }
+}
+
+/// Walks an expression and collects its faults.
+pub(crate) struct Checker<'e> {
+    pub(crate) offset_of: &'e dyn Fn(u64) -> Range<usize>,
+    pub(crate) faults: Vec<ConditionFault>,
+    /// Whether `leaf.findings` exists in the phase of the rule.
+    pub(crate) findings: bool,
+    scopes: Vec<Scope<'e>>,
+    loops: usize,
+}
+
+impl<'e> Checker<'e> {
+    pub(crate) fn new(offset_of: &'e dyn Fn(u64) -> Range<usize>, findings: bool) -> Self {
+        Checker { offset_of, faults: Vec::new(), findings, scopes: Vec::new(), loops: 0 }
+    }
+
+    pub(crate) fn check(&mut self, expression: &'e IdedExpr) {
+        match &expression.expr {
+            Expr::Unspecified | Expr::Literal(_) => {}
+            Expr::Ident(name) => self.variable(expression.id, name),
+            Expr::Select(select) => {
+                self.member(expression.id, &select.operand, &select.field);
+                self.check(&select.operand);
+            }
+            Expr::Call(call) => {
+                self.function(expression.id, &call.func_name);
+                self.regex_literal(&call.func_name, call.args.last());
+                call.target.iter().for_each(|target| self.check(target));
+                call.args.iter().for_each(|argument| self.check(argument));
+            }
+            Expr::List(list) => list.elements.iter().for_each(|element| self.check(element)),
+            Expr::Map(map) => map.entries.iter().for_each(|entry| self.entry(entry)),
+            Expr::Struct(_) => self.fault(expression.id, "messages cannot be built here", None),
+            Expr::Comprehension(comprehension) => {
+                self.check(&comprehension.iter_range);
+                self.check(&comprehension.accu_init);
+                self.loops += 1;
+                if self.loops > MAX_NESTED_LOOPS {
+                    let hint = "its cost would be the product of both lists; split the rule in two";
+                    self.fault(expression.id, "a loop inside a loop", Some(hint.into()));
+                }
+                let depth = self.scopes.len();
+                self.scopes.push(match is_findings(&comprehension.iter_range) {
+                    true => Scope::Finding(&comprehension.iter_var),
+                    false => Scope::Other(&comprehension.iter_var),
+                });
+                self.scopes.extend(comprehension.iter_var2.as_deref().map(Scope::Other));
+                self.scopes.push(Scope::Other(&comprehension.accu_var));
+                self.check(&comprehension.loop_cond);
+                self.check(&comprehension.loop_step);
+                self.check(&comprehension.result);
+                self.scopes.truncate(depth);
+                self.loops -= 1;
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &'e IdedEntryExpr) {
+        match &entry.expr {
+            EntryExpr::MapEntry(entry) => {
+                self.check(&entry.key);
+                self.check(&entry.value);
+            }
+            EntryExpr::StructField(field) => self.check(&field.value),
+        }
+    }
+
+    fn variable(&mut self, id: u64, name: &str) {
+        let bound = self.scopes.iter().any(|scope| scope.name() == name);
+        if !bound && !matches!(name, "leaf" | "request") && !name.starts_with('@') {
+            let hint = hint_for(name, &["leaf", "request"]);
+            self.fault(id, format!("unknown name `{name}`"), Some(hint));
+        }
+    }
+
+    fn member(&mut self, id: u64, operand: &IdedExpr, field: &str) {
+        let Expr::Ident(object) = &operand.expr else { return };
+        let known = match self.scopes.iter().rev().find(|scope| scope.name() == object) {
+            Some(Scope::Finding(_)) => FINDING_FIELDS,
+            Some(Scope::Other(_)) => return,
+            None if object == "leaf" => LEAF_FIELDS,
+            None if object == "request" => REQUEST_FIELDS,
+            None => return,
+        };
+        if !known.contains(&field) {
+            self.fault(id, format!("`{object}` has no `{field}`"), Some(hint_for(field, known)));
+        } else if object == "leaf" && field == "findings" && !self.findings {
+            let hint = "rules that find run first: use `leaf.findings` in a rule of another action";
+            self.fault(id, "a redact rule cannot ask what was found", Some(hint.into()));
+        }
+    }
+
+    fn function(&mut self, id: u64, name: &str) {
+        let operator = name.starts_with(|c: char| !c.is_ascii_alphabetic());
+        if !operator && !FUNCTIONS.contains(&name) {
+            self.fault(id, format!("unknown function `{name}`"), Some(hint_for(name, FUNCTIONS)));
+        }
+    }
+
+    fn regex_literal(&mut self, function: &str, argument: Option<&IdedExpr>) {
+        let Some(argument) = argument.filter(|_| function == "matches") else { return };
+        if let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr
+            && Regex::new(pattern.inner()).is_err()
+        {
+            self.fault(argument.id, "not a regular expression", Some("the syntax is that of Rust's `regex`".into()));
+        }
+    }
+
+    fn fault(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
+        self.faults.push(ConditionFault { at: (self.offset_of)(id), message: message.into(), hint });
+    }
+}
+
+fn is_findings(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Select(select) if select.field == "findings")
+}
+
+/// Whether an expression names the leaf anywhere.
+pub(crate) fn names_leaf(expression: &IdedExpr) -> bool {
+    expression.references().has_variable("leaf")
+}

@@ -1,0 +1,280 @@
+//! What a `when` expression can look at: `request` and `leaf`, handed to the interpreter without copying text.
+//!
+//! Every look is charged to a [`Budget`], because an expression like `leaf.findings.exists(f, leaf.text.contains(f.label))` costs
+//! findings times text, and both come from whoever wrote the request. The budget counts looks and bytes, never time, so the same
+//! request always ends the same way.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cel::ExecutionError;
+use cel::common::traits::Indexer;
+use cel::common::types::{CelBool, CelList, CelString, DYN_TYPE, Type};
+use cel::common::value::{CowVal, Val};
+use cel::context::VariableResolver;
+use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_tree::{Document, NodeId};
+
+/// The names below `request`.
+pub(crate) const REQUEST_FIELDS: &[&str] = &["format", "model", "stream", "subagent", "session", "agent"];
+/// The names below `leaf`.
+pub(crate) const LEAF_FIELDS: &[&str] =
+    &["text", "kind", "role", "section", "tool", "key", "path", "pointer", "value", "findings"];
+/// The names below each of `leaf.findings`.
+pub(crate) const FINDING_FIELDS: &[&str] = &["label", "confidence", "detector"];
+
+/// How often one evaluation may look at a fact.
+const LOOKS: u64 = 10_000;
+/// Bytes that one evaluation may look at, beside [`READINGS`] of the leaf's own text.
+const BYTES: u64 = 16 << 20;
+/// How often an expression may read even the longest leaf as a whole.
+const READINGS: u64 = 64;
+
+/// Facts about the request as a whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestFacts {
+    pub(crate) format: &'static str,
+    pub(crate) model: String,
+    pub(crate) stream: bool,
+    pub(crate) subagent: bool,
+    pub(crate) session: String,
+    pub(crate) agent: String,
+}
+
+/// One finding, as `leaf.findings` shows it: never the text that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FindingFact {
+    pub(crate) label: Label,
+    pub(crate) detector: DetectorId,
+    pub(crate) confidence: Confidence,
+}
+
+/// Facts about one leaf.
+#[derive(Clone, Copy)]
+pub(crate) struct LeafFacts<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) node: NodeId,
+    pub(crate) text: &'a str,
+    pub(crate) kind: &'static str,
+    pub(crate) value: &'static str,
+    pub(crate) role: &'static str,
+    pub(crate) section: &'static str,
+    pub(crate) tool: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) findings: &'a [FindingFact],
+}
+
+impl fmt::Debug for LeafFacts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "leaf of {} bytes", self.text.len())
+    }
+}
+
+/// What one evaluation may still look at.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    looks: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn for_text(len: usize) -> Self {
+        let bytes = BYTES.max(READINGS.saturating_mul(len as u64));
+        Budget { looks: AtomicU64::new(LOOKS), bytes: AtomicU64::new(bytes) }
+    }
+
+    fn charge(&self, bytes: usize) -> Result<(), ExecutionError> {
+        // `Relaxed`: one thread evaluates; the interpreter only demands that its values could cross threads.
+        let take = |from: &AtomicU64, amount: u64| {
+            from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(amount)).is_ok()
+        };
+        if take(&self.looks, 1) && take(&self.bytes, bytes as u64) {
+            return Ok(());
+        }
+        Err(ExecutionError::function_error(OVER_BUDGET, "the expression looks at too much"))
+    }
+}
+
+/// The name of the function that an exhausted budget is reported under.
+pub(crate) const OVER_BUDGET: &str = "budget";
+
+/// The variables of one evaluation.
+pub(crate) struct Facts<'a> {
+    request: RequestVal<'a>,
+    leaf: Option<LeafVal<'a>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn new(request: &'a RequestFacts, leaf: Option<LeafFacts<'a>>, budget: &'a Budget) -> Self {
+        Facts {
+            request: RequestVal { facts: request, budget },
+            leaf: leaf.map(|facts| LeafVal { facts, budget }),
+        }
+    }
+}
+
+impl VariableResolver for Facts<'_> {
+    fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
+        match variable {
+            "request" => Some(CowVal::owned(self.request)),
+            "leaf" => self.leaf.map(CowVal::owned),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RequestVal<'a> {
+    facts: &'a RequestFacts,
+    budget: &'a Budget,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LeafVal<'a> {
+    facts: LeafFacts<'a>,
+    budget: &'a Budget,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FindingVal<'a> {
+    fact: &'a FindingFact,
+    budget: &'a Budget,
+}
+
+/// A value that has named members: the one capability that all three share.
+trait Members<'a>: Copy + fmt::Debug + Send + Sync {
+    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+    where
+        'a: 'v;
+}
+
+fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    budget.charge(text.len())?;
+    Ok(Box::new(CelString::from(text)))
+}
+
+fn unknown<T>(name: &str) -> Result<T, ExecutionError> {
+    Err(ExecutionError::no_such_key(name))
+}
+
+impl<'a> Members<'a> for RequestVal<'a> {
+    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+    where
+        'a: 'v,
+    {
+        let (facts, budget) = (self.facts, self.budget);
+        match name {
+            "format" => text(facts.format, budget),
+            "model" => text(&facts.model, budget),
+            "session" => text(&facts.session, budget),
+            "agent" => text(&facts.agent, budget),
+            "stream" => Ok(Box::new(CelBool::from(facts.stream))),
+            "subagent" => Ok(Box::new(CelBool::from(facts.subagent))),
+            _ => unknown(name),
+        }
+    }
+}
+
+impl<'a> Members<'a> for LeafVal<'a> {
+    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+    where
+        'a: 'v,
+    {
+        let LeafVal { facts, budget } = self;
+        match name {
+            "text" => text(facts.text, budget),
+            "kind" => text(facts.kind, budget),
+            "value" => text(facts.value, budget),
+            "role" => text(facts.role, budget),
+            "section" => text(facts.section, budget),
+            "tool" => text(facts.tool, budget),
+            "key" => text(facts.key, budget),
+            "path" => owned_text(facts.document.display_path(facts.node), budget),
+            "pointer" => owned_text(facts.document.pointer(facts.node), budget),
+            "findings" => findings(facts.findings, budget),
+            _ => unknown(name),
+        }
+    }
+}
+
+fn owned_text<'v>(text: String, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    budget.charge(text.len())?;
+    Ok(Box::new(CelString::from(text)))
+}
+
+fn findings<'v>(facts: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    budget.charge(size_of_val(facts))?;
+    let values: Vec<Box<dyn Val + 'v>> =
+        facts.iter().map(|fact| Box::new(FindingVal { fact, budget }) as Box<dyn Val + 'v>).collect();
+    Ok(Box::new(CelList::from(values)))
+}
+
+impl<'a> Members<'a> for FindingVal<'a> {
+    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+    where
+        'a: 'v,
+    {
+        match name {
+            "label" => text(self.fact.label.as_str(), self.budget),
+            "detector" => text(self.fact.detector.as_str(), self.budget),
+            "confidence" => text(self.fact.confidence.as_str(), self.budget),
+            _ => unknown(name),
+        }
+    }
+}
+
+/// The interpreter's two traits for a [`Members`] type. A macro, because its `Val` is not ours to implement for all of them.
+macro_rules! indexable {
+    ($type:ident) => {
+        impl<'a> Val for $type<'a> {
+            fn get_type(&self) -> &Type {
+                &DYN_TYPE
+            }
+
+            fn cel_type() -> &'static Type {
+                &DYN_TYPE
+            }
+
+            fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
+            where
+                Self: 'v,
+            {
+                Some(self)
+            }
+
+            fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+            where
+                Self: 'v,
+            {
+                Box::new(*self)
+            }
+        }
+
+        impl<'a> Indexer for $type<'a> {
+            fn get<'b, 'v>(&'b self, name: &dyn Val) -> Result<CowVal<'b, 'v>, ExecutionError>
+            where
+                Self: 'v,
+            {
+                name_of(name).and_then(|name| self.member(name)).map(CowVal::Owned)
+            }
+
+            fn steal<'v>(self: Box<Self>, name: &dyn Val) -> Result<Box<dyn Val + 'v>, ExecutionError>
+            where
+                Self: 'v,
+            {
+                name_of(name).and_then(|name| self.member(name))
+            }
+        }
+    };
+}
+
+indexable!(RequestVal);
+indexable!(LeafVal);
+indexable!(FindingVal);
+
+fn name_of<'n>(name: &'n dyn Val) -> Result<&'n str, ExecutionError> {
+    match name.downcast_ref::<CelString<'_>>() {
+        Some(name) => Ok(name.inner()),
+        None => Err(ExecutionError::UnexpectedType { got: name.get_type().name().to_owned(), want: "string".into() }),
+    }
+}

@@ -1,0 +1,281 @@
+//! `when`: a CEL expression over the request and one leaf.
+//!
+//! The expression is split at its top-level `&&`. Terms that name no leaf are evaluated once per request; when one of them is false,
+//! no leaf is looked at. What CEL would answer is kept: `&&` does not care about order, and where a term of the request fails, the
+//! whole expression is evaluated for each leaf after all.
+//!
+//! No message from here quotes the leaf: the interpreter's own errors may, so they are told by kind.
+
+mod check;
+mod facts;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use cel::common::ast::{Expr, IdedExpr, operators};
+use cel::common::types::{CelBool, CelString, STRING_TYPE};
+use cel::common::value::CowVal;
+use cel::{Context, Env, ExecutionError, Value};
+use leafgate_detect::{Confidence, DetectorId, Label};
+use regex::Regex;
+
+pub(crate) use check::ConditionFault;
+use check::{Checker, names_leaf};
+use facts::{Budget, Facts, OVER_BUDGET};
+pub(crate) use facts::{FindingFact, LeafFacts, RequestFacts};
+
+/// Longest expression, in bytes. What a rule needs fits many times over.
+const MAX_SOURCE: usize = 4096;
+/// Compiled regular expressions of `matches` that one thread keeps.
+const MAX_CACHED_REGEXES: usize = 64;
+
+/// A compiled `when`.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    source: String,
+    whole: Arc<IdedExpr>,
+    request_terms: Arc<[IdedExpr]>,
+    leaf_terms: Arc<[IdedExpr]>,
+}
+
+/// What the request alone decides about a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForRequest {
+    /// No leaf can satisfy it.
+    Never,
+    /// Every leaf does: it names none.
+    Always,
+    /// The terms that name a leaf decide.
+    LeafTerms,
+    /// A term of the request failed: the whole expression decides.
+    Whole,
+}
+
+/// Why an expression gave no answer. Its text never quotes the leaf.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConditionError {
+    #[error("`when` looks at more than its budget allows")]
+    OverBudget,
+    #[error("`when` gave no true or false")]
+    NotBool,
+    #[error("`when` failed: {0}")]
+    Failed(String),
+}
+
+static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
+    let mut env = Env::stdlib();
+    cel::extensions::strings(&mut env).expect("the standard library declares none of these");
+    env.add_overload("matches", "matches_string_string", vec![STRING_TYPE, STRING_TYPE], matches)
+        .and_then(|()| {
+            env.add_member_overload("matches", "string_matches_string", STRING_TYPE, vec![STRING_TYPE], matches)
+        })
+        .expect("built without the interpreter's own `matches`");
+    Arc::new(env)
+});
+
+impl Condition {
+    /// Compiles an expression; `findings` says whether `leaf.findings` exists in the rule's phase.
+    pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<ConditionFault>> {
+        if source.len() > MAX_SOURCE {
+            let message = format!("an expression of more than {MAX_SOURCE} bytes");
+            return Err(vec![ConditionFault { at: 0..source.len(), message, hint: Some("split the rule".into()) }]);
+        }
+        let program = ENVIRONMENT.compile(source).map_err(|errors| syntax_faults(source, &errors))?;
+        let offset_of = |id| span_of(source, program.source_info().offset_for(id));
+        let mut checker = Checker::new(&offset_of, findings);
+        checker.check(program.expression());
+        let faults = std::mem::take(&mut checker.faults);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let condition = Condition::split(source, program.expression());
+        condition.try_out().map_err(|fault| vec![fault])?;
+        Ok(condition)
+    }
+
+    fn split(source: &str, whole: &IdedExpr) -> Self {
+        let mut terms = Vec::new();
+        conjuncts(whole, &mut terms);
+        let (leaf_terms, request_terms): (Vec<IdedExpr>, Vec<IdedExpr>) = terms.into_iter().cloned().partition(names_leaf);
+        Condition {
+            source: source.to_owned(),
+            whole: Arc::new(whole.clone()),
+            request_terms: request_terms.into(),
+            leaf_terms: leaf_terms.into(),
+        }
+    }
+
+    /// Runs the expression once over an invented leaf: what has the wrong type there has it everywhere.
+    fn try_out(&self) -> Result<(), ConditionFault> {
+        let document = leafgate_tree::Document::raw(bytes::Bytes::from_static(b"text"));
+        let named = Label::new("LABEL").ok().zip(DetectorId::new("pack/name").ok());
+        let findings: Vec<FindingFact> = named
+            .map(|(label, detector)| FindingFact { label, detector, confidence: Confidence::High })
+            .into_iter()
+            .collect();
+        let leaf = LeafFacts {
+            document: &document,
+            node: document.root(),
+            text: "text",
+            kind: "text",
+            value: "text",
+            role: "user",
+            section: "user",
+            tool: "tool",
+            key: "key",
+            findings: &findings,
+        };
+        let message = match run(&self.whole, &RequestFacts::default(), Some(leaf)) {
+            Err(ConditionError::NotBool) => "the expression must give true or false".to_owned(),
+            Err(ConditionError::Failed(why)) if why.starts_with(WRONG_TYPES) => why,
+            _ => return Ok(()),
+        };
+        Err(ConditionFault { at: 0..self.source.len(), message, hint: Some("texts compare with texts: `leaf.kind == \"text\"`".into()) })
+    }
+
+    /// Evaluates the terms that name no leaf.
+    pub(crate) fn for_request(&self, request: &RequestFacts) -> ForRequest {
+        for term in self.request_terms.iter() {
+            match run(term, request, None) {
+                Ok(true) => {}
+                Ok(false) => return ForRequest::Never,
+                Err(_) => return ForRequest::Whole,
+            }
+        }
+        if self.leaf_terms.is_empty() { ForRequest::Always } else { ForRequest::LeafTerms }
+    }
+
+    /// Evaluates what is left for one leaf.
+    pub(crate) fn for_leaf(
+        &self,
+        decided: ForRequest,
+        request: &RequestFacts,
+        leaf: LeafFacts<'_>,
+    ) -> Result<bool, ConditionError> {
+        match decided {
+            ForRequest::Never => Ok(false),
+            ForRequest::Always => Ok(true),
+            ForRequest::Whole => run(&self.whole, request, Some(leaf)),
+            ForRequest::LeafTerms => self.leaf_terms(request, leaf),
+        }
+    }
+
+    fn leaf_terms(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Result<bool, ConditionError> {
+        let mut failed = None;
+        for term in self.leaf_terms.iter() {
+            match run(term, request, Some(leaf)) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(true), Err)
+    }
+
+    /// Evaluates an expression that names no leaf.
+    pub(crate) fn of_request(&self, request: &RequestFacts) -> Result<bool, ConditionError> {
+        run(&self.whole, request, None)
+    }
+
+    /// Whether the expression names no leaf at all.
+    pub(crate) fn is_of_request(&self) -> bool {
+        self.leaf_terms.is_empty()
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+fn run(expression: &IdedExpr, request: &RequestFacts, leaf: Option<LeafFacts<'_>>) -> Result<bool, ConditionError> {
+    let budget = Budget::for_text(leaf.map_or(0, |leaf| leaf.text.len()));
+    let facts = Facts::new(request, leaf, &budget);
+    let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
+    context.set_variable_resolver(&facts);
+    let value = Value::resolve_val(expression, &context).map_err(|error| told_by_kind(&error))?;
+    value.downcast_ref::<CelBool>().map(|answer| *answer.inner()).ok_or(ConditionError::NotBool)
+}
+
+const WRONG_TYPES: &str = "types do not fit";
+
+/// The interpreter's error without the values that it may quote.
+fn told_by_kind(error: &ExecutionError) -> ConditionError {
+    ConditionError::Failed(match error {
+        ExecutionError::FunctionError { function, .. } if function == OVER_BUDGET => return ConditionError::OverBudget,
+        ExecutionError::FunctionError { function, .. } => format!("`{function}` failed"),
+        ExecutionError::NoSuchOverload(overload) => {
+            format!("{WRONG_TYPES}: `{}` of ({})", overload.function(), overload.argument_types().join(", "))
+        }
+        ExecutionError::ValuesNotComparable(..)
+        | ExecutionError::UnexpectedType { .. }
+        | ExecutionError::UnsupportedBinaryOperator(..)
+        | ExecutionError::UnsupportedTargetType { .. } => WRONG_TYPES.to_owned(),
+        ExecutionError::IndexOutOfBounds(_) => "an index is out of bounds".to_owned(),
+        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => "division by zero".to_owned(),
+        ExecutionError::Overflow(..) => "a number overflows".to_owned(),
+        ExecutionError::NoSuchKey(_) => "a name is missing".to_owned(),
+        _ => "the expression cannot be evaluated".to_owned(),
+    })
+}
+
+fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>) {
+    match &expression.expr {
+        Expr::Call(call) if call.func_name == operators::LOGICAL_AND && call.target.is_none() => {
+            call.args.iter().for_each(|argument| conjuncts(argument, terms));
+        }
+        _ => terms.push(expression),
+    }
+}
+
+fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault> {
+    let fault = |error: &cel::ParseError| {
+        let at = offset_of_position(source, error.pos);
+        let message = error.msg.lines().next().unwrap_or("cannot be read").to_owned();
+        ConditionFault { at: at..at + 1, message: format!("not CEL: {message}"), hint: None }
+    };
+    // The parser recovers and complains again; the first complaint is the one that helps.
+    errors.errors.first().map(fault).into_iter().collect()
+}
+
+fn offset_of_position(source: &str, (line, column): (isize, isize)) -> usize {
+    let line = usize::try_from(line - 1).unwrap_or(0);
+    let start: usize = source.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = &source[start.min(source.len())..];
+    let column = usize::try_from(column - 1).unwrap_or(0);
+    start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
+}
+
+/// The interpreter counts characters, and its ranges include their last one.
+fn span_of(source: &str, offsets: Option<(u32, u32)>) -> Range<usize> {
+    let Some((start, stop)) = offsets else { return 0..source.len() };
+    let byte = |character: usize| source.char_indices().nth(character).map_or(source.len(), |(at, _)| at);
+    byte(start as usize)..byte(stop as usize + 1)
+}
+
+thread_local! {
+    static REGEXES: RefCell<HashMap<String, Regex>> = RefCell::default();
+}
+
+/// `matches(text, pattern)`, searched anywhere in the text. The interpreter's own compiles the pattern for every leaf.
+fn matches<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let text = |at: usize| arguments.get(at).and_then(|value| value.downcast_ref::<CelString<'_>>());
+    let (Some(subject), Some(pattern)) = (text(0), text(1)) else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    REGEXES.with_borrow_mut(|cache| {
+        if !cache.contains_key(pattern.inner()) {
+            if cache.len() >= MAX_CACHED_REGEXES {
+                cache.clear();
+            }
+            let regex = Regex::new(pattern.inner())
+                .map_err(|_| ExecutionError::function_error("matches", "not a regular expression"))?;
+            cache.insert(pattern.inner().to_owned(), regex);
+        }
+        Ok(CowVal::owned(CelBool::from(cache[pattern.inner()].is_match(subject.inner()))))
+    })
+}

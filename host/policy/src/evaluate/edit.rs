@@ -1,0 +1,212 @@
+//! Phase 2 and the rules' own part of phase 4: pin, rewrite, delete.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use leafgate_tree::{Document, EditError, NodeId, NodeType, SectionId, ValueType};
+use regex::Regex;
+
+use super::{Run, author};
+use crate::rule::{Action, Phase, Pin, Rewrite, Rule};
+
+/// A rule's edits so far.
+#[derive(Default)]
+pub(super) struct Edits {
+    /// How many.
+    pub(super) made: usize,
+    /// The leaves that they wrote to.
+    pub(super) written: Vec<NodeId>,
+}
+
+impl<'p> Run<'p> {
+    pub(super) fn pin(&mut self) {
+        self.each_rule(Phase::Pin, |run, place, rule| {
+            if let Action::Pin(pin) = &rule.action {
+                run.edit_selected(place, |run, selected| run.pin_leaves(place, rule, pin, selected));
+            }
+        });
+    }
+
+    pub(super) fn rewrite(&mut self) {
+        self.each_rule(Phase::Rewrite, |run, place, rule| match &rule.action {
+            Action::Rewrite(rewrite) => {
+                run.edit_selected(place, |run, selected| run.rewrite_leaves(place, rule, rewrite, selected));
+            }
+            Action::Delete => run.edit_selected(place, |run, selected| run.delete_sections(place, rule, selected)),
+            Action::Transform(transform) => run.transform(place, transform),
+            _ => {}
+        });
+    }
+
+    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all; what it wrote is redacted at once.
+    fn edit_selected(
+        &mut self,
+        place: usize,
+        edit: impl FnOnce(&mut Self, &[NodeId]) -> Result<Edits, EditError>,
+    ) {
+        let selected = match self.selected(place) {
+            Ok(selected) => selected,
+            Err(error) => return self.rule_failed(place, error.to_string()),
+        };
+        self.report.rules[place].matched += selected.len();
+        if selected.is_empty() {
+            return;
+        }
+        let before = self.draft.checkpoint();
+        match edit(self, &selected) {
+            Ok(edits) => {
+                self.report.rules[place].edits += edits.made;
+                self.redact_again(&edits.written);
+            }
+            Err(error) => {
+                self.draft.rollback(before);
+                self.rule_failed(place, format!("its edits were taken back: {error}"));
+            }
+        }
+    }
+
+    fn pin_leaves(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        pin: &Pin,
+        selected: &[NodeId],
+    ) -> Result<Edits, EditError> {
+        let mut edits = Edits::default();
+        for &node in selected {
+            if let Some(to) = &pin.to {
+                self.write(place, rule, node, Change::Set(to.clone()), &mut edits)?;
+            }
+            if !rule.monitors() {
+                self.draft.pin(node, &author(rule));
+            }
+        }
+        Ok(edits)
+    }
+
+    fn rewrite_leaves(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        rewrite: &Rewrite,
+        selected: &[NodeId],
+    ) -> Result<Edits, EditError> {
+        let mut edits = Edits::default();
+        for &node in selected {
+            let change = match rewrite {
+                Rewrite::Set(text) => Some(Change::Set(text.clone())),
+                part if self.is_text(node) => part_of_text(part, self.draft.text(node).expose()),
+                // A number has no beginning to write before.
+                _ => None,
+            };
+            if let Some(change) = change {
+                self.write(place, rule, node, change, &mut edits)?;
+            }
+        }
+        Ok(edits)
+    }
+
+    fn is_text(&self, node: NodeId) -> bool {
+        self.document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Text)
+    }
+
+    /// Makes one edit. A leaf that the rule may not edit is skipped; a text that does not fit the leaf fails the rule.
+    fn write(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        node: NodeId,
+        change: Change,
+        edits: &mut Edits,
+    ) -> Result<(), EditError> {
+        let author = author(rule);
+        if let Err(error) = self.draft.may_edit(node, &author) {
+            return self.skip(place, error);
+        }
+        if rule.monitors() {
+            edits.made += usize::from(change.alters(self.draft.text(node).expose()));
+            return Ok(());
+        }
+        let version = match change {
+            Change::Set(text) => self.draft.set(node, &text, &author)?,
+            Change::Splice(parts) => self.draft.splice(node, parts, &author)?,
+        };
+        if version.is_some() {
+            edits.made += 1;
+            edits.written.push(node);
+        }
+        Ok(())
+    }
+
+    /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it goes with it.
+    fn delete_sections(&mut self, place: usize, rule: &Rule, selected: &[NodeId]) -> Result<Edits, EditError> {
+        let mut edits = Edits::default();
+        let mut seen = BTreeSet::new();
+        for &node in selected {
+            let Some(section) = deletable_around(self.document, node) else {
+                self.skip(place, EditError::NotDeletable)?;
+                continue;
+            };
+            if !seen.insert(section.index()) || self.draft.is_deleted(node) {
+                continue;
+            }
+            // Monitor mode tries it on a copy: whether something inside is pinned, the draft knows best.
+            let outcome = match rule.monitors() {
+                true => self.draft.clone().delete(section, &author(rule)),
+                false => self.draft.delete(section, &author(rule)),
+            };
+            match outcome {
+                Ok(_) => edits.made += 1,
+                Err(error) => self.skip(place, error)?,
+            }
+        }
+        Ok(edits)
+    }
+}
+
+/// One change of one leaf.
+enum Change {
+    Set(String),
+    Splice(Vec<(Range<usize>, String)>),
+}
+
+impl Change {
+    fn alters(&self, text: &str) -> bool {
+        match self {
+            Change::Set(new) => new != text,
+            Change::Splice(parts) => parts.iter().any(|(range, with)| text[range.clone()] != **with),
+        }
+    }
+}
+
+/// A change of a part of a text; spliced, so that the tokens beside it stay what they are.
+fn part_of_text(rewrite: &Rewrite, text: &str) -> Option<Change> {
+    let parts = match rewrite {
+        Rewrite::Set(new) => return Some(Change::Set(new.clone())),
+        Rewrite::Prepend(new) => vec![(0..0, new.clone())],
+        Rewrite::Append(new) => vec![(text.len()..text.len(), new.clone())],
+        Rewrite::Replace { pattern, with } => replacements(pattern, with, text),
+    };
+    (!parts.is_empty()).then_some(Change::Splice(parts))
+}
+
+fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, String)> {
+    let replacement = |captures: regex::Captures<'_>| {
+        let mut new = String::new();
+        captures.expand(with, &mut new);
+        captures.get(0).map(|whole| (whole.range(), new))
+    };
+    pattern.captures_iter(text).filter_map(replacement).collect()
+}
+
+/// The innermost section around a leaf that can be deleted as a whole: its message, or its tool definition.
+pub(super) fn deletable_around(document: &Document, node: NodeId) -> Option<SectionId> {
+    std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(|&section| {
+        let section = document.section(section);
+        match section.node_type {
+            NodeType::Message => true,
+            NodeType::RequestOption => section.deletable,
+            NodeType::ContentPart | NodeType::ToolCall => false,
+        }
+    })
+}

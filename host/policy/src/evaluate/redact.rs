@@ -1,0 +1,248 @@
+//! Phase 1, and again after every rule that writes: what was found is replaced.
+//!
+//! The findings of all rules are united and replaced leaf by leaf. What cannot be replaced holds the request by the rule's
+//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; and what is seen only once a text beyond the
+//! tree's caps is unescaped.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use leafgate_detect::Input;
+use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, ValueType};
+use leafgate_vault::{Collision, mask, surrogate};
+
+use super::hits::{Hit, exempt, unite};
+use super::look::{Found, Rules};
+use super::{Run, author};
+use crate::condition::FindingFact;
+use crate::rule::{Action, OnUnredactable, Redact, With};
+use crate::verdict::Cause;
+
+impl<'p> Run<'p> {
+    pub(super) fn redact_received(&mut self) {
+        let rules = self.redact_rules();
+        if rules.is_empty() {
+            return;
+        }
+        self.scan_keys(&rules);
+        let found = self.look(&rules, self.document.leaves());
+        self.settle(found);
+    }
+
+    /// Redacts what an author wrote, before anything else looks at it.
+    pub(super) fn redact_again(&mut self, written: &[NodeId]) {
+        let rules = self.redact_rules();
+        if rules.is_empty() || written.is_empty() {
+            return;
+        }
+        let found = self.look(&rules, written.iter().filter_map(|&node| self.document.leaf(node)));
+        self.settle(found);
+    }
+
+    fn redact_rules(&self) -> Rules<'p> {
+        let rules = self.policy.rules.iter().enumerate();
+        rules
+            .filter_map(|(place, rule)| match &rule.action {
+                Action::Redact(redact) if self.active[place].is_some() => Some((place, redact)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn settle(&mut self, found: Found) {
+        for (place, error) in found.failed {
+            self.rule_failed(place, error.to_string());
+        }
+        for (place, fault) in found.faults {
+            self.detector_failed(place, &fault);
+        }
+        self.hold_hidden(found.hidden, &found.hits);
+        self.replace_all(found.hits);
+    }
+
+    /// Looks at every distinct key once. A key cannot be redacted, so a finding holds the request.
+    fn scan_keys(&mut self, rules: &Rules<'p>) {
+        let document = self.document;
+        let mut clean: HashSet<Cow<'p, str>> = HashSet::new();
+        let mut guilty: HashSet<Cow<'p, str>> = HashSet::new();
+        for key in document.keys() {
+            let text = key.text.into_cow();
+            if clean.contains(&text) || guilty.contains(&text) {
+                continue;
+            }
+            let any = rules.iter().any(|(_, redact)| !self.findings_in_key(redact, &text).is_empty());
+            if any { guilty.insert(text) } else { clean.insert(text) };
+        }
+        if guilty.is_empty() {
+            return;
+        }
+        for key in document.keys().filter(|key| guilty.contains(key.text.expose())) {
+            for &(place, redact) in rules {
+                let selects = self.active[place].as_ref().is_some_and(|active| active.selection.selects_key(document, &key));
+                if !selects {
+                    continue;
+                }
+                for label in self.findings_in_key(redact, key.text.expose()) {
+                    self.tainted.insert(key.node);
+                    self.count_finding(place, &label);
+                    self.unredactable(place, key.node, &label, "in a key");
+                }
+            }
+        }
+    }
+
+    /// Labels of what a rule's detectors find in a key, tokens exempt.
+    fn findings_in_key(&self, redact: &Redact, text: &str) -> Vec<String> {
+        let Some(engine) = redact.engine else { return Vec::new() };
+        let findings = self.policy.engines[engine].scan(&Input::new(text));
+        if findings.is_empty() {
+            return Vec::new();
+        }
+        let hits = findings.iter().map(|finding| Hit::new(finding, 0)).collect();
+        exempt(hits, &self.vault.keys().find(text), text).iter().map(|hit| hit.label.to_string()).collect()
+    }
+
+    /// Replaces all hits, leaf by leaf in body order.
+    fn replace_all(&mut self, mut hits: Vec<(NodeId, Hit)>) {
+        // Stable: within a leaf, built-in detectors stay before plugins, and rules in file order.
+        hits.sort_by_key(|(node, _)| *node);
+        let mut rest = hits.into_iter().peekable();
+        while let Some((node, first)) = rest.next() {
+            let mut of_leaf = vec![first];
+            while let Some((_, hit)) = rest.next_if(|(next, _)| *next == node) {
+                of_leaf.push(hit);
+            }
+            self.replace_in(node, of_leaf);
+        }
+    }
+
+    fn replace_in(&mut self, node: NodeId, hits: Vec<Hit>) {
+        let text = self.draft.text(node).into_cow().into_owned();
+        let mut ours = self.vault.keys().find(&text);
+        ours.extend(self.draft.redacted(node).into_iter().map(|(range, _)| range));
+        ours.sort_by_key(|range| range.start);
+        let hits = exempt(hits, &ours, &text);
+        self.remember(node, &hits);
+        let rules = &self.policy.rules;
+        let hits = unite(hits.into_iter().filter(|hit| !rules[hit.rule].monitors()).collect());
+        // From the end, so that earlier ranges keep their meaning; one call for neighbours of the same rule.
+        for run in hits.chunk_by(|a, b| a.rule == b.rule).rev() {
+            self.replace_run(node, run, &text);
+        }
+    }
+
+    fn replace_run(&mut self, node: NodeId, run: &[Hit], text: &str) {
+        let place = run[0].rule;
+        let rule = &self.policy.rules[place];
+        let Action::Redact(redact) = &rule.action else { return };
+        let leaf = self.document.leaf(node);
+        if let Some(why) = leaf.as_ref().and_then(|leaf| unredactable_leaf(self.document, leaf)) {
+            for hit in run {
+                self.unredactable(place, node, hit.label.as_str(), why);
+            }
+            return;
+        }
+        let with = match leaf.map(|leaf| leaf.value_type()) {
+            Some(ValueType::Number) => With::Surrogate,
+            _ => redact.with,
+        };
+        let redactions = run.iter().map(|hit| self.redaction(hit, with, text)).collect::<Result<Vec<_>, _>>();
+        let redactions = match redactions {
+            Ok(redactions) => redactions,
+            Err(collision) => return self.collided(place, &collision),
+        };
+        match self.draft.redact(node, &redactions, &author(rule)) {
+            Ok(()) => self.report.rules[place].edits += redactions.len(),
+            Err(error) => {
+                for hit in run {
+                    self.unredactable(place, node, hit.label.as_str(), refusal(&error));
+                }
+            }
+        }
+    }
+
+    fn redaction(&self, hit: &Hit, with: With, text: &str) -> Result<Redaction, Collision> {
+        let (label, value) = (hit.label.as_str(), &text[hit.range.clone()]);
+        let replacement = match with {
+            With::Token => self.vault.tokenize(label, value)?.as_str().to_owned(),
+            With::Mask => mask(label),
+            With::Hash => self.vault.keys().hash(label, value),
+            With::Surrogate => surrogate(self.vault.keys(), label, value),
+            With::Drop => String::new(),
+        };
+        Ok(Redaction { at: hit.range.clone(), label: label.into(), replacement })
+    }
+
+    /// Two values with one token: the answer would be restored to the wrong one, whatever the rule says.
+    pub(super) fn collided(&mut self, place: usize, collision: &Collision) {
+        self.report.rules[place].errors.push(format!("token {} is taken", collision.token));
+        self.hold(place, Cause::Collision, true, collision.to_string());
+    }
+
+    /// Keeps findings for `leaf.findings` and counts them, each once per rule.
+    fn remember(&mut self, node: NodeId, hits: &[Hit]) {
+        let mut last = None;
+        for hit in hits {
+            self.count_finding(hit.rule, hit.label.as_str());
+            if last.replace(hit.rule) != Some(hit.rule) {
+                self.report.rules[hit.rule].matched += 1;
+            }
+            let fact = FindingFact {
+                label: hit.label.clone(),
+                detector: hit.detector.clone(),
+                confidence: hit.confidence,
+            };
+            let facts = self.findings.entry(node).or_default();
+            facts.push(fact);
+        }
+    }
+
+    fn count_finding(&mut self, place: usize, label: &str) {
+        *self.report.rules[place].findings.entry(label.to_owned()).or_default() += 1;
+    }
+
+    /// Holds what only the unescaped text shows: its bytes are not those of the leaf.
+    fn hold_hidden(&mut self, hidden: Vec<(NodeId, Hit, String)>, hits: &[(NodeId, Hit)]) {
+        for (node, hit, words) in hidden {
+            let text = self.draft.text(node).into_cow().into_owned();
+            let visible = hits.iter().any(|(other, found)| *other == node && text[found.range.clone()].contains(&words));
+            if visible || self.vault.keys().verify(&words) {
+                continue;
+            }
+            self.count_finding(hit.rule, hit.label.as_str());
+            self.unredactable(hit.rule, node, hit.label.as_str(), "below nested escapes");
+        }
+    }
+
+    /// A finding that must be redacted and cannot be.
+    pub(super) fn unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
+        self.report.rules[place].unredactable += 1;
+        let blocks = match &self.policy.rules[place].action {
+            Action::Redact(redact) => redact.on_unredactable == OnUnredactable::Block,
+            Action::Transform(transform) => transform.on_unredactable == OnUnredactable::Block,
+            _ => true,
+        };
+        let detail = format!("{label} {why}, at {}", self.pointer(node));
+        self.hold(place, Cause::Unredactable, blocks, detail);
+    }
+}
+
+/// Why nothing can be replaced in a leaf; `None` where it can.
+pub(super) fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<&'static str> {
+    let in_tool_data = matches!(leaf.kind(), LeafKind::ToolArguments | LeafKind::ToolResult);
+    match (leaf.access(), leaf.value_type()) {
+        _ if document.is_raw() => Some("in a body that is not JSON"),
+        (Access::Protected, _) => Some("in a protected leaf"),
+        (Access::Frozen, _) => Some("in a frozen leaf"),
+        (Access::Opaque, _) => Some("in media"),
+        (Access::Open, ValueType::Number) if !in_tool_data => Some("in a number outside tool data"),
+        (Access::Open, _) => None,
+    }
+}
+
+pub(super) fn refusal(error: &EditError) -> &'static str {
+    match error {
+        EditError::Unredactable { .. } | EditError::BadScalar { .. } => "in a number that it is only a part of",
+        _ => "where nothing can be replaced",
+    }
+}

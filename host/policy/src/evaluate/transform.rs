@@ -1,0 +1,351 @@
+//! The plugins' part of phase 4: a transformer proposes edits, and they are applied as one.
+//!
+//! An answer is taken whole or not at all: an edit that does not fit drops it, and the draft is what it was. An edit of a pinned or
+//! protected leaf is no fault; it is skipped and counted.
+
+use std::sync::Arc;
+
+use leafgate_detect::Confidence;
+use leafgate_tree::{Author, Checkpoint, EditError, Leaf, NodeId, Redaction, Role, SectionId, SectionKind};
+
+use super::Run;
+use super::answer::check_edits;
+use super::edit::{Edits, deletable_around};
+use super::hits::{Hit, exempt, unite};
+use super::redact::{refusal, unredactable_leaf};
+use crate::file::plugins::LoadedPlugin;
+use crate::plugin::{
+    Action, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest, TransformSection,
+};
+use crate::rule::{Sees, Transform};
+use crate::verdict::Cause;
+
+/// What a transformer was shown, so that its answer can be read back.
+struct Shown {
+    leaves: Vec<ShownLeaf>,
+}
+
+struct ShownLeaf {
+    node: NodeId,
+    text: String,
+    pointer: String,
+    key: String,
+    section: usize,
+}
+
+/// Why an answer is dropped.
+enum Dropped {
+    Fault(Fault),
+    /// It is fine, but this version cannot do what it asks.
+    NotSupported(&'static str),
+    Collision(leafgate_vault::Collision),
+}
+
+impl From<InvalidAnswer> for Dropped {
+    fn from(invalid: InvalidAnswer) -> Self {
+        Dropped::Fault(Fault::Invalid(invalid))
+    }
+}
+
+/// What an answer asks for beside edits; acted upon once all of it has been applied.
+#[derive(Default)]
+struct Asked {
+    edits: Edits,
+    words: Vec<(&'static str, Option<NodeId>, String)>,
+    unredactable: Vec<(NodeId, String, &'static str)>,
+}
+
+impl<'p> Run<'p> {
+    pub(super) fn transform(&mut self, place: usize, transform: &'p Transform) {
+        let selected = match self.selected(place) {
+            Ok(selected) => selected,
+            Err(error) => return self.rule_failed(place, error.to_string()),
+        };
+        self.report.rules[place].matched += selected.len();
+        if selected.is_empty() {
+            return;
+        }
+        let loaded = &self.policy.plugins[transform.plugin];
+        let shown = self.show(&selected, transform.sees);
+        let before = self.draft.checkpoint();
+        let skipped = self.report.rules[place].skipped.clone();
+        let answer = self.call(loaded, &shown).map_err(Dropped::Fault);
+        let outcome = answer.and_then(|edits| self.apply(place, transform, loaded, &shown, edits));
+        let monitors = self.policy.rules[place].monitors();
+        match outcome {
+            Ok(asked) => {
+                if monitors {
+                    self.draft.rollback(before);
+                }
+                self.act_on(place, loaded, asked, monitors);
+            }
+            Err(dropped) => {
+                self.report.rules[place].skipped = skipped;
+                self.drop_answer(place, loaded, before, &dropped);
+            }
+        }
+    }
+
+    fn show(&self, selected: &[NodeId], sees: Sees) -> Shown {
+        let leaves = selected.iter().filter_map(|&node| self.document.leaf(node));
+        let show = |leaf: Leaf<'_>| ShownLeaf {
+            node: leaf.id(),
+            text: match sees {
+                Sees::Redacted => self.draft.text(leaf.id()).into_cow().into_owned(),
+                Sees::Raw => leaf.text().into_cow().into_owned(),
+            },
+            pointer: self.draft.pointer_now(leaf.id()),
+            key: leaf.key().into_owned(),
+            // A leaf outside every section is shown in the one that `call` puts behind them all.
+            section: leaf.section().map_or(self.document.sections().len(), SectionId::index),
+        };
+        Shown { leaves: leaves.map(show).collect() }
+    }
+
+    fn call(&self, loaded: &LoadedPlugin, shown: &Shown) -> Result<Vec<PluginEdit>, Fault> {
+        let document = self.document;
+        let places = 0..document.sections().len();
+        let labels: Vec<String> = places.map(|place| document.section_label(SectionId::from_index(place))).collect();
+        let sections = document.sections().iter().zip(&labels).map(|(section, label)| TransformSection {
+            kind: section.kind,
+            role: section.role,
+            label,
+            tool: section.tool.as_deref(),
+            parent: section.parent.map(SectionId::index),
+            message: section.message,
+        });
+        let mut sections: Vec<TransformSection<'_>> = sections.collect();
+        if shown.leaves.iter().any(|leaf| leaf.section == sections.len()) {
+            sections.push(outside());
+        }
+        let leaves = shown.leaves.iter().filter_map(|shown| {
+            let leaf = document.leaf(shown.node)?;
+            Some(TransformLeaf {
+                section: shown.section,
+                kind: leaf.kind(),
+                value: leaf.value_type(),
+                pointer: &shown.pointer,
+                key: &shown.key,
+                text: &shown.text,
+            })
+        });
+        let leaves: Vec<TransformLeaf<'_>> = leaves.collect();
+        let request = TransformRequest {
+            format: self.request.format,
+            model: &self.request.model,
+            session: &self.request.session,
+            subagent: self.request.subagent,
+            sections: &sections,
+            leaves: &leaves,
+        };
+        check_edits(loaded.plugin.transform(&request)?, &request, loaded.labels.len())
+    }
+
+    fn apply(
+        &mut self,
+        place: usize,
+        transform: &Transform,
+        loaded: &LoadedPlugin,
+        shown: &Shown,
+        edits: Vec<PluginEdit>,
+    ) -> Result<Asked, Dropped> {
+        let rule = Arc::clone(&self.policy.rules[place].id);
+        let author = Author::Plugin { rule, plugin: Arc::clone(&loaded.name) };
+        let mut asked = Asked::default();
+        for PluginEdit { target, action } in edits {
+            match action {
+                Action::Set(text) => {
+                    let node = shown.leaf(target)?.node;
+                    match self.draft.set(node, &text, &author) {
+                        Ok(Some(_)) => asked.wrote(node),
+                        Ok(None) => {}
+                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                    }
+                }
+                Action::Redact(spans) => {
+                    let leaf = shown.leaf(target)?;
+                    self.redact_spans(place, transform, loaded, leaf, &spans, &author, &mut asked)?;
+                }
+                Action::Pin => {
+                    let node = self.target_node(shown, target)?;
+                    self.draft.pin(node, &author);
+                    asked.edits.made += 1;
+                }
+                Action::Delete => {
+                    let node = self.target_node(shown, target)?;
+                    let section = deletable_around(self.document, node).ok_or(EditError::NotDeletable);
+                    match section.and_then(|section| self.draft.delete(section, &author)) {
+                        Ok(_) => asked.edits.made += 1,
+                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                    }
+                }
+                Action::InsertBefore { .. } => return Err(Dropped::NotSupported("insert-before")),
+                Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
+                Action::Pause(words) => asked.say("pause", self.target_place(shown, target)?, words),
+                Action::Block(words) => asked.say("block", self.target_place(shown, target)?, words),
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Tokens for the spans that a plugin named, in the text that it was shown.
+    #[expect(clippy::too_many_arguments, reason = "one edit of an answer under way")]
+    fn redact_spans(
+        &mut self,
+        place: usize,
+        transform: &Transform,
+        loaded: &LoadedPlugin,
+        leaf: &ShownLeaf,
+        spans: &[(std::ops::Range<usize>, usize)],
+        author: &Author,
+        asked: &mut Asked,
+    ) -> Result<(), Dropped> {
+        let (node, text) = (leaf.node, leaf.text.as_str());
+        let hits = spans.iter().map(|(at, label)| Hit {
+            range: at.clone(),
+            label: loaded.labels[*label].clone(),
+            detector: loaded.detector.clone(),
+            confidence: Confidence::High,
+            rule: place,
+        });
+        let hits = unite(exempt(hits.collect(), &self.vault.keys().find(text), text));
+        if hits.is_empty() {
+            return Ok(());
+        }
+        let why = self.document.leaf(node).and_then(|leaf| unredactable_leaf(self.document, &leaf));
+        if let Some(why) = why {
+            asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), why)));
+            return Ok(());
+        }
+        let redactions = self.tokens(place, &hits, text)?;
+        let current = self.draft.text(node).into_cow().into_owned();
+        if current == text {
+            if let Err(error) = self.draft.redact(node, &redactions, author) {
+                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), refusal(&error))));
+            } else {
+                asked.edits.made += redactions.len();
+            }
+            return Ok(());
+        }
+        if transform.sees != Sees::Raw {
+            // The plugin's own earlier edit of this leaf moved the text from under its spans.
+            return Err(InvalidAnswer::SpanOutside.into());
+        }
+        // It was shown the text as received, and that is no longer the present one: what it saw, with its spans replaced, is written
+        // anew and redacted again like everything written.
+        let mut new = text.to_owned();
+        for redaction in redactions.iter().rev() {
+            new.replace_range(redaction.at.clone(), &redaction.replacement);
+        }
+        match self.draft.set(node, &new, author) {
+            Ok(Some(_)) => asked.wrote(node),
+            Ok(None) => {}
+            Err(EditError::Pinned { .. }) => {
+                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), "in a pinned leaf")));
+            }
+            Err(error) => self.skip(place, error).map_err(misfit)?,
+        }
+        Ok(())
+    }
+
+    /// A monitored rule gets masks: nothing of what it does is kept, and the vault is not told.
+    fn tokens(&self, place: usize, hits: &[Hit], text: &str) -> Result<Vec<Redaction>, Dropped> {
+        let monitors = self.policy.rules[place].monitors();
+        let token = |hit: &Hit| {
+            let label = hit.label.as_str();
+            let replacement = match monitors {
+                true => leafgate_vault::mask(label),
+                false => {
+                    let token = self.vault.tokenize(label, &text[hit.range.clone()]).map_err(Dropped::Collision)?;
+                    token.as_str().to_owned()
+                }
+            };
+            Ok(Redaction { at: hit.range.clone(), label: label.into(), replacement })
+        };
+        hits.iter().map(token).collect()
+    }
+
+    fn act_on(&mut self, place: usize, loaded: &LoadedPlugin, asked: Asked, monitors: bool) {
+        self.report.rules[place].edits += asked.edits.made;
+        if !monitors {
+            self.redact_again(&asked.edits.written);
+        }
+        for (node, label, why) in asked.unredactable {
+            self.unredactable(place, node, &label, why);
+        }
+        for (about, node, words) in asked.words {
+            self.say(place, &loaded.name, about, node, &words);
+            if about != "note" {
+                let detail = format!("plugin `{}` asked to {about}", loaded.name);
+                self.hold(place, Cause::Plugin, about == "block", detail);
+            }
+        }
+    }
+
+    fn drop_answer(&mut self, place: usize, loaded: &LoadedPlugin, before: Checkpoint, dropped: &Dropped) {
+        self.draft.rollback(before);
+        match dropped {
+            Dropped::Fault(fault) => self.transformer_failed(place, &loaded.name, fault),
+            Dropped::NotSupported(action) => {
+                let why = format!("plugin `{}` asked for `{action}`, which is not supported yet", loaded.name);
+                self.rule_failed(place, why);
+            }
+            Dropped::Collision(collision) => self.collided(place, collision),
+        }
+    }
+
+    fn target_node(&self, shown: &Shown, target: Target) -> Result<NodeId, Dropped> {
+        match target {
+            Target::Leaf(_) => shown.leaf(target).map(|leaf| leaf.node),
+            Target::Section(place) => match self.document.sections().get(place) {
+                Some(section) => Ok(section.node),
+                None => Ok(self.document.root()),
+            },
+            Target::Request => Err(InvalidAnswer::Misfit.into()),
+        }
+    }
+
+    fn target_place(&self, shown: &Shown, target: Target) -> Result<Option<NodeId>, Dropped> {
+        match target {
+            Target::Request => Ok(None),
+            target => self.target_node(shown, target).map(Some),
+        }
+    }
+}
+
+impl Shown {
+    fn leaf(&self, target: Target) -> Result<&ShownLeaf, Dropped> {
+        match target {
+            Target::Leaf(place) => self.leaves.get(place).ok_or(InvalidAnswer::UnknownLeaf.into()),
+            _ => Err(InvalidAnswer::Misfit.into()),
+        }
+    }
+}
+
+impl Asked {
+    fn wrote(&mut self, node: NodeId) {
+        self.edits.made += 1;
+        self.edits.written.push(node);
+    }
+
+    fn say(&mut self, about: &'static str, node: Option<NodeId>, words: String) {
+        self.words.push((about, node, words));
+    }
+}
+
+/// An edit that the draft refuses for what it is, not for where it is.
+fn misfit(_: EditError) -> Dropped {
+    InvalidAnswer::Misfit.into()
+}
+
+/// Where leaves are shown that belong to no section.
+fn outside() -> TransformSection<'static> {
+    TransformSection {
+        kind: SectionKind::Other,
+        role: Role::Other,
+        label: "Request",
+        tool: None,
+        parent: None,
+        message: None,
+    }
+}

@@ -1,0 +1,233 @@
+//! What a policy does, told in full: phases in order, each rule with what it matches and does, defaults filled in.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Policy;
+use crate::plugin::World;
+use crate::rule::{Action, Mode, OnError, Pause, Phase, Redact, Rewrite, Rule};
+
+/// A policy in words: as text by `Display`, as JSON by `Serialize`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The generation's name.
+    pub generation: String,
+    /// All phases in order, those without rules too.
+    pub phases: Vec<PhaseExplanation>,
+    /// All plugins.
+    pub plugins: Vec<PluginExplanation>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseExplanation {
+    /// The phase.
+    pub phase: Phase,
+    /// What happens in it.
+    pub summary: &'static str,
+    /// Its rules, in file order.
+    pub rules: Vec<RuleExplanation>,
+}
+
+/// One rule.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleExplanation {
+    /// Its id.
+    pub id: String,
+    /// File and line.
+    pub origin: String,
+    /// Whether it acts or only counts.
+    pub mode: Mode,
+    /// Its action.
+    pub action: &'static str,
+    /// What it looks at.
+    pub matches: String,
+    /// Its condition, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// What it does, one line each.
+    pub does: Vec<String>,
+    /// What happens when it cannot run.
+    pub on_error: OnError,
+    /// Its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// One plugin.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginExplanation {
+    /// The name that rules use.
+    pub name: String,
+    /// `detector` or `transformer`.
+    pub world: &'static str,
+    /// The file.
+    pub file: String,
+    /// SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+    /// Its own name and version.
+    pub calls_itself: String,
+    /// Its own sentence.
+    pub summary: String,
+    /// Labels of its findings.
+    pub labels: Vec<String>,
+    /// Rules that use it.
+    pub used_by: Vec<String>,
+}
+
+pub(crate) fn explain(policy: &Policy) -> Explanation {
+    let phase = |&(phase, summary): &(Phase, &'static str)| {
+        let rules = policy.rules.iter().filter(|rule| rule.action.phase() == phase);
+        PhaseExplanation { phase, summary, rules: rules.map(|rule| explain_rule(policy, rule)).collect() }
+    };
+    Explanation {
+        generation: policy.generation_name(),
+        phases: PHASES.iter().map(phase).collect(),
+        plugins: (0..policy.plugins.len()).map(|place| explain_plugin(policy, place)).collect(),
+    }
+}
+
+const PHASES: &[(Phase, &str)] = &[
+    (Phase::Redact, "what arrives is searched, and what is found is replaced"),
+    (Phase::Pin, "leaves are fixed: no later rule or plugin changes them"),
+    (Phase::Rewrite, "leaves are rewritten, messages deleted, transformer plugins run, in file order"),
+    (Phase::RedactAgain, "whatever a rule or plugin wrote is searched again, at once, by all redact rules"),
+    (Phase::Decide, "pause and block rules look at the request as it would leave"),
+];
+
+fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
+    RuleExplanation {
+        id: rule.id.to_string(),
+        origin: rule.origin.clone(),
+        mode: rule.mode,
+        action: rule.action.name(),
+        matches: rule.selector.to_string(),
+        when: rule.when.as_ref().map(ToString::to_string),
+        does: does(policy, &rule.action),
+        on_error: rule.on_error,
+        reason: rule.reason.clone(),
+    }
+}
+
+fn does(policy: &Policy, action: &Action) -> Vec<String> {
+    match action {
+        Action::Redact(redact) => redact_lines(policy, redact),
+        Action::Pin(pin) => match &pin.to {
+            Some(to) => vec![format!("sets it to {to:?} and pins it")],
+            None => vec!["pins it as it stands after redaction".to_owned()],
+        },
+        Action::Rewrite(rewrite) => vec![match rewrite {
+            Rewrite::Set(text) => format!("sets it to {text:?}"),
+            Rewrite::Prepend(text) => format!("writes {text:?} before it"),
+            Rewrite::Append(text) => format!("writes {text:?} after it"),
+            Rewrite::Replace { pattern, with } => format!("replaces /{pattern}/ by {with:?}"),
+        }],
+        Action::Delete => vec!["deletes its message or tool definition, with the calls and results that belong to it".to_owned()],
+        Action::Transform(transform) => vec![
+            format!("runs plugin {} on it, which sees the {} text", policy.plugins[transform.plugin].name, transform.sees),
+            format!("what the plugin wants redacted and cannot be: {}", transform.on_unredactable),
+        ],
+        Action::Pause(pause) => pause_lines(pause),
+        Action::Block => vec!["blocks the request".to_owned()],
+    }
+}
+
+fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(engine) = redact.engine {
+        let count = policy.engines[engine].detectors().count();
+        lines.push(format!("looks for {} ({count} detectors)", redact.detectors.join(", ")));
+    }
+    for &plugin in &redact.plugins {
+        let plugin = &policy.plugins[plugin];
+        let labels = &plugin.plugin.description().labels;
+        lines.push(format!("looks with plugin {} (labels {})", plugin.name, labels.join(", ")));
+    }
+    lines.push(format!("replaces by: {}", redact.with));
+    lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
+    lines
+}
+
+fn pause_lines(pause: &Pause) -> Vec<String> {
+    let wait = match pause.timeout {
+        Some(timeout) => format!("at most {} s, then: {}", timeout.as_secs(), pause.on_timeout),
+        None => format!("as long as the gate is configured to, then: {}", pause.on_timeout),
+    };
+    vec![format!("pauses the request, {wait}"), format!("requests of sub-agents: {}", pause.subagents)]
+}
+
+fn explain_plugin(policy: &Policy, place: usize) -> PluginExplanation {
+    let loaded = &policy.plugins[place];
+    let description = loaded.plugin.description();
+    let uses = |rule: &&Rule| match &rule.action {
+        Action::Redact(redact) => redact.plugins.contains(&place),
+        Action::Transform(transform) => transform.plugin == place,
+        _ => false,
+    };
+    PluginExplanation {
+        name: loaded.name.to_string(),
+        world: match loaded.plugin.world() {
+            World::Detector => "detector",
+            World::Transformer => "transformer",
+        },
+        file: loaded.path.display().to_string(),
+        sha256: loaded.plugin.digest().iter().map(|byte| format!("{byte:02x}")).collect(),
+        calls_itself: format!("{} {}", description.name, description.version),
+        summary: description.summary.clone(),
+        labels: description.labels.iter().map(ToString::to_string).collect(),
+        used_by: policy.rules.iter().filter(uses).map(|rule| rule.id.to_string()).collect(),
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Policy {}", self.generation)?;
+        for (place, phase) in self.phases.iter().enumerate() {
+            writeln!(f, "\n{}. {}: {}", place + 1, phase.phase, phase.summary)?;
+            if phase.rules.is_empty() && phase.phase != Phase::RedactAgain {
+                writeln!(f, "   no rules")?;
+            }
+            phase.rules.iter().try_for_each(|rule| write!(f, "{rule}"))?;
+        }
+        if !self.plugins.is_empty() {
+            writeln!(f, "\nPlugins")?;
+        }
+        self.plugins.iter().try_for_each(|plugin| write!(f, "{plugin}"))
+    }
+}
+
+impl fmt::Display for RuleExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "   {} ({}, {})", self.id, self.action, self.origin)?;
+        if self.mode == Mode::Monitor {
+            writeln!(f, "      only counts: it changes and holds nothing")?;
+        }
+        writeln!(f, "      looks at {}", self.matches)?;
+        if let Some(when) = &self.when {
+            writeln!(f, "      when {when}")?;
+        }
+        self.does.iter().try_for_each(|line| writeln!(f, "      {line}"))?;
+        writeln!(f, "      if it cannot run: {}", self.on_error)?;
+        self.reason.iter().try_for_each(|reason| writeln!(f, "      reason: {reason}"))
+    }
+}
+
+impl fmt::Display for PluginExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "   {} ({}, {})", self.name, self.world, self.file)?;
+        writeln!(f, "      {}: {}", self.calls_itself, self.summary)?;
+        writeln!(f, "      sha256 {}", self.sha256)?;
+        if !self.labels.is_empty() {
+            writeln!(f, "      labels {}", self.labels.join(", "))?;
+        }
+        match self.used_by.is_empty() {
+            true => writeln!(f, "      no rule uses it"),
+            false => writeln!(f, "      used by {}", self.used_by.join(", ")),
+        }
+    }
+}

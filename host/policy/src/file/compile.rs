@@ -1,0 +1,391 @@
+//! `[[rule]]` tables to [`Rule`]s.
+//!
+//! Each field is read by exactly one function; [`FIELDS`] says to which actions it belongs, and a field that stands in a rule of
+//! another action is an error. A rule with an error is dropped: the policy is refused anyway, and what can still be checked is.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use leafgate_detect::{Engine, all_detectors};
+use regex::RegexBuilder;
+use toml::Spanned;
+
+use super::plugins::{Lookup, Plugins};
+use super::raw::RawRule;
+use super::{Complaints, is_kebab_case, matches};
+use crate::condition::Condition;
+use crate::diagnostic::hint_for;
+use crate::plugin::World;
+use crate::rule::{
+    Action, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees, Subagents,
+    Transform, With,
+};
+use crate::selector::Selector;
+
+const ACTIONS: &[&str] =
+    &["redact", "pin", "rewrite", "delete", "transform", "pause", "block", "insert", "filter-tools"];
+
+/// Compiled size that one regular expression of a rule may have; the default of `regex` is ten times that.
+const REGEX_SIZE: usize = 1 << 20;
+
+/// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Detector sets and their engines: rules that name the same detectors share one.
+#[derive(Debug, Default)]
+pub(crate) struct Engines {
+    pub(crate) all: Vec<Engine>,
+    places: BTreeMap<Vec<String>, usize>,
+}
+
+/// Everything that compiling one rule may look at.
+pub(crate) struct Compiler<'c, 'd> {
+    pub(crate) complaints: Complaints<'d>,
+    pub(crate) plugins: &'c Plugins,
+    pub(crate) engines: &'c mut Engines,
+    pub(crate) mode: Mode,
+}
+
+impl Compiler<'_, '_> {
+    /// Compiles one rule; `None` where something is wrong with it, which has been reported.
+    pub(crate) fn rule(&mut self, raw: &Spanned<RawRule>) -> Option<Rule> {
+        let before = self.complaints.diagnostics.len();
+        let header = Range { start: raw.span().start, end: raw.span().end };
+        let raw = raw.get_ref();
+        let id = self.id(raw, header.clone());
+        let selector = self.selector(raw, header.clone());
+        let action_name = self.action_name(raw, header.clone());
+        let action = action_name.and_then(|action| {
+            self.fields_belong(raw, action);
+            self.action(raw, action, header.clone())
+        });
+        let finds = action_name == Some("redact");
+        let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
+        let mode = self.optional("mode", &raw.mode, Mode::WORDS, Mode::from_word).unwrap_or(self.mode);
+        let on_error = self.optional("on_error", &raw.on_error, OnError::WORDS, OnError::from_word);
+        let rule = Rule {
+            id: id?.into(),
+            origin: self.origin(&header),
+            selector: selector?,
+            when,
+            action: action?,
+            mode,
+            on_error: on_error.unwrap_or(OnError::Block),
+            reason: raw.reason.as_ref().map(|reason| reason.get_ref().clone()),
+        };
+        (self.complaints.diagnostics.len() == before).then_some(rule)
+    }
+
+    pub(crate) fn origin(&self, header: &Range<usize>) -> String {
+        let file = self.complaints.file;
+        let diagnostics = &self.complaints.diagnostics;
+        format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, header))
+    }
+
+    fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
+        let Some(id) = &raw.id else {
+            self.complaints.error(header, "a rule without `id`", "reports and holds name it: `id = \"my-rule\"`");
+            return None;
+        };
+        if !is_kebab_case(id.get_ref()) {
+            let message = format!("`{}` is not kebab-case", id.get_ref());
+            self.complaints.error(id.span(), message, "write it like `no-production-data`");
+            return None;
+        }
+        Some(id.get_ref().clone())
+    }
+
+    fn selector(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Selector> {
+        let Some(table) = &raw.matches else {
+            self.complaints.error(header, "a rule without `match`", "`match = {}` matches everything");
+            return None;
+        };
+        Some(matches::compile(table.get_ref(), &mut self.complaints))
+    }
+
+    fn action_name(&mut self, raw: &RawRule, header: Range<usize>) -> Option<&'static str> {
+        let Some(action) = &raw.action else {
+            let hint = format!("one of: {}", ACTIONS.join(", "));
+            self.complaints.error(header, "a rule without `action`", hint);
+            return None;
+        };
+        let find = |word: &str| ACTIONS.iter().copied().find(|action| *action == word);
+        self.complaints.word("action", action, ACTIONS, find)
+    }
+
+    fn condition(&mut self, when: &Spanned<String>, findings: bool) -> Option<Condition> {
+        let source = when.get_ref();
+        match Condition::compile(source, findings) {
+            Ok(condition) => Some(condition),
+            Err(faults) => {
+                for fault in faults {
+                    self.complaints.error_inside(when.span(), source, fault.at, fault.message, fault.hint);
+                }
+                None
+            }
+        }
+    }
+
+    fn fields_belong(&mut self, raw: &RawRule, action: &str) {
+        for (field, actions, place) in FIELDS {
+            let Some(span) = place(raw) else { continue };
+            if !actions.contains(&action) {
+                let hint = format!("`{field}` belongs to {}", actions.join(", "));
+                self.complaints.error(span, format!("`{field}` means nothing to `{action}`"), hint);
+            }
+        }
+    }
+
+    fn action(&mut self, raw: &RawRule, action: &str, header: Range<usize>) -> Option<Action> {
+        match action {
+            "redact" => self.redact(raw, header).map(Action::Redact),
+            "pin" => self.pin(raw).map(Action::Pin),
+            "rewrite" => self.rewrite(raw, header).map(Action::Rewrite),
+            "delete" => Some(Action::Delete),
+            "transform" => self.transform(raw, header).map(Action::Transform),
+            "pause" => Some(Action::Pause(self.pause(raw)?)),
+            "block" => Some(Action::Block),
+            planned => {
+                let span = raw.action.as_ref().map_or(header, Spanned::span);
+                self.not_supported(span, &format!("action `{planned}`"));
+                None
+            }
+        }
+    }
+
+    fn not_supported(&mut self, span: Range<usize>, what: &str) {
+        self.complaints.error(span, format!("{what} is not supported yet"), "take it out; a later version will read it");
+    }
+
+    fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
+        if let Some(releasable) = &raw.releasable {
+            self.not_supported(releasable.span(), "`releasable`");
+        }
+        let Some(detect) = raw.detect.as_ref().filter(|detect| !detect.get_ref().is_empty()) else {
+            let span = raw.detect.as_ref().map_or(header, Spanned::span);
+            self.complaints.error(span, "`redact` needs `detect`", "for example `detect = [\"secrets\", \"pii/email\"]`");
+            return None;
+        };
+        let (detectors, plugins) = self.detectors(detect.get_ref());
+        Some(Redact {
+            engine: self.engine(&detectors, detect.span())?,
+            detectors,
+            plugins,
+            with: self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token),
+            on_unredactable: self.on_unredactable(raw),
+        })
+    }
+
+    fn on_unredactable(&mut self, raw: &RawRule) -> OnUnredactable {
+        self.optional("on_unredactable", &raw.on_unredactable, OnUnredactable::WORDS, OnUnredactable::from_word)
+            .unwrap_or(OnUnredactable::Block)
+    }
+
+    /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
+    fn detectors(&mut self, names: &[Spanned<String>]) -> (Vec<String>, Vec<usize>) {
+        let (mut detectors, mut plugins) = (Vec::new(), Vec::new());
+        let known = known_detectors();
+        for name in names {
+            let word = name.get_ref();
+            if let Some(plugin) = word.strip_prefix("plugin:") {
+                plugins.extend(self.plugin(plugin, name.span(), World::Detector));
+            } else if known.contains(&word.as_str()) {
+                detectors.push(word.clone());
+            } else {
+                let hint = hint_for(word, &known);
+                self.complaints.error(name.span(), format!("unknown detector `{word}`"), hint);
+            }
+        }
+        (detectors, plugins)
+    }
+
+    fn engine(&mut self, detectors: &[String], span: Range<usize>) -> Option<Option<usize>> {
+        if detectors.is_empty() {
+            return Some(None);
+        }
+        let mut names = detectors.to_vec();
+        names.sort();
+        names.dedup();
+        if let Some(&place) = self.engines.places.get(&names) {
+            return Some(Some(place));
+        }
+        match Engine::new(&names) {
+            Ok(engine) => {
+                self.engines.all.push(engine);
+                self.engines.places.insert(names, self.engines.all.len() - 1);
+                Some(Some(self.engines.all.len() - 1))
+            }
+            Err(error) => {
+                self.complaints.error(span, error.to_string(), "`leafgate detectors` lists them");
+                None
+            }
+        }
+    }
+
+    fn plugin(&mut self, name: &str, span: Range<usize>, world: World) -> Option<usize> {
+        match self.plugins.find(name, world) {
+            Lookup::Found(place) => return Some(place),
+            Lookup::Broken => {}
+            Lookup::Unknown => {
+                let names = self.plugins.names();
+                let hint = match names.is_empty() {
+                    true => format!("declare it: `[plugins.{name}]` with `file = \"…\"`"),
+                    false => hint_for(name, &names),
+                };
+                self.complaints.error(span, format!("no plugin `{name}` is declared"), hint);
+            }
+            Lookup::WrongWorld => {
+                let (is, use_it) = match world {
+                    World::Detector => ("transformer", "use it with `action = \"transform\"`"),
+                    World::Transformer => ("detector", "use it in `detect` of a redact rule"),
+                };
+                self.complaints.error(span, format!("plugin `{name}` is a {is}"), use_it);
+            }
+        }
+        None
+    }
+
+    fn pin(&mut self, raw: &RawRule) -> Option<Pin> {
+        if let Some(on_drift) = &raw.on_drift {
+            self.not_supported(on_drift.span(), "`on_drift`");
+        }
+        if let Some(to) = raw.to.as_ref().filter(|to| to.get_ref() == "first-seen") {
+            self.not_supported(to.span(), "`to = \"first-seen\"`");
+            return None;
+        }
+        Some(Pin { to: raw.to.as_ref().map(|to| to.get_ref().clone()) })
+    }
+
+    fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Rewrite> {
+        let text = |field: &Option<Spanned<String>>| field.as_ref().map(|text| text.get_ref().clone());
+        let given: Vec<Rewrite> = [
+            text(&raw.set).map(Rewrite::Set),
+            text(&raw.prepend).map(Rewrite::Prepend),
+            text(&raw.append).map(Rewrite::Append),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        match (given.len(), &raw.replace) {
+            (1, None) => given.into_iter().next(),
+            (0, Some(_)) => self.replace(raw),
+            (0, None) => {
+                let hint = "give exactly one of `set`, `replace`, `prepend`, `append`";
+                self.complaints.error(header, "`rewrite` needs to know what to write", hint);
+                None
+            }
+            _ => {
+                let hint = "give exactly one of `set`, `replace`, `prepend`, `append`; two changes are two rules";
+                self.complaints.error(header, "`rewrite` does one thing", hint);
+                None
+            }
+        }
+    }
+
+    fn replace(&mut self, raw: &RawRule) -> Option<Rewrite> {
+        let replace = raw.replace.as_ref()?.get_ref();
+        let pattern = replace.pattern.get_ref();
+        match RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build() {
+            Ok(regex) => Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() }),
+            Err(error) => {
+                // The last line says why; those above draw the pattern again.
+                let why = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                self.complaints.error(
+                    replace.pattern.span(),
+                    format!("bad regular expression: {why}"),
+                    "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes",
+                );
+                None
+            }
+        }
+    }
+
+    fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {
+        let Some(plugin) = &raw.plugin else {
+            self.complaints.error(header, "`transform` needs `plugin`", "name one of `[plugins.…]`");
+            return None;
+        };
+        Some(Transform {
+            plugin: self.plugin(plugin.get_ref(), plugin.span(), World::Transformer)?,
+            sees: self.optional("sees", &raw.sees, Sees::WORDS, Sees::from_word).unwrap_or(Sees::Redacted),
+            on_unredactable: self.on_unredactable(raw),
+        })
+    }
+
+    fn pause(&mut self, raw: &RawRule) -> Option<Pause> {
+        let timeout = match &raw.timeout {
+            Some(text) => Some(self.duration(text)?),
+            None => None,
+        };
+        let on_timeout = self.optional("on_timeout", &raw.on_timeout, OnTimeout::WORDS, OnTimeout::from_word);
+        let subagents = self.optional("subagents", &raw.subagents, Subagents::WORDS, Subagents::from_word);
+        Some(Pause {
+            timeout,
+            on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
+            subagents: subagents.unwrap_or(Subagents::Pause),
+        })
+    }
+
+    fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {
+        let read = parse_duration(text.get_ref());
+        if read.is_none() {
+            let message = format!("`{}` is no duration", text.get_ref());
+            self.complaints.error(text.span(), message, "a number and a unit, at most a day: `30s`, `5m`, `2h`");
+        }
+        read
+    }
+
+    fn optional<T>(
+        &mut self,
+        field: &str,
+        value: &Option<Spanned<String>>,
+        known: &[&str],
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        value.as_ref().and_then(|value| self.complaints.word(field, value, known, read))
+    }
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: u64 = text[..digits].parse().ok()?;
+    let unit = match &text[digits..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        _ => return None,
+    };
+    let duration = Duration::from_secs(number.checked_mul(unit)?);
+    (!duration.is_zero() && duration <= MAX_TIMEOUT).then_some(duration)
+}
+
+/// Packs and detectors, by the names that `detect` accepts.
+fn known_detectors() -> Vec<&'static str> {
+    let ids = all_detectors().iter().map(|detector| detector.id.as_str());
+    let mut known: Vec<&str> = ids.clone().chain(ids.filter_map(|id| id.split('/').next())).collect();
+    known.sort_unstable();
+    known.dedup();
+    known
+}
+
+type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Range<usize>>);
+
+/// To which actions a field belongs; those that are not here belong to all.
+const FIELDS: &[Field] = &[
+    ("detect", &["redact"], |raw| raw.detect.as_ref().map(Spanned::span)),
+    ("with", &["redact"], |raw| raw.with.as_ref().map(Spanned::span)),
+    ("releasable", &["redact"], |raw| raw.releasable.as_ref().map(Spanned::span)),
+    ("on_unredactable", &["redact", "transform"], |raw| raw.on_unredactable.as_ref().map(Spanned::span)),
+    ("to", &["pin"], |raw| raw.to.as_ref().map(Spanned::span)),
+    ("on_drift", &["pin"], |raw| raw.on_drift.as_ref().map(Spanned::span)),
+    ("set", &["rewrite"], |raw| raw.set.as_ref().map(Spanned::span)),
+    ("replace", &["rewrite"], |raw| raw.replace.as_ref().map(Spanned::span)),
+    ("prepend", &["rewrite"], |raw| raw.prepend.as_ref().map(Spanned::span)),
+    ("append", &["rewrite"], |raw| raw.append.as_ref().map(Spanned::span)),
+    ("plugin", &["transform"], |raw| raw.plugin.as_ref().map(Spanned::span)),
+    ("sees", &["transform"], |raw| raw.sees.as_ref().map(Spanned::span)),
+    ("timeout", &["pause"], |raw| raw.timeout.as_ref().map(Spanned::span)),
+    ("on_timeout", &["pause"], |raw| raw.on_timeout.as_ref().map(Spanned::span)),
+    ("subagents", &["pause"], |raw| raw.subagents.as_ref().map(Spanned::span)),
+];

@@ -1,0 +1,76 @@
+//! Rule files: what they say ([`raw`]), and what it means ([`compile`]).
+//!
+//! Two stages, and only the second leaves this folder: everything outside sees [`crate::rule::Rule`]s and loaded plugins. Nothing in
+//! a file is ignored silently; what is known but not built yet is refused as such.
+
+pub(crate) mod compile;
+mod fields;
+pub(crate) mod matches;
+pub(crate) mod plugins;
+pub(crate) mod raw;
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use crate::diagnostic::{Diagnostics, hint_for};
+
+/// Diagnostics of one file.
+pub(crate) struct Complaints<'d> {
+    pub(crate) file: usize,
+    pub(crate) diagnostics: &'d mut Diagnostics,
+}
+
+impl Complaints<'_> {
+    pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.diagnostics.error(self.file, span, message, Some(hint.into()));
+    }
+
+    /// Records an error at a range of a string's *content*, wherever in the file that content stands.
+    pub(crate) fn error_inside(
+        &mut self,
+        string: Range<usize>,
+        content: &str,
+        at: Range<usize>,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        let text = &self.diagnostics.file(self.file).text;
+        let span = span_inside(text, string, content, at);
+        self.diagnostics.error(self.file, span, message, hint);
+    }
+
+    /// A word of a closed list; reports any other.
+    pub(crate) fn word<T>(
+        &mut self,
+        field: &str,
+        value: &Spanned<String>,
+        known: &[&str],
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let word = value.get_ref();
+        let read = read(word);
+        if read.is_none() {
+            self.error(value.span(), format!("`{word}` is no value of `{field}`"), hint_for(word, known));
+        }
+        read
+    }
+}
+
+/// Where a range of a string's content stands in the file. Exact where the string is written without escapes, else the whole string.
+fn span_inside(text: &str, string: Range<usize>, content: &str, at: Range<usize>) -> Range<usize> {
+    let Some(written) = text.get(string.clone()) else { return string };
+    match written.find(content) {
+        Some(start) if !content.is_empty() => {
+            let start = string.start + start;
+            start + at.start..start + at.end.min(content.len()).max(at.start)
+        }
+        _ => string,
+    }
+}
+
+/// Names in rule files are kebab-case: they appear in CEL, in logs and in reports.
+pub(crate) fn is_kebab_case(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    !name.is_empty() && name.split('-').all(|part| !part.is_empty() && part.bytes().all(plain))
+}

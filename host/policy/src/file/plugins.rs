@@ -1,0 +1,183 @@
+//! `[plugins.<name>]` tables: checked, resolved against the folder, loaded.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use leafgate_detect::{DetectorId, Label};
+use toml::Spanned;
+
+use super::raw::RawPlugin;
+use super::{Complaints, is_kebab_case};
+use crate::plugin::{Plugin, PluginLoader, PluginSource, World};
+
+/// A plugin that a policy declares, loaded.
+#[derive(Clone, Debug)]
+pub struct LoadedPlugin {
+    /// The name that rules use.
+    pub name: Arc<str>,
+    /// The file that it was loaded from.
+    pub path: PathBuf,
+    /// The plugin itself.
+    pub plugin: Arc<dyn Plugin>,
+    pub(crate) labels: Vec<Label>,
+    /// What its findings name as their detector.
+    pub(crate) detector: DetectorId,
+}
+
+/// The plugins of a policy, and the names of those that could not be loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Plugins {
+    pub(crate) loaded: Vec<LoadedPlugin>,
+    broken: BTreeSet<String>,
+}
+
+/// What a rule gets for a plugin's name.
+pub(crate) enum Lookup {
+    Found(usize),
+    /// It is declared, and what is wrong with it has been said.
+    Broken,
+    Unknown,
+    WrongWorld,
+}
+
+impl Plugins {
+    pub(crate) fn find(&self, name: &str, world: World) -> Lookup {
+        match self.loaded.iter().position(|plugin| &*plugin.name == name) {
+            Some(place) if self.loaded[place].plugin.world() == world => Lookup::Found(place),
+            Some(_) => Lookup::WrongWorld,
+            None if self.broken.contains(name) => Lookup::Broken,
+            None => Lookup::Unknown,
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.loaded.iter().map(|plugin| &*plugin.name).chain(self.broken.iter().map(String::as_str)).collect()
+    }
+
+    /// Notes a name whose table could not be read.
+    pub(crate) fn mark_broken(&mut self, name: &str) {
+        self.broken.insert(name.to_owned());
+    }
+
+    /// Loads one declared plugin; whatever is wrong with it is reported.
+    pub(crate) fn add(
+        &mut self,
+        name: &Spanned<String>,
+        raw: &RawPlugin,
+        folder: &Path,
+        loader: &dyn PluginLoader,
+        complaints: &mut Complaints<'_>,
+    ) {
+        match self.load(name, raw, folder, loader, complaints) {
+            Some(plugin) => self.loaded.push(plugin),
+            None => self.mark_broken(name.get_ref()),
+        }
+    }
+
+    fn load(
+        &self,
+        name: &Spanned<String>,
+        raw: &RawPlugin,
+        folder: &Path,
+        loader: &dyn PluginLoader,
+        complaints: &mut Complaints<'_>,
+    ) -> Option<LoadedPlugin> {
+        self.check_name(name, complaints)?;
+        let sha256 = digest(raw.sha256.as_ref(), complaints);
+        let config = config(raw.config.as_ref(), complaints);
+        let path = file(&raw.file, folder, complaints);
+        let source =
+            PluginSource { name: name.get_ref().clone(), path: path?, sha256: sha256?, config: config? };
+        let plugin = match loader.load(&source) {
+            Ok(plugin) => plugin,
+            Err(error) => {
+                let message = format!("plugin `{}`: {}", source.name, error.message);
+                complaints.diagnostics.error(complaints.file, raw.file.span(), message, error.hint);
+                return None;
+            }
+        };
+        let labels = plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<_, _>>();
+        match (labels, DetectorId::new(&format!("plugin:{}", source.name))) {
+            (Ok(labels), Ok(detector)) => {
+                Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, labels, detector })
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let message = format!("plugin `{}`: {error}", source.name);
+                complaints.error(raw.file.span(), message, "mend its `describe`");
+                None
+            }
+        }
+    }
+
+    fn check_name(&self, name: &Spanned<String>, complaints: &mut Complaints<'_>) -> Option<()> {
+        let word = name.get_ref();
+        if !is_kebab_case(word) {
+            complaints.error(name.span(), format!("`{word}` is not kebab-case"), "write it like `trim-results`");
+            return None;
+        }
+        if self.names().contains(&word.as_str()) {
+            complaints.error(name.span(), format!("plugin `{word}` is declared twice"), "give one of them another name");
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// The pinned digest. The outer `None`: there is one, and it is bad.
+fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Option<Option<[u8; 32]>> {
+    let Some(raw) = raw else { return Some(None) };
+    let digest = decode_hex(raw.get_ref());
+    if digest.is_none() {
+        complaints.error(raw.span(), "`sha256` is not 64 hexadecimal digits", "`leafgate plugin inspect FILE` prints it");
+    }
+    digest.map(Some)
+}
+
+fn decode_hex(text: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (place, byte) in digest.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[place * 2..place * 2 + 2], 16).ok()?;
+    }
+    Some(digest)
+}
+
+/// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.
+fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Option<String> {
+    let Some(raw) = raw else { return Some("{}".to_owned()) };
+    if raw.get_ref().iter().any(|(_, value)| !is_json(value)) {
+        complaints.error(raw.span(), "dates and infinite numbers cannot be handed to a plugin", "write them as strings");
+        return None;
+    }
+    serde_json::to_string(raw.get_ref()).ok()
+}
+
+fn is_json(value: &toml::Value) -> bool {
+    match value {
+        toml::Value::Datetime(_) => false,
+        toml::Value::Float(number) => number.is_finite(),
+        toml::Value::Array(items) => items.iter().all(is_json),
+        toml::Value::Table(table) => table.iter().all(|(_, value)| is_json(value)),
+        _ => true,
+    }
+}
+
+/// Finds the file: beside the rules, or, for a bare name, in `plugins/`.
+fn file(raw: &Spanned<String>, folder: &Path, complaints: &mut Complaints<'_>) -> Option<PathBuf> {
+    let name = Path::new(raw.get_ref());
+    let beside = folder.join(name);
+    let inside = folder.join("plugins").join(name);
+    let bare = name.components().count() == 1;
+    if beside.is_file() {
+        return Some(beside);
+    }
+    if bare && inside.is_file() {
+        return Some(inside);
+    }
+    let hint = "paths are relative to the policy folder; a bare name is looked for in its `plugins/` too";
+    complaints.error(raw.span(), format!("there is no plugin file `{}`", raw.get_ref()), hint);
+    None
+}

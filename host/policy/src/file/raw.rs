@@ -1,0 +1,243 @@
+//! What a rule file says, word for word: the first of two stages.
+//!
+//! Nothing here judges meaning. A table with an unknown key or a wrong type is reported and left out; the others are still read, so
+//! that one load shows as many errors as it can. Only [`super::compile`] reads these types.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::fields::fields_of;
+use crate::diagnostic::{Diagnostics, hint_for};
+
+/// One file: its top-level words, its rules and the plugins that it declares.
+#[derive(Debug, Default)]
+pub(crate) struct RawFile {
+    pub(crate) extends: Option<Spanned<String>>,
+    pub(crate) mode: Option<Spanned<String>>,
+    pub(crate) rules: Vec<Spanned<RawRule>>,
+    pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
+    /// Names of plugin tables that could not be read.
+    pub(crate) broken_plugins: Vec<String>,
+}
+
+const TOP_LEVEL: &[&str] = &["extends", "mode", "plugins", "rule"];
+
+/// `[[rule]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawRule {
+    pub(crate) id: Option<Spanned<String>>,
+    #[serde(rename = "match")]
+    pub(crate) matches: Option<Spanned<RawMatch>>,
+    pub(crate) when: Option<Spanned<String>>,
+    pub(crate) action: Option<Spanned<String>>,
+    pub(crate) mode: Option<Spanned<String>>,
+    pub(crate) reason: Option<Spanned<String>>,
+    pub(crate) on_error: Option<Spanned<String>>,
+    pub(crate) detect: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(crate) with: Option<Spanned<String>>,
+    pub(crate) on_unredactable: Option<Spanned<String>>,
+    pub(crate) releasable: Option<Spanned<bool>>,
+    pub(crate) to: Option<Spanned<String>>,
+    pub(crate) on_drift: Option<Spanned<String>>,
+    pub(crate) set: Option<Spanned<String>>,
+    pub(crate) replace: Option<Spanned<RawReplace>>,
+    pub(crate) prepend: Option<Spanned<String>>,
+    pub(crate) append: Option<Spanned<String>>,
+    pub(crate) plugin: Option<Spanned<String>>,
+    pub(crate) sees: Option<Spanned<String>>,
+    pub(crate) timeout: Option<Spanned<String>>,
+    pub(crate) on_timeout: Option<Spanned<String>>,
+    pub(crate) subagents: Option<Spanned<String>>,
+}
+
+/// `match = { … }`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMatch {
+    pub(crate) kind: Option<Spanned<OneOrMany>>,
+    pub(crate) role: Option<Spanned<OneOrMany>>,
+    pub(crate) section: Option<Spanned<OneOrMany>>,
+    pub(crate) tool: Option<Spanned<OneOrMany>>,
+    pub(crate) path: Option<Spanned<OneOrMany>>,
+    pub(crate) model: Option<Spanned<OneOrMany>>,
+    pub(crate) format: Option<Spanned<OneOrMany>>,
+    pub(crate) agent: Option<Spanned<OneOrMany>>,
+    pub(crate) session: Option<Spanned<OneOrMany>>,
+}
+
+/// `replace = { pattern = "…", with = "…" }`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawReplace {
+    pub(crate) pattern: Spanned<String>,
+    pub(crate) with: Spanned<String>,
+}
+
+/// `[plugins.<name>]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPlugin {
+    pub(crate) file: Spanned<String>,
+    pub(crate) sha256: Option<Spanned<String>>,
+    pub(crate) config: Option<Spanned<toml::Table>>,
+}
+
+/// A string, or a list of strings of which any may match.
+#[derive(Debug)]
+pub(crate) enum OneOrMany {
+    One(String),
+    Many(Vec<Spanned<String>>),
+}
+
+impl OneOrMany {
+    /// Its words with their places; `span` is the place of the whole value.
+    pub(crate) fn words(&self, span: Range<usize>) -> Vec<(&str, Range<usize>)> {
+        match self {
+            OneOrMany::One(word) => vec![(word, span)],
+            OneOrMany::Many(words) => words.iter().map(|word| (word.get_ref().as_str(), word.span())).collect(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    // Not `#[serde(untagged)]`: that loses the places of the list's items.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Words;
+
+        impl<'de> Visitor<'de> for Words {
+            type Value = OneOrMany;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+
+            fn visit_str<E>(self, word: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany::One(word.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMany, A::Error> {
+                let mut words = Vec::new();
+                while let Some(word) = items.next_element()? {
+                    words.push(word);
+                }
+                Ok(OneOrMany::Many(words))
+            }
+        }
+
+        deserializer.deserialize_any(Words)
+    }
+}
+
+/// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
+pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
+    let text = diagnostics.file(file).text.clone();
+    let (table, errors) = DeTable::parse_recoverable(&text);
+    for error in &errors {
+        diagnostics.error(file, error.span().unwrap_or(0..0), format!("not TOML: {}", error.message()), None);
+    }
+    if !errors.is_empty() {
+        return RawFile::default();
+    }
+    let mut reader = Reader { file, diagnostics, out: RawFile::default() };
+    for (key, value) in table.into_inner() {
+        reader.top_level(key, value);
+    }
+    let mut out = reader.out;
+    // The parser's map is sorted by name; plugins load and digest in the order in which they were written.
+    out.plugins.sort_by_key(|(name, _)| name.span().start);
+    out
+}
+
+struct Reader<'d> {
+    file: usize,
+    diagnostics: &'d mut Diagnostics,
+    out: RawFile,
+}
+
+impl Reader<'_> {
+    fn top_level(&mut self, key: Spanned<std::borrow::Cow<'_, str>>, value: Spanned<DeValue<'_>>) {
+        match key.get_ref().as_ref() {
+            "extends" => self.out.extends = self.take(value),
+            "mode" => self.out.mode = self.take(value),
+            "rule" => self.rules(value),
+            "plugins" => self.plugins(value),
+            other => {
+                let message = format!("unknown key `{other}`");
+                self.error(key.span(), message, hint_for(other, TOP_LEVEL));
+            }
+        }
+    }
+
+    fn rules(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            return self.error(span, "`rule` must be a list of tables", "write `[[rule]]` above each rule");
+        };
+        for mut item in items {
+            self.drop_unknown(&mut item, fields_of::<RawRule>());
+            for (nested, known) in
+                [("match", fields_of::<RawMatch>()), ("replace", fields_of::<RawReplace>())]
+            {
+                if let Some(table) = nested_mut(&mut item, nested) {
+                    self.drop_unknown(table, known);
+                }
+            }
+            if let Some(rule) = self.take(item) {
+                self.out.rules.push(rule);
+            }
+        }
+    }
+
+    fn plugins(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Table(tables) = value.into_inner() else {
+            return self.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
+        };
+        for (name, mut table) in tables {
+            self.drop_unknown(&mut table, fields_of::<RawPlugin>());
+            let name = Spanned::new(name.span(), name.into_inner().into_owned());
+            match self.take(table) {
+                Some(plugin) => self.out.plugins.push((name, plugin)),
+                None => self.out.broken_plugins.push(name.into_inner()),
+            }
+        }
+    }
+
+    /// Reports every key that nothing here knows, and removes it so that the rest can be read.
+    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[&str]) {
+        let DeValue::Table(table) = value.get_mut() else { return };
+        let unknown: Vec<_> = table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
+        for key in unknown {
+            let name = key.get_ref();
+            self.error(key.span(), format!("unknown key `{name}`"), hint_for(name, known));
+            table.remove(&key);
+        }
+    }
+
+    fn take<T: serde::de::DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
+        let span = value.span();
+        match T::deserialize(ValueDeserializer::from(value)) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                let message = error.message().to_owned();
+                self.diagnostics.error(self.file, error.span().unwrap_or(span), message, None);
+                None
+            }
+        }
+    }
+
+    fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.diagnostics.error(self.file, span, message, Some(hint.into()));
+    }
+}
+
+fn nested_mut<'t, 'i>(item: &'t mut Spanned<DeValue<'i>>, name: &str) -> Option<&'t mut Spanned<DeValue<'i>>> {
+    let DeValue::Table(table) = item.get_mut() else { return None };
+    table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
+}

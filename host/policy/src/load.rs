@@ -1,0 +1,209 @@
+//! A policy folder, or one of the built-in texts, to a [`Policy`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::Policy;
+use crate::diagnostic::{Diagnostics, LoadError};
+use crate::file::Complaints;
+use crate::file::compile::{Compiler, Engines};
+use crate::file::plugins::Plugins;
+use crate::file::raw::{self, RawFile};
+use crate::plugin::PluginLoader;
+use crate::rule::{Mode, Rule};
+
+/// Where a policy comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PolicySource {
+    /// The built-in default policy.
+    #[default]
+    Default,
+    /// No rules at all: everything is forwarded as it came. Never chosen silently.
+    None,
+    /// A folder of `*.toml` files, read in name order.
+    Folder(PathBuf),
+}
+
+/// The name under which the built-in text appears in diagnostics and explanations.
+const DEFAULT_NAME: &str = "built-in default policy";
+const DEFAULT_TEXT: &str = include_str!("default.toml");
+
+/// Largest rule file, in bytes. A larger one is not a rule file.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Loads a policy; every error of every file is in the [`LoadError`].
+pub(crate) fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<Policy, LoadError> {
+    let mut loading = Loading::default();
+    match source {
+        PolicySource::None => {}
+        PolicySource::Default => loading.add_default(),
+        PolicySource::Folder(folder) => loading.add_folder(folder),
+    }
+    loading.compile(plugins)
+}
+
+#[derive(Default)]
+struct Loading {
+    diagnostics: Diagnostics,
+    files: Vec<Read>,
+}
+
+/// One file after the first stage.
+struct Read {
+    file: usize,
+    folder: PathBuf,
+    mode: Mode,
+    raw: RawFile,
+}
+
+impl Loading {
+    fn add_default(&mut self) {
+        self.add_file(DEFAULT_NAME, DEFAULT_TEXT.to_owned(), Path::new(""));
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let files = match rule_files(folder) {
+            Ok(files) => files,
+            Err(error) => {
+                let hint = "name a folder of rule files, `default` or `none`";
+                let message = format!("the policy folder cannot be read: {error}");
+                return self.diagnostics.error_without_place(folder.display().to_string(), message, Some(hint.into()));
+            }
+        };
+        if files.is_empty() {
+            let hint = "put a `*.toml` rule file into it, or choose `default` or `none`";
+            let message = "the policy folder holds no rule file";
+            self.diagnostics.error_without_place(folder.display().to_string(), message, Some(hint.to_owned()));
+        }
+        for path in files {
+            match read_text(&path) {
+                Ok(text) => self.add_file(&path.display().to_string(), text, folder),
+                Err(why) => self.diagnostics.error_without_place(path.display().to_string(), why, None),
+            }
+        }
+        self.apply_extends();
+    }
+
+    fn add_file(&mut self, name: &str, text: String, folder: &Path) {
+        let file = self.diagnostics.add_file(name.to_owned(), text);
+        let raw = raw::read(file, &mut self.diagnostics);
+        let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
+        let mode = raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::WORDS, Mode::from_word));
+        self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
+    }
+
+    /// Puts the default policy first where a file asks for it. It takes over the mode of the file that asked.
+    fn apply_extends(&mut self) {
+        let mut extended: Option<Mode> = None;
+        for read in &self.files {
+            let Some(extends) = &read.raw.extends else { continue };
+            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+            let known = complaints.word("extends", extends, &["default"], |word| (word == "default").then_some(()));
+            // Two files that ask for it get it once, and it acts unless both only monitor.
+            if known.is_some() && extended != Some(Mode::Enforce) {
+                extended = Some(read.mode);
+            }
+        }
+        if let Some(mode) = extended {
+            self.add_default();
+            self.files.rotate_right(1);
+            self.files[0].mode = mode;
+        }
+    }
+
+    fn compile(mut self, loader: &dyn PluginLoader) -> Result<Policy, LoadError> {
+        let plugins = self.plugins(loader);
+        let mut engines = Engines::default();
+        let rules = self.rules(&plugins, &mut engines);
+        if rules.is_empty() && self.diagnostics.is_empty() && !self.files.is_empty() {
+            let folder = self.files[0].folder.display().to_string();
+            let hint = "write a `[[rule]]`, or choose `default` or `none`";
+            self.diagnostics.error_without_place(folder, "the policy folder holds no rule", Some(hint.into()));
+        }
+        if !self.diagnostics.is_empty() {
+            return Err(self.diagnostics.into_error());
+        }
+        let digest = self.digest(&plugins, &engines);
+        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest })
+    }
+
+    fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {
+        let mut plugins = Plugins::default();
+        for read in &self.files {
+            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+            read.raw.broken_plugins.iter().for_each(|name| plugins.mark_broken(name));
+            for (name, raw) in &read.raw.plugins {
+                plugins.add(name, raw, &read.folder, loader, &mut complaints);
+            }
+        }
+        plugins
+    }
+
+    fn rules(&mut self, plugins: &Plugins, engines: &mut Engines) -> Vec<Rule> {
+        let mut rules: Vec<Rule> = Vec::new();
+        let mut seen: BTreeMap<String, String> = BTreeMap::new();
+        for read in &self.files {
+            for raw in &read.raw.rules {
+                let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+                let mut compiler = Compiler { complaints, plugins, engines, mode: read.mode };
+                if let Some(id) = &raw.get_ref().id {
+                    let here = compiler.origin(&id.span());
+                    if let Some(first) = seen.insert(id.get_ref().clone(), here) {
+                        let message = format!("rule `{}` is declared twice", id.get_ref());
+                        compiler.complaints.error(id.span(), message, format!("the first is at {first}"));
+                    }
+                }
+                rules.extend(compiler.rule(raw));
+            }
+        }
+        rules
+    }
+
+    /// A digest of all that decides what the policy does: the texts, the plugins, the detectors, this program's version.
+    fn digest(&self, plugins: &Plugins, engines: &Engines) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            // Lengths keep the parts apart: "ab" + "c" is not "a" + "bc".
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        part(env!("CARGO_PKG_VERSION").as_bytes());
+        for read in &self.files {
+            let file = self.diagnostics.file(read.file);
+            // The name without its folder: a policy that moved is the same policy.
+            let name = Path::new(&file.name).file_name().unwrap_or_default();
+            part(name.as_encoded_bytes());
+            part(file.text.as_bytes());
+        }
+        for plugin in &plugins.loaded {
+            part(plugin.name.as_bytes());
+            part(&plugin.plugin.digest());
+        }
+        for engine in &engines.all {
+            part(&engine.digest());
+        }
+        hash.finalize().into()
+    }
+}
+
+fn rule_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("the rule file cannot be read: {error}");
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE {
+        return Err(format!("the rule file is larger than {MAX_FILE} bytes"));
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
+}

@@ -1,0 +1,318 @@
+//! Path patterns of rules, and the walk that finds what they select.
+//!
+//! A pattern names values from the root down: `messages[*].content`, `tools[0].function.parameters.**`, `metadata["user.name"]`,
+//! `messages[-1].content`. Its segments are
+//!
+//! | written | selects |
+//! |---|---|
+//! | `name`, `["any text"]` | the member of that name |
+//! | `*` | any one member of an object |
+//! | `[3]`, `[-1]` | that item of an array; the last one |
+//! | `[*]` | any one item of an array |
+//! | `**` | nothing, or any number of members and items |
+//!
+//! A pattern selects the value that it names and everything inside it. Patterns see the paths of the request as it was received, and
+//! pass through JSON texts inside strings as the tree does.
+//!
+//! Matching walks the tree once, top-down, with the set of pattern positions that are still alive; no path is ever written out.
+
+use std::fmt;
+use std::ops::Range;
+
+use leafgate_tree::{Document, NodeId, Segment};
+
+/// Pattern positions are bits of a `u64`, and the last bit says "matched".
+const MAX_SEGMENTS: usize = 62;
+
+/// A compiled path pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct PathPattern {
+    source: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    AnyKey,
+    Index(usize),
+    LastIndex,
+    AnyIndex,
+    AnyDepth,
+}
+
+/// Why a pattern cannot be read: where in it, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PatternError {
+    pub(crate) at: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) hint: &'static str,
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    pub(crate) fn parse(source: &str) -> Result<Self, PatternError> {
+        if source.starts_with('/') {
+            let hint = "write `messages[0].content`, not `/messages/0/content`";
+            return Err(PatternError { at: 0..source.len(), message: "this is a JSON pointer".into(), hint });
+        }
+        let mut steps = Vec::new();
+        let mut reader = Reader { source, at: 0 };
+        while reader.at < source.len() {
+            steps.push(reader.step(steps.is_empty())?);
+        }
+        if steps.is_empty() {
+            let hint = "`**` selects everything";
+            return Err(PatternError { at: 0..0, message: "an empty path pattern".into(), hint });
+        }
+        if steps.len() > MAX_SEGMENTS {
+            let message = format!("a path pattern of more than {MAX_SEGMENTS} segments");
+            return Err(PatternError { at: 0..source.len(), message, hint: "use `**`" });
+        }
+        Ok(PathPattern { source: source.to_owned(), steps })
+    }
+
+    /// Returns the index ranges of all subtrees that the pattern selects, in body order and disjoint.
+    pub(crate) fn select(&self, document: &Document) -> Vec<Range<usize>> {
+        let mut selected: Vec<Range<usize>> = Vec::new();
+        let mut open = vec![(document.root(), self.settle(1))];
+        while let Some((node, alive)) = open.pop() {
+            if alive & self.matched() != 0 {
+                selected.push(document.subtree(node));
+            } else {
+                self.descend(document, node, alive, &mut open);
+            }
+        }
+        selected.sort_by_key(|range| range.start);
+        selected
+    }
+
+    fn descend(&self, document: &Document, node: NodeId, alive: u64, open: &mut Vec<(NodeId, u64)>) {
+        let mut children = document.children(node).peekable();
+        while let Some(child) = children.next() {
+            let Some(segment) = document.segment(child) else { continue };
+            let next = self.advance(alive, &segment, children.peek().is_none());
+            if next != 0 {
+                open.push((child, next));
+            }
+        }
+    }
+
+    fn matched(&self) -> u64 {
+        1 << self.steps.len()
+    }
+
+    fn advance(&self, alive: u64, segment: &Segment<'_>, last: bool) -> u64 {
+        let mut next = 0;
+        for (place, step) in self.steps.iter().enumerate().filter(|(place, _)| alive & (1 << place) != 0) {
+            match step {
+                Step::AnyDepth => next |= 1 << place,
+                step if step.fits(segment, last) => next |= 1 << (place + 1),
+                _ => {}
+            }
+        }
+        self.settle(next)
+    }
+
+    /// `**` may stand for nothing: where it is alive, so is what follows it.
+    fn settle(&self, mut alive: u64) -> u64 {
+        for (place, step) in self.steps.iter().enumerate() {
+            if *step == Step::AnyDepth && alive & (1 << place) != 0 {
+                alive |= 1 << (place + 1);
+            }
+        }
+        alive
+    }
+}
+
+impl Step {
+    fn fits(&self, segment: &Segment<'_>, last: bool) -> bool {
+        match (self, segment) {
+            (Step::Key(wanted), Segment::Key(key)) => wanted == key,
+            (Step::AnyKey, Segment::Key(_)) | (Step::AnyIndex, Segment::Index(_)) => true,
+            (Step::Index(wanted), Segment::Index(index)) => wanted == index,
+            (Step::LastIndex, Segment::Index(_)) => last,
+            _ => false,
+        }
+    }
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn step(&mut self, first: bool) -> Result<Step, PatternError> {
+        let rest = &self.source[self.at..];
+        if rest.starts_with('[') {
+            return self.bracket();
+        }
+        if !first {
+            if !rest.starts_with('.') {
+                return self.error(1, "expected `.` or `[`", "separate segments by `.`");
+            }
+            self.at += 1;
+        }
+        self.name()
+    }
+
+    fn name(&mut self) -> Result<Step, PatternError> {
+        let rest = &self.source[self.at..];
+        let end = rest.find(['.', '[', ']', '"']).unwrap_or(rest.len());
+        let name = &rest[..end];
+        let step = match name {
+            "" => return self.error(1, "a segment is missing", "write a key, `*` or `**`"),
+            "*" => Step::AnyKey,
+            "**" => Step::AnyDepth,
+            name if name.contains('*') || name.contains(char::is_whitespace) => {
+                return self.error(end, "a key may not hold `*` or spaces", "quote it: `[\"a b\"]`");
+            }
+            name => Step::Key(name.to_owned()),
+        };
+        self.at += end;
+        Ok(step)
+    }
+
+    fn bracket(&mut self) -> Result<Step, PatternError> {
+        let rest = &self.source[self.at..];
+        if rest.starts_with("[\"") {
+            return self.quoted();
+        }
+        let Some(end) = rest.find(']') else {
+            return self.error(1, "`[` is never closed", "close it with `]`");
+        };
+        let step = match &rest[1..end] {
+            "*" => Step::AnyIndex,
+            "-1" => Step::LastIndex,
+            digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => match digits.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => return self.error(end + 1, "no array is that long", "use a smaller index"),
+            },
+            _ => {
+                let hint = "inside brackets: a number, `-1`, `*` or a quoted key";
+                return self.error(end + 1, "not an index", hint);
+            }
+        };
+        self.at += end + 1;
+        Ok(step)
+    }
+
+    /// `["…"]`: the text between is a JSON string.
+    fn quoted(&mut self) -> Result<Step, PatternError> {
+        let body = &self.source[self.at + 1..];
+        let mut strings = serde_json::Deserializer::from_str(body).into_iter::<String>();
+        let Some(Ok(key)) = strings.next() else {
+            return self.error(2, "a quoted key is never closed, or holds a bad escape", "write it as a JSON string");
+        };
+        let end = self.at + 1 + strings.byte_offset();
+        if !self.source[end..].starts_with(']') {
+            return self.error(1, "a quoted key must end with `\"]`", "write `[\"key\"]`");
+        }
+        self.at = end + 1;
+        Ok(Step::Key(key))
+    }
+
+    fn error(&self, len: usize, message: &str, hint: &'static str) -> Result<Step, PatternError> {
+        let end = (self.at + len).min(self.source.len());
+        Err(PatternError { at: self.at..end, message: message.to_owned(), hint })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_tree::{Format, Limits};
+
+    use super::*;
+
+    const BODY: &str = r#"{
+        "messages": [
+            {"role": "user", "content": "a"},
+            {"role": "user", "content": [{"text": "b"}, {"text": "c"}]},
+            {"role": "user", "content": "{\"args\": {\"user.name\": 1, \"[0]\": 2, \"*\": 3}}"}
+        ],
+        "0": "zero"
+    }"#;
+
+    /// The paths of what a pattern selects, as display paths.
+    fn selected(pattern: &str) -> Vec<String> {
+        let document = Document::parse(BODY.into(), Format::Generic, &Limits::default()).unwrap();
+        let ranges = PathPattern::parse(pattern).unwrap().select(&document);
+        assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "sorted and disjoint: {ranges:?}");
+        ranges.iter().map(|range| document.display_path(NodeId::from_index(range.start))).collect()
+    }
+
+    #[test]
+    fn each_segment_selects_what_it_says() {
+        for (pattern, expected) in [
+            ("messages[0].content", vec!["messages[0].content"]),
+            ("messages[-1].role", vec!["messages[2].role"]),
+            ("messages[*].role", vec!["messages[0].role", "messages[1].role", "messages[2].role"]),
+            ("messages[1].content[*].text", vec!["messages[1].content[0].text", "messages[1].content[1].text"]),
+            ("messages[0].*", vec!["messages[0].role", "messages[0].content"]),
+            ("messages.*", vec![]),
+            ("[0]", vec![]),
+            ("0", vec!["[\"0\"]"]),
+            ("**.text", vec!["messages[1].content[0].text", "messages[1].content[1].text"]),
+            ("messages[7]", vec![]),
+            ("messages", vec!["messages"]),
+        ] {
+            let shown = selected(pattern);
+            if pattern == "0" {
+                assert_eq!(shown.len(), 1, "a key of digits is a key");
+            } else {
+                assert_eq!(shown, expected, "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_with_dots_brackets_and_stars_are_quoted() {
+        for (pattern, count) in [
+            (r#"**["user.name"]"#, 1),
+            (r#"messages[2].content.args["[0]"]"#, 1),
+            (r#"messages[2].content.args["*"]"#, 1),
+            (r#"messages[2].content.args.*"#, 3),
+            (r#"messages[2].content.args["\u0075ser.name"]"#, 1),
+        ] {
+            assert_eq!(selected(pattern).len(), count, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn any_depth_stands_for_nothing_too() {
+        assert_eq!(selected("messages.**"), ["messages"]);
+        assert_eq!(selected("**"), [""]);
+        assert_eq!(selected("**.**.role").len(), 3);
+    }
+
+    #[test]
+    fn errors_point_at_the_segment() {
+        for (pattern, at) in [
+            ("messages[x]", 8..11),
+            ("messages[0", 8..9),
+            ("a..b", 2..3),
+            ("a.b*", 2..4),
+            ("a[0]b", 4..5),
+            (r#"a["b]"#, 1..3),
+            ("", 0..0),
+            ("/messages/0", 0..11),
+        ] {
+            assert_eq!(PathPattern::parse(pattern).unwrap_err().at, at, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn many_wildcards_stay_linear() {
+        let body = format!("{}1{}", "{\"a\":".repeat(150), "}".repeat(150));
+        let document = Document::parse(body.into(), Format::Generic, &Limits::default()).unwrap();
+        let pattern = "**.a.".repeat(20) + "**.b";
+        assert!(PathPattern::parse(&pattern).unwrap().select(&document).is_empty());
+    }
+}

@@ -1,0 +1,368 @@
+//! What the policy asks of a plugin, whoever runs it.
+//!
+//! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines, without wasmtime. The types mirror
+//! `wit/plugin.wit` one to one. An implementation hands over only answers that it has checked: every span lies inside its leaf on
+//! character boundaries, every leaf, section and label was among those given, and every action fits its target. Anything else is a
+//! [`Fault`], and the whole answer is gone.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};
+
+/// Where a declared plugin lies and how it is to be loaded: one `[plugins.<name>]` table of a rule file.
+#[derive(Clone, Debug)]
+pub struct PluginSource {
+    /// The name of the table; rules say `plugin:<name>` or `plugin = "<name>"`.
+    pub name: String,
+    /// The file, resolved against the policy folder.
+    pub path: PathBuf,
+    /// The digest that the file must have, if the rule file pins one.
+    pub sha256: Option<[u8; 32]>,
+    /// `config` as JSON text; `{}` where the table has none.
+    pub config: String,
+}
+
+/// Loads plugins; handed to [`crate::Policy::load`].
+pub trait PluginLoader {
+    /// Loads, checks and configures one plugin.
+    ///
+    /// # Errors
+    /// Says what was wrong with the file or its configuration and what to do; the policy adds where it was declared.
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError>;
+}
+
+/// A plugin that cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct LoadError {
+    /// What was wrong, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// A [`PluginLoader`] for policies without plugins: refuses each one.
+#[derive(Clone, Copy, Debug)]
+pub struct NoPlugins;
+
+impl PluginLoader for NoPlugins {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
+        Err(LoadError { message: format!("plugin `{}` cannot run here", source.name), hint: None })
+    }
+}
+
+/// Which world of `leafgate:plugin` a component implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum World {
+    /// Finds spans; answers may be remembered.
+    Detector,
+    /// Edits a request that it sees as a whole.
+    Transformer,
+}
+
+/// What a plugin says about itself (`lifecycle.describe`).
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Its own name, which need not be the one it is declared under.
+    pub name: String,
+    /// Its version, free text.
+    pub version: String,
+    /// One sentence.
+    pub summary: String,
+    /// Labels of its findings and redactions, `[A-Z][A-Z0-9]{1,15}`; findings name them by place.
+    pub labels: Vec<Arc<str>>,
+}
+
+/// A loaded, configured plugin.
+pub trait Plugin: Send + Sync + fmt::Debug {
+    /// What it says about itself.
+    fn description(&self) -> &Description;
+
+    /// Which of the two calls below it answers.
+    fn world(&self) -> World;
+
+    /// SHA-256 of the file it was loaded from.
+    fn digest(&self) -> [u8; 32];
+
+    /// Finds what a redaction rule covers in each leaf.
+    ///
+    /// # Errors
+    /// A [`Fault`]; nothing of the answer is used.
+    fn detect(&self, leaves: &[DetectLeaf<'_>]) -> Result<Vec<PluginFinding>, Fault>;
+
+    /// Proposes edits of a request.
+    ///
+    /// # Errors
+    /// A [`Fault`]; nothing of the answer is used.
+    fn transform(&self, request: &TransformRequest<'_>) -> Result<Vec<PluginEdit>, Fault>;
+}
+
+/// One leaf as a detector sees it (`detect.leaf`); its id is its place in the slice.
+#[derive(Clone, Copy)]
+pub struct DetectLeaf<'a> {
+    /// What the leaf is.
+    pub kind: LeafKind,
+    /// Its JSON type.
+    pub value: ValueType,
+    /// Role of the message that it belongs to.
+    pub role: Role,
+    /// The tool's name where it belongs to a call or a result.
+    pub tool: Option<&'a str>,
+    /// The nearest object key above it, or "".
+    pub key: &'a str,
+    /// Decoded text.
+    pub text: &'a str,
+}
+
+/// A stretch of one leaf that a detector plugin recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginFinding {
+    /// Place of the leaf in the slice that was given.
+    pub leaf: usize,
+    /// UTF-8 byte range of its text.
+    pub at: Range<usize>,
+    /// Place in [`Description::labels`].
+    pub label: usize,
+    /// How sure the plugin is.
+    pub confidence: leafgate_detect::Confidence,
+}
+
+/// A request as a transformer sees it (`transform.request` with its sections and leaves).
+#[derive(Clone, Copy)]
+pub struct TransformRequest<'a> {
+    /// Name of the format, as in `leafgate_tree::Format::name`.
+    pub format: &'a str,
+    /// The model asked for, or "".
+    pub model: &'a str,
+    /// Opaque, the same for every turn of one conversation.
+    pub session: &'a str,
+    /// Whether a sub-agent sent it.
+    pub subagent: bool,
+    /// All sections, in order.
+    pub sections: &'a [TransformSection<'a>],
+    /// The leaves that the rule selected, in order; a leaf's id is its place here.
+    pub leaves: &'a [TransformLeaf<'a>],
+}
+
+/// One section (`transform.section`).
+#[derive(Clone, Copy)]
+pub struct TransformSection<'a> {
+    /// What it is.
+    pub kind: SectionKind,
+    /// Role of its message.
+    pub role: Role,
+    /// As shown to people.
+    pub label: &'a str,
+    /// The tool's name where it is a call or a result.
+    pub tool: Option<&'a str>,
+    /// Place of the section around it.
+    pub parent: Option<usize>,
+    /// Place of its message among the messages.
+    pub message: Option<usize>,
+}
+
+/// One selected leaf (`transform.leaf`).
+#[derive(Clone, Copy)]
+pub struct TransformLeaf<'a> {
+    /// Place of its section.
+    pub section: usize,
+    /// What it is.
+    pub kind: LeafKind,
+    /// Its JSON type.
+    pub value: ValueType,
+    /// RFC 6901 pointer into the request as it stands now.
+    pub pointer: &'a str,
+    /// The nearest object key above it, or "".
+    pub key: &'a str,
+    /// Its text as it stands now.
+    pub text: &'a str,
+}
+
+/// What a plugin's edit is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The request as a whole.
+    Request,
+    /// A section, by place.
+    Section(usize),
+    /// A leaf, by place among those given.
+    Leaf(usize),
+}
+
+/// What a plugin's edit does (`transform.action`).
+#[derive(Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Redact stretches of a leaf: byte range and place of the label.
+    Redact(Vec<(Range<usize>, usize)>),
+    /// New text of a leaf, or the JSON spelling of a number, boolean or null.
+    Set(String),
+    /// Later rules may not change the target.
+    Pin,
+    /// Delete the section's message.
+    Delete,
+    /// Insert a whole message before the section.
+    InsertBefore {
+        /// Its role.
+        role: Role,
+        /// Its text.
+        text: String,
+    },
+    /// A remark for the reviewer.
+    Note(String),
+    /// Ask a person; the text is for the reviewer.
+    Pause(String),
+    /// Stop the request; the text is for the reviewer.
+    Block(String),
+}
+
+impl Action {
+    /// The action's name in the contract.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Redact(_) => "redact",
+            Action::Set(_) => "set",
+            Action::Pin => "pin",
+            Action::Delete => "delete",
+            Action::InsertBefore { .. } => "insert-before",
+            Action::Note(_) => "note",
+            Action::Pause(_) => "pause",
+            Action::Block(_) => "block",
+        }
+    }
+}
+
+impl fmt::Debug for Action {
+    /// Names the action only: what a plugin wrote may hold what it read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One edit that a transformer proposes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginEdit {
+    /// What it is about.
+    pub target: Target,
+    /// What it does.
+    pub action: Action,
+}
+
+/// Why a plugin gave no usable answer. Nothing of its answer is applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It ran past its deadline.
+    #[error("ran past its deadline of {limit_ms} ms")]
+    Deadline {
+        /// The deadline of this call in milliseconds.
+        limit_ms: u64,
+    },
+    /// It asked for more memory than it may have.
+    #[error("needed more than its {limit_mib} MiB of memory")]
+    Memory {
+        /// The limit in MiB.
+        limit_mib: u64,
+    },
+    /// It executed a trap, named by wasmtime's code (`unreachable`, `stack overflow`, ...).
+    #[error("trapped: {code}")]
+    Trap {
+        /// wasmtime's name of the trap.
+        code: String,
+    },
+    /// Its answer is larger than allowed.
+    #[error("answered with more than {limit} {what}")]
+    TooMuch {
+        /// The limit.
+        limit: usize,
+        /// Of what: "findings", "edits" or "bytes".
+        what: &'static str,
+    },
+    /// Its answer does not fit what it was asked.
+    #[error("gave an invalid answer: {0}")]
+    Invalid(InvalidAnswer),
+    /// It said that it cannot answer. Its own words are for reviewers, after redaction, never for clients.
+    #[error("gave up ({})", if *.unsupported { "unsupported" } else { "internal failure" })]
+    GaveUp {
+        /// Whether it said `unsupported` rather than `internal`.
+        unsupported: bool,
+        /// Its own words.
+        message: PluginWords,
+    },
+    /// It could not be started at all.
+    #[error("could not be started: {0}")]
+    Unavailable(String),
+}
+
+impl Fault {
+    /// Which limit was met, by its name in the host's configuration, so that an operator knows what to raise.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Fault::Deadline { .. } => Some("call_deadline"),
+            Fault::Memory { .. } => Some("memory_bytes"),
+            Fault::TooMuch { what: "findings", .. } => Some("findings"),
+            Fault::TooMuch { what: "edits", .. } => Some("edits"),
+            Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("answer_bytes"),
+            _ => None,
+        }
+    }
+}
+
+/// How an answer can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidAnswer {
+    /// A span ends after its leaf, or before it starts.
+    #[error("a span lies outside its leaf")]
+    SpanOutside,
+    /// A span starts or ends inside a character.
+    #[error("a span starts or ends inside a character")]
+    SpanInsideCharacter,
+    /// A finding or edit is about a leaf that was not given.
+    #[error("it answered for a leaf that it was not given")]
+    UnknownLeaf,
+    /// An edit is about a section that does not exist.
+    #[error("it answered for a section that does not exist")]
+    UnknownSection,
+    /// A label's place is not in the plugin's own list.
+    #[error("it used a label that it did not describe")]
+    UnknownLabel,
+    /// An action does not fit its target, or its text does not fit the leaf's type.
+    #[error("an action does not fit its target")]
+    Misfit,
+    /// It could not be read: a list that lies about its length, text that is no UTF-8, a case that does not exist, or more of it than
+    /// the host reads.
+    #[error("it is malformed, or reading it takes more than {limit} bytes")]
+    Unreadable {
+        /// What the host spends on reading one answer, in bytes.
+        limit: usize,
+    },
+}
+
+/// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PluginWords(String);
+
+impl PluginWords {
+    /// Wraps what a plugin said.
+    #[must_use]
+    pub fn new(words: impl Into<String>) -> Self {
+        PluginWords(words.into())
+    }
+
+    /// The words, for redaction.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PluginWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of words", self.0.len())
+    }
+}

@@ -1,0 +1,77 @@
+//! What each rule did to one request, for logs, metrics and people. Holds counts, labels and pointers; never text of a leaf.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::rule::{Mode, Phase};
+
+/// What an evaluation did.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// One entry for each rule of the policy, in file order.
+    pub rules: Vec<RuleReport>,
+    /// What plugins said, redacted.
+    pub notes: Vec<Note>,
+    /// How long each phase took. Phases that a block cut off are missing.
+    pub phases: Vec<PhaseTime>,
+}
+
+/// What one rule did.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleReport {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// Its action.
+    pub action: &'static str,
+    /// Whether it acted or only counted.
+    pub mode: Mode,
+    /// Leaves that it was about: where it found something, or that it selected. Pause and block rules stop at the first.
+    pub matched: usize,
+    /// Findings by label.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub findings: BTreeMap<String, usize>,
+    /// Edits made, or in monitor mode that would have been made; redactions included.
+    pub edits: usize,
+    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, not deletable.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<&'static str, usize>,
+    /// Findings that could not be redacted.
+    pub unredactable: usize,
+    /// Why it did not run to its end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// Microseconds spent; `None` for redact rules, which share one pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub micros: Option<u64>,
+}
+
+/// Something that a plugin said, with all findings masked.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// The rule that ran the plugin.
+    pub rule: Arc<str>,
+    /// The plugin.
+    pub plugin: Arc<str>,
+    /// What it meant by it: `note`, `pause`, `block` or `failure`.
+    pub about: &'static str,
+    /// Where, as a pointer; `None` for the request as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// Its words.
+    pub text: String,
+}
+
+/// How long a phase took.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseTime {
+    /// The phase.
+    pub phase: Phase,
+    /// Microseconds.
+    pub micros: u64,
+}

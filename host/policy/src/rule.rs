@@ -1,0 +1,252 @@
+//! A rule as the engine needs it: the second stage, in which everything is resolved and valid.
+//!
+//! Names have become indexes (engines, plugins), words have become enums, texts have become regular expressions. A field that does
+//! not belong to an action does not exist here.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::Regex;
+
+use crate::condition::Condition;
+use crate::selector::Selector;
+
+/// An enum whose values are words of a rule file.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// The word for it in rule files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            pub(crate) fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some($name::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// Whether a rule acts or only counts.
+    Mode {
+        /// It acts.
+        Enforce = "enforce",
+        /// It records what would have happened, and changes nothing.
+        Monitor = "monitor",
+    }
+}
+
+words! {
+    /// What happens when a rule cannot run to its end.
+    OnError {
+        /// The request is blocked.
+        Block = "block",
+        /// A person decides.
+        Pause = "pause",
+        /// The request goes on without the rule; counted.
+        Pass = "pass",
+    }
+}
+
+words! {
+    /// What happens to a finding that cannot be replaced.
+    OnUnredactable {
+        /// The request is blocked.
+        Block = "block",
+        /// A person decides.
+        Pause = "pause",
+    }
+}
+
+words! {
+    /// What stands in the place of a redacted value.
+    With {
+        /// A word that is restored in the answer.
+        Token = "token",
+        /// The label alone.
+        Mask = "mask",
+        /// A keyed digest that is not restored.
+        Hash = "hash",
+        /// An invented value of the same shape.
+        Surrogate = "surrogate",
+        /// Nothing.
+        Drop = "drop",
+    }
+}
+
+words! {
+    /// What a transformer plugin is shown.
+    Sees {
+        /// The text as it stands: redacted, with earlier rules' edits.
+        Redacted = "redacted",
+        /// The text as it was received.
+        Raw = "raw",
+    }
+}
+
+words! {
+    /// What happens when nobody decides in time.
+    OnTimeout {
+        /// The request is refused.
+        Cancel = "cancel",
+        /// The request goes on as shown.
+        Resume = "resume",
+    }
+}
+
+words! {
+    /// What a pause does with requests of sub-agents.
+    Subagents {
+        /// They pause like any other.
+        Pause = "pause",
+        /// They are not paused.
+        Skip = "skip",
+    }
+}
+
+/// One compiled rule.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: Arc<str>,
+    /// Where it was written, for people: `rules.toml:12`.
+    pub(crate) origin: String,
+    pub(crate) selector: Selector,
+    pub(crate) when: Option<Condition>,
+    pub(crate) action: Action,
+    pub(crate) mode: Mode,
+    pub(crate) on_error: OnError,
+    /// The rule's own words; clients may see them.
+    pub(crate) reason: Option<String>,
+}
+
+impl Rule {
+    pub(crate) fn monitors(&self) -> bool {
+        self.mode == Mode::Monitor
+    }
+}
+
+/// What a rule does, with all that it needs for it.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Redact(Redact),
+    Pin(Pin),
+    Rewrite(Rewrite),
+    Delete,
+    Transform(Transform),
+    Pause(Pause),
+    Block,
+}
+
+impl Action {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Action::Redact(_) => "redact",
+            Action::Pin(_) => "pin",
+            Action::Rewrite(_) => "rewrite",
+            Action::Delete => "delete",
+            Action::Transform(_) => "transform",
+            Action::Pause(_) => "pause",
+            Action::Block => "block",
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match self {
+            Action::Redact(_) => Phase::Redact,
+            Action::Pin(_) => Phase::Pin,
+            Action::Rewrite(_) | Action::Delete | Action::Transform(_) => Phase::Rewrite,
+            Action::Pause(_) | Action::Block => Phase::Decide,
+        }
+    }
+}
+
+/// The phases of an evaluation, in order. Within a phase, rules run in file order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// The received request is redacted.
+    Redact,
+    /// Leaves are pinned.
+    Pin,
+    /// Leaves are rewritten, sections deleted, transformers run.
+    Rewrite,
+    /// Whatever was written since is redacted.
+    RedactAgain,
+    /// Pause or block.
+    Decide,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Redact => "redact",
+            Phase::Pin => "pin",
+            Phase::Rewrite => "rewrite",
+            Phase::RedactAgain => "redact again",
+            Phase::Decide => "decide",
+        })
+    }
+}
+
+/// `redact`.
+#[derive(Debug)]
+pub(crate) struct Redact {
+    /// Names of built-in packs and detectors, as written.
+    pub(crate) detectors: Vec<String>,
+    /// The engine of those names, shared with every rule that names the same; `None` without built-in ones.
+    pub(crate) engine: Option<usize>,
+    /// Places of the detector plugins.
+    pub(crate) plugins: Vec<usize>,
+    pub(crate) with: With,
+    pub(crate) on_unredactable: OnUnredactable,
+}
+
+/// `pin`.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    /// A literal text; without one, the leaf stays as received.
+    pub(crate) to: Option<String>,
+}
+
+/// `rewrite`.
+#[derive(Debug)]
+pub(crate) enum Rewrite {
+    Set(String),
+    Replace { pattern: Regex, with: String },
+    Prepend(String),
+    Append(String),
+}
+
+/// `transform`.
+#[derive(Debug)]
+pub(crate) struct Transform {
+    /// Place of the plugin.
+    pub(crate) plugin: usize,
+    pub(crate) sees: Sees,
+    /// For the redactions that the plugin asks for.
+    pub(crate) on_unredactable: OnUnredactable,
+}
+
+/// `pause`.
+#[derive(Debug)]
+pub(crate) struct Pause {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) on_timeout: OnTimeout,
+    pub(crate) subagents: Subagents,
+}

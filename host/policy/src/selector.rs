@@ -1,0 +1,187 @@
+//! `match`: which leaves a rule looks at.
+//!
+//! A [`Selector`] is compiled once. For each request it becomes a [`Selection`]: what names no leaf (model, format, agent, session) is
+//! decided, path patterns are walked into index ranges, and what is left for each leaf are a few bit tests. Fields are joined by
+//! "and", the words of one field by "or"; an absent field matches everything.
+//!
+//! `section` looks outwards: a part of a user message is in a `content-part` section and in a `user` section.
+
+use std::fmt;
+use std::ops::Range;
+
+use leafgate_tree::{Document, Format, Key, Leaf, LeafKind, NodeId, Role, SectionId, SectionKind};
+
+use crate::condition::RequestFacts;
+use crate::glob::Glob;
+use crate::pattern::PathPattern;
+
+/// A set of values of one enum, one bit each; empty means that the field was not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits(u32);
+
+impl Bits {
+    pub(crate) fn insert(&mut self, place: usize) {
+        self.0 |= 1 << place;
+    }
+
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn allows(self, other: Bits) -> bool {
+        self.is_empty() || self.0 & other.0 != 0
+    }
+
+    fn union(self, other: Bits) -> Bits {
+        Bits(self.0 | other.0)
+    }
+
+    fn of(place: usize) -> Bits {
+        Bits(1 << place)
+    }
+}
+
+/// A compiled `match`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selector {
+    pub(crate) kinds: Bits,
+    pub(crate) roles: Bits,
+    pub(crate) sections: Bits,
+    pub(crate) formats: Bits,
+    pub(crate) tools: Vec<Glob>,
+    pub(crate) models: Vec<Glob>,
+    pub(crate) agents: Vec<Glob>,
+    pub(crate) sessions: Vec<Glob>,
+    pub(crate) paths: Vec<PathPattern>,
+}
+
+impl Selector {
+    /// Whether `match = {}` was written.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.is_everything_in_a_request()
+            && self.formats.is_empty()
+            && self.models.is_empty()
+            && self.agents.is_empty()
+            && self.sessions.is_empty()
+    }
+
+    /// Whether it selects the whole of each request that it applies to.
+    pub(crate) fn is_everything_in_a_request(&self) -> bool {
+        self.kinds.is_empty()
+            && self.roles.is_empty()
+            && self.sections.is_empty()
+            && self.tools.is_empty()
+            && self.paths.is_empty()
+    }
+
+    /// Decides what the request alone decides; `None` where the rule does not apply to it.
+    pub(crate) fn for_request<'p>(&'p self, document: &Document, request: &RequestFacts) -> Option<Selection<'p>> {
+        let named = |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+        let applies = self.formats.allows(Bits::of(document.format() as usize))
+            && named(&self.models, &request.model)
+            && named(&self.agents, &request.agent)
+            && named(&self.sessions, &request.session);
+        applies.then(|| Selection {
+            selector: self,
+            ranges: (!self.paths.is_empty()).then(|| ranges(&self.paths, document)),
+            around: if self.sections.is_empty() { Vec::new() } else { kinds_around(document) },
+        })
+    }
+}
+
+/// A [`Selector`] applied to one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection<'p> {
+    selector: &'p Selector,
+    /// Index ranges that the path patterns select, sorted; `None` without patterns.
+    ranges: Option<Vec<Range<usize>>>,
+    /// For each section the kinds of itself and of the sections around it; empty where nobody asks.
+    around: Vec<Bits>,
+}
+
+impl Selection<'_> {
+    /// Whether a leaf is selected.
+    pub(crate) fn selects(&self, leaf: &Leaf<'_>) -> bool {
+        let selector = self.selector;
+        selector.kinds.allows(Bits::of(leaf.kind() as usize))
+            && selector.roles.allows(Bits::of(leaf.role() as usize))
+            && self.selects_tool(leaf.tool())
+            && self.selects_section(leaf.section())
+            && self.selects_place(leaf.id())
+    }
+
+    /// Whether a key is selected: where its value is, or anything inside its value.
+    pub(crate) fn selects_key(&self, document: &Document, key: &Key<'_>) -> bool {
+        if self.selector.is_everything_in_a_request() {
+            return true;
+        }
+        let inside = document.subtree(key.node);
+        document.leaf(key.node).is_some_and(|leaf| self.selects(&leaf))
+            || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
+    }
+
+    fn selects_tool(&self, tool: Option<&str>) -> bool {
+        let tools = &self.selector.tools;
+        tools.is_empty() || tool.is_some_and(|tool| tools.iter().any(|glob| glob.matches(tool)))
+    }
+
+    fn selects_section(&self, section: Option<SectionId>) -> bool {
+        self.selector.sections.is_empty()
+            || section.is_some_and(|section| self.selector.sections.allows(self.around[section.index()]))
+    }
+
+    fn selects_place(&self, node: NodeId) -> bool {
+        let Some(ranges) = &self.ranges else { return true };
+        let after = ranges.partition_point(|range| range.start <= node.index());
+        after > 0 && ranges[after - 1].contains(&node.index())
+    }
+}
+
+/// The union of what the patterns select, sorted and disjoint.
+fn ranges(paths: &[PathPattern], document: &Document) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = paths.iter().flat_map(|path| path.select(document)).collect();
+    // Subtrees nest or are disjoint: the one that starts first contains those that start inside it.
+    all.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+    all.dedup_by(|inner, outer| inner.start < outer.end);
+    all
+}
+
+fn kinds_around(document: &Document) -> Vec<Bits> {
+    let mut around: Vec<Bits> = Vec::with_capacity(document.sections().len());
+    for section in document.sections() {
+        let own = Bits::of(section.kind as usize);
+        // Parents stand before their children.
+        let outer = section.parent.map_or(Bits::default(), |parent| around[parent.index()]);
+        around.push(own.union(outer));
+    }
+    around
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_everything() {
+            return f.write_str("everything");
+        }
+        let mut fields: Vec<String> = Vec::new();
+        let mut field = |name: &str, words: Vec<String>| {
+            if !words.is_empty() {
+                fields.push(format!("{name} {}", words.join(" or ")));
+            }
+        };
+        field("kind", words_of(self.kinds, LeafKind::ALL, |kind| kind.name()));
+        field("role", words_of(self.roles, Role::ALL, |role| role.name()));
+        field("section", words_of(self.sections, SectionKind::ALL, |section| section.name()));
+        field("format", words_of(self.formats, Format::ALL, |format| format.name()));
+        field("tool", self.tools.iter().map(Glob::to_string).collect());
+        field("model", self.models.iter().map(Glob::to_string).collect());
+        field("agent", self.agents.iter().map(Glob::to_string).collect());
+        field("session", self.sessions.iter().map(Glob::to_string).collect());
+        field("path", self.paths.iter().map(PathPattern::to_string).collect());
+        f.write_str(&fields.join(", "))
+    }
+}
+
+fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
+    let chosen = all.iter().enumerate().filter(|(place, _)| bits.0 & (1 << place) != 0);
+    chosen.map(|(_, &value)| name(value).to_owned()).collect()
+}
