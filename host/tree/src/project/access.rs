@@ -53,6 +53,12 @@ pub(super) enum Structure {
     Thinking,
     /// An element of the Responses API's `input`.
     Item,
+    /// An element of `Raw.ChatMessage[]`.
+    RawMessage,
+    /// An element of a raw message's content.
+    RawPart,
+    /// Any object of a VS Code chat export.
+    Export,
     /// Any object of a body that no other projection maps.
     Unknown,
 }
@@ -198,6 +204,40 @@ static TABLE: &[Field] = table! {
         "format" Metadata Protected "says how to decode the data";
         "detail" Metadata Protected "discriminator";
         "file_id" Metadata Protected "id";
+    }
+    RawMessage {
+        "role" Metadata Protected "discriminator: another number is another speaker";
+        "name" Metadata Protected "identifies a speaker, or says what the message is";
+        "toolCallId" Metadata Protected "pairs a result with its call";
+    }
+    RawPart {
+        "type" Metadata Protected "discriminator: another number is another kind of part";
+        "text" Text Open "the words themselves";
+        "value" Other Open "whatever the endpoint understands; signed thinking is frozen by its own type";
+        "cacheType" Metadata Protected "a cache breakpoint";
+        "scope" Metadata Protected "says where the value is usable";
+        "mediaType" Metadata Protected "says how to decode the data";
+        "detail" Metadata Protected "discriminator";
+        "url" Other Opaque "an image, where it is one; an address is scanned";
+        "data" Other Opaque "a document, where it is a binary one";
+        "encrypted" Reasoning Frozen "encrypted by the provider";
+        "signature" Reasoning Frozen "signature";
+    }
+    Export {
+        "kind" Metadata Protected "discriminator";
+        "$mid" Metadata Protected "discriminator of serialised objects";
+        "requestId" Metadata Protected "id";
+        "responseId" Metadata Protected "id";
+        "toolId" Metadata Protected "names a tool";
+        "toolCallId" Metadata Protected "pairs a call with its result";
+        "modelId" Metadata Protected "names the model";
+        "extensionId" Metadata Protected "id";
+        "codeBlockUri" Other Open "a path of the user's";
+        "arguments" ToolArguments Open "what the tool was called with";
+        "rawInput" ToolArguments Open "what the tool was called with";
+        "toolCallResults" ToolResult Open "what tools gave back";
+        "resultDetails" ToolResult Open "what the tool gave back";
+        "thinking" Reasoning Open "the model's words";
     }
     Unknown {
         "type" Metadata Protected "discriminator";

@@ -8,6 +8,8 @@ mod anthropic_messages;
 mod generic;
 mod openai_chat;
 mod openai_responses;
+mod raw;
+mod vscode_chat;
 
 pub use access::{Access, MEDIA_MAGIC};
 
@@ -63,7 +65,8 @@ pub(crate) fn project(document: &Document) -> Projection {
         Format::OpenaiChat if is_object => openai_chat::project(&mut projector),
         Format::OpenaiResponses if is_object => openai_responses::project(&mut projector),
         Format::AnthropicMessages if is_object => anthropic_messages::project(&mut projector),
-        // The other formats have no projection of their own yet: every leaf of theirs is seen by the generic one.
+        Format::Raw => raw::project(&mut projector),
+        Format::VscodeChat if is_object => vscode_chat::project(&mut projector),
         _ => generic::project(&mut projector),
     }
     projector.projection
@@ -170,6 +173,32 @@ impl Projector<'_> {
             Section { role, message: place, tool, call_id, ..option_section(node, Some(message)) };
         fill(&mut section);
         self.section(section)
+    }
+
+    /// An element of `tool_calls`, in the shape that OpenAI chat and raw messages share.
+    fn tool_call(&mut self, node: NodeId, message: SectionId, index: usize) {
+        let document = self.document;
+        let id = self.string_member(node, "id");
+        let function =
+            document.member(node, "function").or_else(|| document.member(node, "custom")).unwrap_or(node);
+        let name = self.string_member(function, "name");
+        if let (Some(id), Some(name)) = (&id, &name) {
+            self.calls.insert(id.clone(), name.clone());
+        }
+        self.sub_section(node, message, |section| {
+            section.kind = SectionKind::ToolCall;
+            section.node_type = NodeType::ToolCall;
+            section.tool_call_index = Some(index);
+            section.tool = name;
+            section.call_id = id;
+            // The call as a whole is no text; the leaves of its arguments are.
+            section.editable = false;
+        });
+        self.members(node, Structure::ToolCall, |this, member, key, _| {
+            if matches!(key, "function" | "custom") {
+                this.members(member, Structure::CalledFunction, |_, _, _, _| {});
+            }
+        });
     }
 
     /// A member of the body beside the messages: a section of its own, and for tool definitions one each.

@@ -65,7 +65,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     projector.members(node, Structure::Message, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
         "tool_calls" => tool_calls(this, member, id),
-        "function_call" => tool_call(this, member, id, 0),
+        "function_call" => this.tool_call(member, id, 0),
         "audio" => this.members(member, Structure::ToolCall, |_, _, _, _| {}),
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
@@ -111,33 +111,8 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
 
 fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId) {
     for (index, call) in projector.document.children(node).enumerate() {
-        tool_call(projector, call, message, index);
+        projector.tool_call(call, message, index);
     }
-}
-
-fn tool_call(projector: &mut Projector<'_>, node: NodeId, message: SectionId, index: usize) {
-    let document = projector.document;
-    let id = projector.string_member(node, "id");
-    let function =
-        document.member(node, "function").or_else(|| document.member(node, "custom")).unwrap_or(node);
-    let name = projector.string_member(function, "name");
-    if let (Some(id), Some(name)) = (&id, &name) {
-        projector.calls.insert(id.clone(), name.clone());
-    }
-    projector.sub_section(node, message, |section| {
-        section.kind = SectionKind::ToolCall;
-        section.node_type = NodeType::ToolCall;
-        section.tool_call_index = Some(index);
-        section.tool = name;
-        section.call_id = id;
-        // The call as a whole is no text; the leaves of its arguments are.
-        section.editable = false;
-    });
-    projector.members(node, Structure::ToolCall, |this, member, key, _| {
-        if matches!(key, "function" | "custom") {
-            this.members(member, Structure::CalledFunction, |_, _, _, _| {});
-        }
-    });
 }
 
 /// OpenRouter's record of what the model thought: text that a signature covers is frozen with it.

@@ -28,10 +28,17 @@ pub(crate) fn recordings() -> Vec<(String, Vec<u8>, Format)> {
         PathBuf::from,
     );
     let mut found = Vec::new();
-    for format in [Format::OpenaiChat, Format::OpenaiResponses, Format::AnthropicMessages] {
-        for entry in std::fs::read_dir(root.join(format.name())).into_iter().flatten().flatten() {
+    for (folder, ending, format) in [
+        ("openai-chat", ".request.json", Format::OpenaiChat),
+        ("openai-responses", ".request.json", Format::OpenaiResponses),
+        ("anthropic-messages", ".request.json", Format::AnthropicMessages),
+        ("raw-chatmessage", ".raw-parts.json", Format::Raw),
+        ("vscode-chat-export", ".json", Format::VscodeChat),
+        ("prompt-tsx-json", ".json", Format::Generic),
+    ] {
+        for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".request.json") {
+            if name.ends_with(ending) {
                 found.push((name, std::fs::read(entry.path()).expect("a readable recording"), format));
             }
         }

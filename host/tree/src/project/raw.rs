@@ -1,0 +1,144 @@
+//! prompt-tsx `Raw.ChatMessage[]` (`rawTypes.ts` of `@vscode/prompt-tsx`): roles and kinds of parts are numbers.
+//!
+//! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
+
+use super::{Access, Projector, Structure};
+use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::section::{NodeType, Section, SectionId};
+
+/// `ChatCompletionContentPartKind.Text`.
+const TEXT: &str = "1";
+
+pub(super) fn project(projector: &mut Projector<'_>) {
+    let document = projector.document;
+    let root = document.root();
+    projector.mark(root, LeafKind::RequestOption, Access::Open);
+    if document.node(root).kind != Kind::Object {
+        return messages(projector, root);
+    }
+    for member in document.children(root) {
+        if document.has_key(member, "messages") {
+            messages(projector, member);
+        } else {
+            projector.option(member, &document.key_text(document.node(member)));
+        }
+    }
+}
+
+fn messages(projector: &mut Projector<'_>, messages: NodeId) {
+    let document = projector.document;
+    if document.node(messages).kind != Kind::Array {
+        return super::generic::project(projector);
+    }
+    let (mut exchange, mut makes_calls) = (0, false);
+    for (index, node) in document.children(messages).enumerate() {
+        let id = message(projector, node, index);
+        let is_result = projector.projection.sections[id.index()].role == Role::Tool;
+        if !(is_result && makes_calls) {
+            exchange += 1;
+            let below = &projector.projection.sections[id.index()..];
+            makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
+        }
+        projector.projection.sections[id.index()].exchange = Some(exchange);
+    }
+}
+
+fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
+    let document = projector.document;
+    let role = document.member(node, "role").map(|role| document.content_text(role));
+    let role = match role.as_deref() {
+        Some("0") => Role::System,
+        Some("1") => Role::User,
+        Some("2") => Role::Assistant,
+        Some("3") => Role::Tool,
+        _ => Role::Other,
+    };
+    let name = projector.string_member(node, "name");
+    let call_id = projector.string_member(node, "toolCallId");
+    let tool = call_id.as_ref().and_then(|id| projector.calls.get(id).cloned());
+    let id = projector.section(Section {
+        kind: kind(role, name.as_deref()),
+        node_type: NodeType::Message,
+        role,
+        message: Some(index),
+        tool,
+        call_id,
+        deletable: role != Role::System,
+        ..super::option_section(node, None)
+    });
+    projector.mark(node, LeafKind::Other, Access::Open);
+    let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
+    if document.member(node, "type").is_some() && document.member(node, "role").is_none() {
+        // Content without its message.
+        part(projector, node, text);
+        return id;
+    }
+    projector.members(node, Structure::RawMessage, |this, member, key, _| match key {
+        "content" => content(this, member, id, text),
+        "toolCalls" => {
+            for (index, call) in document.children(member).enumerate() {
+                this.tool_call(call, id, index);
+            }
+        }
+        _ => {}
+    });
+    id
+}
+
+/// A user message's name says what it carries.
+fn kind(role: Role, name: Option<&str>) -> SectionKind {
+    let names = |word: &str| name.is_some_and(|name| name.to_ascii_lowercase().contains(word));
+    match role {
+        Role::System => SectionKind::System,
+        Role::User if names("history") => SectionKind::History,
+        Role::User if names("context") => SectionKind::Context,
+        Role::User if names("prediction") => SectionKind::Prediction,
+        Role::User => SectionKind::User,
+        Role::Assistant => SectionKind::Assistant,
+        Role::Tool => SectionKind::ToolResult,
+        Role::Other => SectionKind::Other,
+    }
+}
+
+fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
+    let document = projector.document;
+    projector.mark(node, text, Access::Open);
+    if document.node(node).kind != Kind::Array {
+        return;
+    }
+    for (index, node) in document.children(node).enumerate() {
+        let kind = document.member(node, "type").map(|kind| document.content_text(kind));
+        projector.sub_section(node, message, |section| {
+            section.kind = SectionKind::ContentPart;
+            section.node_type = NodeType::ContentPart;
+            section.content_index = Some(index);
+            section.editable = kind.as_deref() == Some(TEXT);
+        });
+        part(projector, node, text);
+    }
+}
+
+fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
+    projector.mark(node, text, Access::Open);
+    projector.members(node, Structure::RawPart, |this, member, key, _| match key {
+        "text" => this.mark(member, text, Access::Open),
+        "imageUrl" | "documentData" => this.members(member, Structure::RawPart, |_, _, _, _| {}),
+        "value" => opaque_value(this, member),
+        _ => {}
+    });
+}
+
+/// What the endpoint put there for itself. Thinking that it signed or encrypted is checked as a whole.
+fn opaque_value(projector: &mut Projector<'_>, node: NodeId) {
+    let document = projector.document;
+    if document.node(node).kind != Kind::Object {
+        return;
+    }
+    projector.members(node, Structure::RawPart, |this, member, key, _| {
+        let sealed = ["encrypted", "signature"].iter().any(|key| document.member(member, key).is_some());
+        if key == "thinking" && sealed {
+            this.mark(member, LeafKind::Reasoning, Access::Frozen);
+        }
+    });
+}

@@ -1,0 +1,111 @@
+//! A VS Code chat export (`chat.json`, written by `toExport()` of `chatModel.ts`): requests with the answers they got.
+//!
+//! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
+//! repeats it. Markdown parts have no `kind` there.
+
+use super::{Access, Projector, Structure};
+use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::section::{NodeType, Section, SectionId};
+
+pub(super) fn project(projector: &mut Projector<'_>) {
+    let document = projector.document;
+    projector.mark(document.root(), LeafKind::Other, Access::Open);
+    for member in document.children(document.root()) {
+        if document.has_key(member, "requests") && document.node(member).kind == Kind::Array {
+            document
+                .children(member)
+                .enumerate()
+                .for_each(|(index, request)| self::request(projector, request, index));
+        } else {
+            projector.section(super::option_section(member, None));
+            names(projector, member);
+        }
+    }
+}
+
+/// One request and its answer: the person's message, what was attached, the model's parts, and what else was recorded.
+fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
+    let document = projector.document;
+    names(projector, node);
+    for member in document.children(node) {
+        match &*document.key_text(document.node(member)) {
+            "message" => {
+                turn(projector, member, index, SectionKind::User, Role::User);
+                texts(projector, member, LeafKind::Text);
+            }
+            "variableData" => {
+                turn(projector, member, index, SectionKind::Context, Role::User);
+            }
+            "response" => {
+                let id = turn(projector, member, index, SectionKind::Assistant, Role::Assistant);
+                document
+                    .children(member)
+                    .enumerate()
+                    .for_each(|(at, part)| self::part(projector, part, id, at));
+            }
+            "result" => {
+                turn(projector, member, index, SectionKind::Other, Role::Other);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn turn(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    index: usize,
+    kind: SectionKind,
+    role: Role,
+) -> SectionId {
+    projector.section(Section {
+        kind,
+        node_type: NodeType::Message,
+        role,
+        message: Some(index),
+        ..super::option_section(node, None)
+    })
+}
+
+fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index: usize) {
+    let kind = projector.string_member(node, "kind");
+    let is_tool = kind
+        .as_deref()
+        .is_some_and(|kind| kind.starts_with("toolInvocation") || kind == "prepareToolInvocation");
+    let (tool, call_id) =
+        (projector.string_member(node, "toolId"), projector.string_member(node, "toolCallId"));
+    projector.sub_section(node, response, |section| {
+        section.kind = if is_tool { SectionKind::ToolCall } else { SectionKind::ContentPart };
+        section.node_type = if is_tool { NodeType::ToolCall } else { NodeType::ContentPart };
+        section.content_index = Some(index);
+        section.tool_call_index = is_tool.then_some(index);
+        (section.tool, section.call_id) = (tool, call_id);
+    });
+    let text = match kind.as_deref() {
+        Some("thinking") => LeafKind::Reasoning,
+        _ if is_tool => LeafKind::ToolResult,
+        _ => LeafKind::Text,
+    };
+    texts(projector, node, text);
+}
+
+/// Marks what a part holds as text of a kind, but for its names.
+fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
+    projector.mark(node, kind, Access::Open);
+    names(projector, node);
+}
+
+/// Marks the names and ids in a subtree by the table of exports.
+fn names(projector: &mut Projector<'_>, node: NodeId) {
+    let document = projector.document;
+    match document.node(node).kind {
+        Kind::Object => projector.members(node, Structure::Export, |this, member, _, field| {
+            if field.is_none_or(|field| field.access == Access::Open) {
+                names(this, member);
+            }
+        }),
+        Kind::Array => document.children(node).for_each(|element| names(projector, element)),
+        _ => {}
+    }
+}
