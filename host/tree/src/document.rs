@@ -211,6 +211,13 @@ impl Document {
         (!self.nodes.get(id.index())?.is_container()).then_some(Leaf { document: self, id })
     }
 
+    /// A value that can be set: a leaf, or a string that spells a document, which a person may set as a whole.
+    #[must_use]
+    pub fn settable(&self, id: NodeId) -> Option<Leaf<'_>> {
+        let node = self.nodes.get(id.index())?;
+        (!node.is_container() || node.flags.has(Flags::EMBEDS)).then_some(Leaf { document: self, id })
+    }
+
     /// Every key of every object, embedded documents included, in body order. Keys are read-only.
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> + '_ {
         self.nodes

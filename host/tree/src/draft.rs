@@ -144,6 +144,14 @@ impl Draft {
         self.leaves.get(&node).is_some_and(|state| state.pieces().is_written())
     }
 
+    /// Whether the present text of a leaf may spell a document whose inner leaves nobody has walked: it lies beyond a cap, or was
+    /// written since. Whoever looks for something in it looks below the escapes too.
+    #[must_use]
+    pub fn is_unwalked(&self, node: NodeId) -> bool {
+        let beyond_caps = self.document.node(node).flags.has(Flags::BEYOND_CAPS);
+        beyond_caps || self.is_written(node) && self.text(node).expose().trim_start().starts_with(['{', '['])
+    }
+
     /// The leaves that hold something written, in body order.
     ///
     /// Whoever redacts again does so after each author: undo reaches the states in between.
@@ -305,11 +313,7 @@ impl Draft {
 
     /// The type of a value that can be set, a string that spells a document included.
     fn settable(&self, node: NodeId) -> Result<ValueType, EditError> {
-        match self.document.leaf(node) {
-            Some(leaf) => Ok(leaf.value_type()),
-            None if self.document.node(node).flags.has(Flags::EMBEDS) => Ok(ValueType::Text),
-            None => Err(EditError::NotALeaf),
-        }
+        self.document.settable(node).map(|leaf| leaf.value_type()).ok_or(EditError::NotALeaf)
     }
 
     /// Keeps rules, plugins and saved edits away from a value and everything below it. The first to pin it is named.
