@@ -4,7 +4,6 @@
 //! received text; for each deleted section a mark. Everything else is read from the document, so that a request that nobody edits
 //! costs nothing here and leaves as the very buffer that came.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 use crate::document::{Document, LeafText};
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
-use crate::node::{Flags, Kind, NodeId};
+use crate::node::{Flags, NodeId};
 use crate::pieces::{self, Hidden, New, Pieces};
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
@@ -83,6 +82,8 @@ pub struct Draft {
 /// A leaf that somebody touched.
 #[derive(Clone, Debug)]
 struct LeafState {
+    /// Bytes of the received text.
+    length: usize,
     /// Every state that it has been in; the first is the received one with its redactions.
     states: Vec<Pieces>,
     current: usize,
@@ -91,7 +92,7 @@ struct LeafState {
 
 impl LeafState {
     fn untouched(length: usize) -> Self {
-        LeafState { states: vec![Pieces::untouched(length)], current: 0, hidden: Vec::new() }
+        LeafState { length, states: vec![Pieces::untouched(length)], current: 0, hidden: Vec::new() }
     }
 
     fn pieces(&self) -> &Pieces {
@@ -463,7 +464,7 @@ impl Draft {
 
     /// The leaves whose text differs from what was received, in body order.
     pub fn changed_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.touched().map(|(node, _)| node)
+        self.touched().map(|(node, ..)| node)
     }
 
     /// Remembers the present state.
@@ -498,26 +499,16 @@ impl Draft {
         pointer::write_pointer(&segments)
     }
 
-    /// Leaves with changes, and their present pieces.
-    pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &Pieces)> + '_ {
+    /// Leaves with changes: their present pieces, and the length of the text that these are pieces of.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &Pieces, usize)> + '_ {
         self.leaves
             .iter()
-            .map(|(&node, state)| (node, state.pieces()))
-            .filter(|&(node, pieces)| !pieces.is_untouched(self.content_length(node)))
+            .map(|(&node, state)| (node, state.pieces(), state.length))
+            .filter(|&(_, pieces, length)| !pieces.is_untouched(length))
     }
 
     pub(crate) fn deleted(&self) -> &BTreeSet<NodeId> {
         &self.deleted
-    }
-
-    pub(crate) fn content_length(&self, node: NodeId) -> usize {
-        match self.document.node(node).kind {
-            Kind::Raw => self.document.layer_text(0).len(),
-            _ => match self.document.content_text(node) {
-                Cow::Borrowed(text) => text.len(),
-                Cow::Owned(text) => text.len(),
-            },
-        }
     }
 }
 

@@ -38,7 +38,7 @@ impl Draft {
         let document = &self.document;
         let mut layers: Vec<Vec<Splice>> = vec![Vec::new(); document.layers().len() + 1];
         let mut whole: Vec<Range<usize>> = Vec::new();
-        for (node, pieces) in self.touched() {
+        for (node, pieces, length) in self.touched() {
             if whole.iter().any(|subtree| subtree.contains(&node.index())) {
                 // The string around it was set as a whole, and what stood inside went with it.
                 continue;
@@ -46,7 +46,7 @@ impl Draft {
             if document.node(node).flags.has(Flags::EMBEDS) {
                 whole.push(document.subtree(node));
             }
-            let splices = pieces.splices(self.content_length(node));
+            let splices = pieces.splices(length);
             layers[document.node(node).layer as usize].extend(in_layer(document, node, &splices));
         }
         // Inner texts have higher numbers than the texts around them.
