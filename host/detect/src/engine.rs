@@ -228,13 +228,28 @@ impl<'a> Scan<'a> {
 
     fn assigned(&mut self, index: usize, names: &NameRule, found: &Assignment) {
         let name = &self.text[found.name.clone()];
-        if !names.takes(name) {
+        if self.any_word(index, name, found) || !names.takes(name) {
             return;
         }
         // `PASSWORD=word` is an environment file, `password=word` may be code.
         let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
-        let sure = (found.quoted && found.join != Join::Is) || environment || found.join == Join::Tag;
+        let literal = found.quoted && !matches!(found.join, Join::Is | Join::Blank);
+        let sure = literal || environment || found.join == Join::Tag;
         self.value(index, found.value.clone(), sure);
+    }
+
+    /// In prose and in argument lists, what stands beside a name may be any word.
+    fn any_word(&self, index: usize, name: &str, found: &Assignment) -> bool {
+        /// A token without a sign between it and its name is long; shorter words are words.
+        const LEAST_BESIDE_NAME: usize = 17;
+        let password = self.engine.rows[index].checks.contains(&Check::Password);
+        let string = found.quoted && self.bytes()[found.value.start - 1] != b'`';
+        match found.join {
+            Join::Call if password => !string || name.len() < 8,
+            Join::Blank if password => !string,
+            Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
+            _ => false,
+        }
     }
 
     /// The value of a name that the row takes: its regex, where it has one, must take the whole of it.

@@ -20,8 +20,10 @@ const MAX_WORDS: usize = 4;
 /// What stands between name and value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
-    /// `=`, `:`, `=>`, `:=`, `,` and their kin.
+    /// `=`, `:`, `=>`, `:=` and their kin.
     Operator,
+    /// `(` or `,`: the two stand in an argument list.
+    Call,
     /// `==`, `!=`: the value is compared with, not assigned.
     Comparison,
     /// Nothing but blanks.
@@ -66,7 +68,7 @@ pub(crate) fn assignment(text: &str, hit: Range<usize>) -> Option<Assignment> {
     }
     let (join, after) = join(bytes, hit.start, end)?;
     let (value, quoted) = value(bytes, after, join)?;
-    Some(Assignment { name: name_start(bytes, hit.start)..end, value, quoted, join })
+    Some(Assignment { name: whole_name_start(bytes, hit.start)..end, value, quoted, join })
 }
 
 fn is_ident(byte: u8) -> bool {
@@ -95,6 +97,15 @@ fn name_start(bytes: &[u8], from: usize) -> usize {
     let floor = from.saturating_sub(MAX_NAME);
     let part = |b: u8| is_ident(b) || b == b'.' || b == b'$';
     bytes[floor..from].iter().rposition(|&b| !part(b)).map_or(floor, |n| floor + n + 1)
+}
+
+/// Where a name of two words begins: `Private Key: …`, `Access Token = …`.
+fn whole_name_start(bytes: &[u8], from: usize) -> usize {
+    let start = name_start(bytes, from);
+    let Some(gap) = start.checked_sub(1).filter(|&i| bytes[i] == b' ') else { return start };
+    let floor = gap.saturating_sub(20);
+    let word = bytes[floor..gap].iter().rposition(|b| !b.is_ascii_alphabetic()).map_or(floor, |n| floor + n + 1);
+    if word < gap && start == from && bytes[start].is_ascii_alphabetic() { word } else { start }
 }
 
 /// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with digits in it.
@@ -131,8 +142,8 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
     let was_closed = closed > name_end;
     match *bytes.get(at)? {
         b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' => operator(bytes, at),
-        b',' if was_closed => Some((Join::Operator, at + 1)),
-        b'(' => Some((Join::Operator, at + 1)),
+        b',' if was_closed => Some((Join::Call, at + 1)),
+        b'(' => Some((Join::Call, at + 1)),
         b'>' | b'&' => tag_end(bytes, at),
         _ if at == closed => None,
         b'i' if bytes[at..].starts_with(b"is ") => Some((Join::Is, at + 3)),
@@ -164,8 +175,8 @@ fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
 /// Behind `:` or a blank: a type and then `=`.
 fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     let start = skip(bytes, from, 4, is_blank);
-    let kind = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'&' | b'<' | b'>' | b'[' | b']' | b'?' | b'*');
-    let end = skip(bytes, start, 24, kind);
+    let kind = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'&' | b'<' | b'>' | b'[' | b']' | b'?' | b'*' | b':');
+    let end = skip(bytes, start, 40, kind);
     let sign = skip(bytes, end, 4, is_blank);
     let assigned = bytes.get(sign) == Some(&b'=') && bytes.get(sign + 1) != Some(&b'=');
     (end > start && assigned).then_some(sign + 1)
@@ -199,6 +210,10 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
     let start = string_prefix(bytes, start);
     let start = skip(bytes, start, 2, |b| matches!(b, b'(' | b'{'));
     let open = skip(bytes, start, 6, |b| matches!(b, b'\\' | b'"' | b'\'' | b'`'));
+    let emptied = matches!(bytes[start..open], [a, b] if a == b && a != b'\\');
+    if emptied {
+        return None;
+    }
     if open > start && bytes[open - 1] != b'\\' {
         return quoted(bytes, open, bytes[open - 1]);
     }
@@ -242,7 +257,7 @@ fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
     if matches!(bytes.get(end), Some(b'(' | b'[')) && join != Join::Is {
         return None;
     }
-    let trimmed = bytes[start..end].iter().rposition(|b| !matches!(b, b'.' | b':' | b'!' | b'?'))?;
+    let trimmed = bytes[start..end].iter().rposition(|b| !matches!(b, b'.' | b':'))?;
     Some(start..start + trimmed + 1)
 }
 
@@ -262,16 +277,17 @@ mod tests {
             (r#"password = "s3cr t""#, "pass", "password", "s3cr t", Join::Operator),
             ("API_KEY: abc-1;", "KEY", "API_KEY", "abc-1", Join::Operator),
             ("x --access-token abc \\", "token", "--access-token", "abc", Join::Flag),
+            ("my Private Key: abc", "Key", "Private Key", "abc", Join::Operator),
             (r#""client_secret":"abc","#, "secret", "client_secret", "abc", Join::Operator),
             (r#"{\"k\":\"{\\\"token\\\":\\\"abc\\\"}\"}"#, "token", "token", "abc", Join::Operator),
             ("<apiToken>\n    abc\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
-            (r#"setProperty("X_TOKEN", "abc")"#, "TOKEN", "X_TOKEN", "abc", Join::Operator),
+            (r#"setProperty("X_TOKEN", "abc")"#, "TOKEN", "X_TOKEN", "abc", Join::Call),
             (r#"var fooToken string = "abc""#, "Token", "fooToken", "abc", Join::Operator),
-            (r#"const TOKEN: &str = "abc";"#, "TOKEN", "TOKEN", "abc", Join::Operator),
-            ("acme SECRET ACCESS KEY abc", "SECRET", "SECRET ACCESS KEY", "abc", Join::Blank),
-            ("the password is 'abc'", "pass", "password", "abc", Join::Is),
+            (r#"const TOKEN: &str = "abc";"#, "TOKEN", "const TOKEN", "abc", Join::Operator),
+            ("acme SECRET ACCESS KEY abc", "SECRET", "acme SECRET ACCESS KEY", "abc", Join::Blank),
+            ("the password is 'abc'", "pass", "the password", "abc", Join::Is),
             ("x_TOKEN :::= \"abc\"", "TOKEN", "x_TOKEN", "abc", Join::Operator),
-            ("if password == 'abc':", "pass", "password", "abc", Join::Comparison),
+            ("if password == 'abc':", "pass", "if password", "abc", Join::Comparison),
             ("$fooToken .= \"abc\"", "Token", "$fooToken", "abc", Join::Operator),
             ("\"password&quot;: &quot;abc&quot;", "pass", "password", "abc", Join::Operator),
             (

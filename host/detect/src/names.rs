@@ -12,7 +12,8 @@ const MAX_WORDS: usize = 8;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NameRule {
-    /// The last word; `*x` stands for every word that ends in `x`.
+    /// The last word; `*x` stands for every word that ends in `x`; empty: any.
+    #[serde(default)]
     pub(crate) last: Vec<String>,
     /// At least one of these must be the word before; empty: anything may.
     #[serde(default)]
@@ -27,7 +28,7 @@ impl NameRule {
     pub(crate) fn takes(&self, name: &str) -> bool {
         let words = Words::of(name);
         let Some(last) = words.last(0) else { return false };
-        if !self.last.iter().any(|pattern| fits(pattern, last)) {
+        if !self.last.is_empty() && !self.last.iter().any(|pattern| fits(pattern, last)) {
             return false;
         }
         let before = words.last(1);

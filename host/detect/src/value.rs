@@ -77,7 +77,7 @@ impl Look {
 
     /// Made of words: most of its letters stand as they stand in words. Short runs of letters say nothing.
     pub(crate) fn wordy(&self) -> bool {
-        self.pairs >= 4 && self.pairs * 3 >= self.len && self.wordiness > 0.55
+        self.pairs >= 5 && self.pairs * 3 >= self.len && self.wordiness > 0.65
     }
 
     /// A token's alphabet, and nothing that a person would have written as words.
@@ -87,7 +87,7 @@ impl Look {
         }
         match (self.digits, self.letters()) {
             (0, _) => self.len >= 20 && self.wordiness < 0.45 && self.entropy >= 3.5,
-            (_, 0) => self.len >= 20,
+            (_, 0) => self.len >= 15,
             (1, _) if self.len < 20 => false,
             _ => self.entropy >= if self.len >= 16 { 2.8 } else { 2.5 },
         }
@@ -163,14 +163,14 @@ fn stands_for(value: &str) -> bool {
 }
 
 /// Words that stand where a password would, in schemas, forms and tests, and are none.
-const NO_PASSWORD: [&str; 86] = [
+const NO_PASSWORD: [&str; 85] = [
     "string", "str", "text", "password", "passwd", "passwort", "pass", "pwd", "secret", "token", "required", "optional",
     "invalid", "valid", "true", "false", "null", "none", "nil", "undefined", "unknown", "empty", "default", "hidden", "input",
     "field", "label", "type", "value", "name", "username", "user", "admin", "root", "test", "testing", "login", "email",
     "number", "boolean", "object", "array", "binary", "base64", "plain", "plaintext", "bcrypt", "argon2", "sha256", "sha512",
     "md5", "scram-sha-256", "current-password", "new-password", "off", "on", "yes", "no", "never", "always", "prompt", "file",
     "env", "environment", "vault", "keyring", "keychain", "encrypted", "hashed", "hash", "reset", "forgot", "change", "update",
-    "create", "confirm", "confirmation", "strong", "weak", "short", "long", "basic", "bearer", "self", "this", "changed",
+    "create", "confirm", "confirmation", "strong", "short", "long", "basic", "bearer", "self", "this", "changed",
 ];
 
 /// True where `value` could be a password that someone wrote down, and is not a name, a type or a sentence.
@@ -180,7 +180,7 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     if !(4..=128).contains(&value.len()) || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return false;
     }
-    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word)) || names_itself(value) || is_reference(value) {
+    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word)) || names_itself(value) || is_reference(value) || is_type_or_number(value) {
         return false;
     }
     let other = look.len - look.letters() - look.digits;
@@ -191,6 +191,11 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
         (false, true, _) => look.len >= 6 || (sure && look.len >= 4),
         (false, false, _) => false,
     }
+}
+
+/// `0x48`, `4096i32`, `__u32`: what code puts behind the name of a type's field.
+fn is_type_or_number(value: &str) -> bool {
+    (value.bytes().any(|b| b.is_ascii_alphabetic()) && is_number(value)) || value.starts_with("__")
 }
 
 /// True where what stands behind `user:` is a password and not the word for one.
@@ -215,7 +220,7 @@ fn names_itself(value: &str) -> bool {
 fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
     let first = bytes[0];
-    matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(')
+    matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(' | b'@' | b',' | b'=')
         || (first == b'#' && bytes.get(1).is_some_and(u8::is_ascii_lowercase))
         || value.contains("://")
         || value.contains("()")
@@ -229,7 +234,7 @@ fn is_reference(value: &str) -> bool {
 fn dotted_words(value: &str) -> bool {
     value.contains('.')
         && value.split('.').all(|part| {
-            part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+            part.len() <= 40 && part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
                 && part.bytes().filter(u8::is_ascii_digit).count() * 4 <= part.len()
         })
@@ -250,10 +255,24 @@ pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
     if !(8..=2048).contains(&value.len()) || look.foreign > 0 {
         return false;
     }
-    if value.contains("://") || matches!(value.as_bytes()[0], b'/' | b'.' | b'#') || value.starts_with("./") {
+    if value.contains("://") || value.contains("::") || matches!(value.as_bytes()[0], b'/' | b'.' | b'#') || value.starts_with("./") {
         return false;
     }
-    is_uuid(value) || (look.random() && !dotted_words(value) && !dated(value))
+    is_uuid(value) || is_long_hex(value, look) || (look.random() && !dotted_words(value) && !dated(value) && !is_number(value))
+}
+
+/// Hexadecimal digits spell words by chance: long ones are judged by their number alone.
+fn is_long_hex(value: &str, look: &Look) -> bool {
+    value.len() >= 20 && look.digits >= 3 && look.distinct >= 6 && value.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// A number as source code writes it: `-2147217308i32`, `0x1fu8`.
+fn is_number(value: &str) -> bool {
+    let digits = value.trim_start_matches('-');
+    let plain = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+    let suffix = ["", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "L", "UL", "ULL", "n"];
+    (value.starts_with('-') || digits.len() < 15) && plain.len() < digits.len() && suffix.contains(&plain)
+        || (digits.len() <= 20 && (digits.starts_with("0x") || digits.starts_with("0X")))
 }
 
 /// Versions, dates and addresses: digits in short groups between dots, dashes or colons.
