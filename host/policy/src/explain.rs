@@ -127,9 +127,14 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
             Rewrite::Append(text) => format!("writes {text:?} after it"),
             Rewrite::Replace { pattern, with } => format!("replaces /{pattern}/ by {with:?}"),
         }],
-        Action::Delete => vec!["deletes its message or tool definition, with the calls and results that belong to it".to_owned()],
+        Action::Delete => vec![
+            "deletes its message or tool definition, with the calls and results that belong to it".to_owned(),
+        ],
         Action::Transform(transform) => vec![
-            format!("runs plugin {} on it, which sees the {} text", policy.plugins[transform.plugin].name, transform.sees),
+            format!(
+                "runs plugin {} on it, which sees the {} text",
+                policy.plugins[transform.plugin].name, transform.sees
+            ),
             format!("what the plugin wants redacted and cannot be: {}", transform.on_unredactable),
         ],
         Action::Pause(pause) => pause_lines(pause),
@@ -141,7 +146,8 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(engine) = redact.engine {
         let count = policy.engines[engine].detectors().count();
-        lines.push(format!("looks for {} ({count} detectors)", redact.detectors.join(", ")));
+        let plural = if count == 1 { "" } else { "s" };
+        lines.push(format!("looks for {} ({count} detector{plural})", redact.detectors.join(", ")));
     }
     for &plugin in &redact.plugins {
         let plugin = &policy.plugins[plugin];

@@ -24,11 +24,11 @@ mod verdict;
 use std::sync::Arc;
 
 use leafgate_detect::Engine;
-use leafgate_tree::Document;
+use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
 pub use diagnostic::{Diagnostic, LoadError};
-pub use evaluate::Evaluation;
+pub use evaluate::{Evaluation, Recall};
 pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
@@ -71,6 +71,24 @@ impl Policy {
     #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
         evaluate::evaluate(self, document, context, vault)
+    }
+
+    /// Looks again at a request that a person has changed: redacts what is written in it, then asks the pause and block rules anew.
+    ///
+    /// `recall` is that of the request's evaluation by this same policy. The redactions amend the versions that they find, so that no
+    /// undo leads back behind them.
+    ///
+    /// # Errors
+    /// A value that must be redacted and cannot be where it was written, or a rule that could not look. The draft is unchanged then,
+    /// and the change that led here must not be kept.
+    pub fn review(
+        &self,
+        draft: &mut Draft,
+        context: &Context<'_>,
+        vault: &Vault,
+        recall: &Recall,
+    ) -> Result<Verdict, Hold> {
+        evaluate::review(self, draft, context, vault, recall)
     }
 
     /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the program's version.

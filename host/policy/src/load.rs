@@ -69,13 +69,21 @@ impl Loading {
             Err(error) => {
                 let hint = "name a folder of rule files, `default` or `none`";
                 let message = format!("the policy folder cannot be read: {error}");
-                return self.diagnostics.error_without_place(folder.display().to_string(), message, Some(hint.into()));
+                return self.diagnostics.error_without_place(
+                    folder.display().to_string(),
+                    message,
+                    Some(hint.into()),
+                );
             }
         };
         if files.is_empty() {
             let hint = "put a `*.toml` rule file into it, or choose `default` or `none`";
             let message = "the policy folder holds no rule file";
-            self.diagnostics.error_without_place(folder.display().to_string(), message, Some(hint.to_owned()));
+            self.diagnostics.error_without_place(
+                folder.display().to_string(),
+                message,
+                Some(hint.to_owned()),
+            );
         }
         for path in files {
             match read_text(&path) {
@@ -90,7 +98,8 @@ impl Loading {
         let file = self.diagnostics.add_file(name.to_owned(), text);
         let raw = raw::read(file, &mut self.diagnostics);
         let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
-        let mode = raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::WORDS, Mode::from_word));
+        let mode =
+            raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::WORDS, Mode::from_word));
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
@@ -100,7 +109,8 @@ impl Loading {
         for read in &self.files {
             let Some(extends) = &read.raw.extends else { continue };
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            let known = complaints.word("extends", extends, &["default"], |word| (word == "default").then_some(()));
+            let known =
+                complaints.word("extends", extends, &["default"], |word| (word == "default").then_some(()));
             // Two files that ask for it get it once, and it acts unless both only monitor.
             if known.is_some() && extended != Some(Mode::Enforce) {
                 extended = Some(read.mode);
@@ -120,7 +130,11 @@ impl Loading {
         if rules.is_empty() && self.diagnostics.is_empty() && !self.files.is_empty() {
             let folder = self.files[0].folder.display().to_string();
             let hint = "write a `[[rule]]`, or choose `default` or `none`";
-            self.diagnostics.error_without_place(folder, "the policy folder holds no rule", Some(hint.into()));
+            self.diagnostics.error_without_place(
+                folder,
+                "the policy folder holds no rule",
+                Some(hint.into()),
+            );
         }
         if !self.diagnostics.is_empty() {
             return Err(self.diagnostics.into_error());

@@ -191,10 +191,12 @@ impl Reader<'_> {
         let step = match &rest[1..end] {
             "*" => Step::AnyIndex,
             "-1" => Step::LastIndex,
-            digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => match digits.parse() {
-                Ok(index) => Step::Index(index),
-                Err(_) => return self.error(end + 1, "no array is that long", "use a smaller index"),
-            },
+            digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                match digits.parse() {
+                    Ok(index) => Step::Index(index),
+                    Err(_) => return self.error(end + 1, "no array is that long", "use a smaller index"),
+                }
+            }
             _ => {
                 let hint = "inside brackets: a number, `-1`, `*` or a quoted key";
                 return self.error(end + 1, "not an index", hint);
@@ -209,7 +211,11 @@ impl Reader<'_> {
         let body = &self.source[self.at + 1..];
         let mut strings = serde_json::Deserializer::from_str(body).into_iter::<String>();
         let Some(Ok(key)) = strings.next() else {
-            return self.error(2, "a quoted key is never closed, or holds a bad escape", "write it as a JSON string");
+            return self.error(
+                2,
+                "a quoted key is never closed, or holds a bad escape",
+                "write it as a JSON string",
+            );
         };
         let end = self.at + 1 + strings.byte_offset();
         if !self.source[end..].starts_with(']') {
@@ -244,7 +250,10 @@ mod tests {
     fn selected(pattern: &str) -> Vec<String> {
         let document = Document::parse(BODY.into(), Format::Generic, &Limits::default()).unwrap();
         let ranges = PathPattern::parse(pattern).unwrap().select(&document);
-        assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "sorted and disjoint: {ranges:?}");
+        assert!(
+            ranges.windows(2).all(|pair| pair[0].end <= pair[1].start),
+            "sorted and disjoint: {ranges:?}"
+        );
         ranges.iter().map(|range| document.display_path(NodeId::from_index(range.start))).collect()
     }
 
@@ -254,7 +263,10 @@ mod tests {
             ("messages[0].content", vec!["messages[0].content"]),
             ("messages[-1].role", vec!["messages[2].role"]),
             ("messages[*].role", vec!["messages[0].role", "messages[1].role", "messages[2].role"]),
-            ("messages[1].content[*].text", vec!["messages[1].content[0].text", "messages[1].content[1].text"]),
+            (
+                "messages[1].content[*].text",
+                vec!["messages[1].content[0].text", "messages[1].content[1].text"],
+            ),
             ("messages[0].*", vec!["messages[0].role", "messages[0].content"]),
             ("messages.*", vec![]),
             ("[0]", vec![]),

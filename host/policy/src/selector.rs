@@ -75,8 +75,13 @@ impl Selector {
     }
 
     /// Decides what the request alone decides; `None` where the rule does not apply to it.
-    pub(crate) fn for_request<'p>(&'p self, document: &Document, request: &RequestFacts) -> Option<Selection<'p>> {
-        let named = |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+    pub(crate) fn for_request<'p>(
+        &'p self,
+        document: &Document,
+        request: &RequestFacts,
+    ) -> Option<Selection<'p>> {
+        let named =
+            |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
         let applies = self.formats.allows(Bits::of(document.format() as usize))
             && named(&self.models, &request.model)
             && named(&self.agents, &request.agent)

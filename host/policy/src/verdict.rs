@@ -77,7 +77,6 @@ impl Cause {
     }
 }
 
-#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 fn seconds<S: serde::Serializer>(timeout: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     timeout.map(|timeout| timeout.as_secs()).serialize(serializer)
 }

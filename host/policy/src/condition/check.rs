@@ -21,8 +21,21 @@ pub(crate) struct ConditionFault {
 
 /// Functions beside the operators. The interpreter's other extensions can grow text or lists and are left out.
 const FUNCTIONS: &[&str] = &[
-    "contains", "startsWith", "endsWith", "matches", "size", "lowerAscii", "upperAscii", "trim", "int", "uint", "double", "string",
-    "bool", "type", "dyn",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "size",
+    "lowerAscii",
+    "upperAscii",
+    "trim",
+    "int",
+    "uint",
+    "double",
+    "string",
+    "bool",
+    "type",
+    "dyn",
 ];
 
 /// Comprehensions inside comprehensions cost the product of their lists.
@@ -47,6 +60,7 @@ impl<'e> Scope<'e> {
 
 /// Walks an expression and collects its faults.
 pub(crate) struct Checker<'e> {
+    source: &'e str,
     pub(crate) offset_of: &'e dyn Fn(u64) -> Range<usize>,
     pub(crate) faults: Vec<ConditionFault>,
     /// Whether `leaf.findings` exists in the phase of the rule.
@@ -56,8 +70,8 @@ pub(crate) struct Checker<'e> {
 }
 
 impl<'e> Checker<'e> {
-    pub(crate) fn new(offset_of: &'e dyn Fn(u64) -> Range<usize>, findings: bool) -> Self {
-        Checker { offset_of, faults: Vec::new(), findings, scopes: Vec::new(), loops: 0 }
+    pub(crate) fn new(source: &'e str, offset_of: &'e dyn Fn(u64) -> Range<usize>, findings: bool) -> Self {
+        Checker { source, offset_of, faults: Vec::new(), findings, scopes: Vec::new(), loops: 0 }
     }
 
     pub(crate) fn check(&mut self, expression: &'e IdedExpr) {
@@ -129,17 +143,25 @@ impl<'e> Checker<'e> {
             None => return,
         };
         if !known.contains(&field) {
-            self.fault(id, format!("`{object}` has no `{field}`"), Some(hint_for(field, known)));
+            self.fault_at(
+                self.name_near(id, field),
+                format!("`{object}` has no `{field}`"),
+                hint_for(field, known),
+            );
         } else if object == "leaf" && field == "findings" && !self.findings {
             let hint = "rules that find run first: use `leaf.findings` in a rule of another action";
-            self.fault(id, "a redact rule cannot ask what was found", Some(hint.into()));
+            self.fault_at(self.name_near(id, field), "a redact rule cannot ask what was found", hint.into());
         }
     }
 
     fn function(&mut self, id: u64, name: &str) {
         let operator = name.starts_with(|c: char| !c.is_ascii_alphabetic());
         if !operator && !FUNCTIONS.contains(&name) {
-            self.fault(id, format!("unknown function `{name}`"), Some(hint_for(name, FUNCTIONS)));
+            self.fault_at(
+                self.name_near(id, name),
+                format!("unknown function `{name}`"),
+                hint_for(name, FUNCTIONS),
+            );
         }
     }
 
@@ -148,8 +170,26 @@ impl<'e> Checker<'e> {
         if let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr
             && Regex::new(pattern.inner()).is_err()
         {
-            self.fault(argument.id, "not a regular expression", Some("the syntax is that of Rust's `regex`".into()));
+            self.fault(
+                argument.id,
+                "not a regular expression",
+                Some("the syntax is that of Rust's `regex`".into()),
+            );
         }
+    }
+
+    /// Where a member's or a function's name stands: the interpreter places the one at its dot, the other at its parenthesis.
+    fn name_near(&self, id: u64, name: &str) -> Range<usize> {
+        let at = (self.offset_of)(id);
+        let start = match self.source.as_bytes().get(at.start) {
+            Some(b'(') => at.start.saturating_sub(name.len()),
+            _ => at.start + self.source.get(at.start..).and_then(|rest| rest.find(name)).unwrap_or(0),
+        };
+        start..start + name.len()
+    }
+
+    fn fault_at(&mut self, at: Range<usize>, message: impl Into<String>, hint: String) {
+        self.faults.push(ConditionFault { at, message: message.into(), hint: Some(hint) });
     }
 
     fn fault(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {

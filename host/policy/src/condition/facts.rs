@@ -272,9 +272,12 @@ indexable!(RequestVal);
 indexable!(LeafVal);
 indexable!(FindingVal);
 
-fn name_of<'n>(name: &'n dyn Val) -> Result<&'n str, ExecutionError> {
+fn name_of(name: &dyn Val) -> Result<&str, ExecutionError> {
     match name.downcast_ref::<CelString<'_>>() {
         Some(name) => Ok(name.inner()),
-        None => Err(ExecutionError::UnexpectedType { got: name.get_type().name().to_owned(), want: "string".into() }),
+        None => Err(ExecutionError::UnexpectedType {
+            got: name.get_type().name().to_owned(),
+            want: "string".into(),
+        }),
     }
 }

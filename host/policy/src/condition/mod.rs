@@ -70,7 +70,13 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     cel::extensions::strings(&mut env).expect("the standard library declares none of these");
     env.add_overload("matches", "matches_string_string", vec![STRING_TYPE, STRING_TYPE], matches)
         .and_then(|()| {
-            env.add_member_overload("matches", "string_matches_string", STRING_TYPE, vec![STRING_TYPE], matches)
+            env.add_member_overload(
+                "matches",
+                "string_matches_string",
+                STRING_TYPE,
+                vec![STRING_TYPE],
+                matches,
+            )
         })
         .expect("built without the interpreter's own `matches`");
     Arc::new(env)
@@ -81,11 +87,15 @@ impl Condition {
     pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<ConditionFault>> {
         if source.len() > MAX_SOURCE {
             let message = format!("an expression of more than {MAX_SOURCE} bytes");
-            return Err(vec![ConditionFault { at: 0..source.len(), message, hint: Some("split the rule".into()) }]);
+            return Err(vec![ConditionFault {
+                at: 0..source.len(),
+                message,
+                hint: Some("split the rule".into()),
+            }]);
         }
         let program = ENVIRONMENT.compile(source).map_err(|errors| syntax_faults(source, &errors))?;
         let offset_of = |id| span_of(source, program.source_info().offset_for(id));
-        let mut checker = Checker::new(&offset_of, findings);
+        let mut checker = Checker::new(source, &offset_of, findings);
         checker.check(program.expression());
         let faults = std::mem::take(&mut checker.faults);
         if !faults.is_empty() {
@@ -99,7 +109,8 @@ impl Condition {
     fn split(source: &str, whole: &IdedExpr) -> Self {
         let mut terms = Vec::new();
         conjuncts(whole, &mut terms);
-        let (leaf_terms, request_terms): (Vec<IdedExpr>, Vec<IdedExpr>) = terms.into_iter().cloned().partition(names_leaf);
+        let (leaf_terms, request_terms): (Vec<IdedExpr>, Vec<IdedExpr>) =
+            terms.into_iter().cloned().partition(names_leaf);
         Condition {
             source: source.to_owned(),
             whole: Arc::new(whole.clone()),
@@ -133,7 +144,11 @@ impl Condition {
             Err(ConditionError::Failed(why)) if why.starts_with(WRONG_TYPES) => why,
             _ => return Ok(()),
         };
-        Err(ConditionFault { at: 0..self.source.len(), message, hint: Some("texts compare with texts: `leaf.kind == \"text\"`".into()) })
+        Err(ConditionFault {
+            at: 0..self.source.len(),
+            message,
+            hint: Some("texts compare with texts: `leaf.kind == \"text\"`".into()),
+        })
     }
 
     /// Evaluates the terms that name no leaf.
@@ -192,7 +207,11 @@ impl fmt::Display for Condition {
     }
 }
 
-fn run(expression: &IdedExpr, request: &RequestFacts, leaf: Option<LeafFacts<'_>>) -> Result<bool, ConditionError> {
+fn run(
+    expression: &IdedExpr,
+    request: &RequestFacts,
+    leaf: Option<LeafFacts<'_>>,
+) -> Result<bool, ConditionError> {
     let budget = Budget::for_text(leaf.map_or(0, |leaf| leaf.text.len()));
     let facts = Facts::new(request, leaf, &budget);
     let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
@@ -206,7 +225,9 @@ const WRONG_TYPES: &str = "types do not fit";
 /// The interpreter's error without the values that it may quote.
 fn told_by_kind(error: &ExecutionError) -> ConditionError {
     ConditionError::Failed(match error {
-        ExecutionError::FunctionError { function, .. } if function == OVER_BUDGET => return ConditionError::OverBudget,
+        ExecutionError::FunctionError { function, .. } if function == OVER_BUDGET => {
+            return ConditionError::OverBudget;
+        }
         ExecutionError::FunctionError { function, .. } => format!("`{function}` failed"),
         ExecutionError::NoSuchOverload(overload) => {
             format!("{WRONG_TYPES}: `{}` of ({})", overload.function(), overload.argument_types().join(", "))
@@ -216,7 +237,9 @@ fn told_by_kind(error: &ExecutionError) -> ConditionError {
         | ExecutionError::UnsupportedBinaryOperator(..)
         | ExecutionError::UnsupportedTargetType { .. } => WRONG_TYPES.to_owned(),
         ExecutionError::IndexOutOfBounds(_) => "an index is out of bounds".to_owned(),
-        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => "division by zero".to_owned(),
+        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+            "division by zero".to_owned()
+        }
         ExecutionError::Overflow(..) => "a number overflows".to_owned(),
         ExecutionError::NoSuchKey(_) => "a name is missing".to_owned(),
         _ => "the expression cannot be evaluated".to_owned(),

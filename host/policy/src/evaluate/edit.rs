@@ -32,13 +32,16 @@ impl<'p> Run<'p> {
             Action::Rewrite(rewrite) => {
                 run.edit_selected(place, |run, selected| run.rewrite_leaves(place, rule, rewrite, selected));
             }
-            Action::Delete => run.edit_selected(place, |run, selected| run.delete_sections(place, rule, selected)),
+            Action::Delete => {
+                run.edit_selected(place, |run, selected| run.delete_sections(place, rule, selected))
+            }
             Action::Transform(transform) => run.transform(place, transform),
             _ => {}
         });
     }
 
-    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all; what it wrote is redacted at once.
+    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all, and in monitor mode not at all; what it
+    /// wrote is redacted at once.
     fn edit_selected(
         &mut self,
         place: usize,
@@ -56,7 +59,10 @@ impl<'p> Run<'p> {
         match edit(self, &selected) {
             Ok(edits) => {
                 self.report.rules[place].edits += edits.made;
-                self.redact_again(&edits.written);
+                match self.policy.rules[place].monitors() {
+                    true => self.draft.rollback(before),
+                    false => self.redact_again(&edits.written),
+                }
             }
             Err(error) => {
                 self.draft.rollback(before);
@@ -77,9 +83,7 @@ impl<'p> Run<'p> {
             if let Some(to) = &pin.to {
                 self.write(place, rule, node, Change::Set(to.clone()), &mut edits)?;
             }
-            if !rule.monitors() {
-                self.draft.pin(node, &author(rule));
-            }
+            self.draft.pin(node, &author(rule));
         }
         Ok(edits)
     }
@@ -123,23 +127,28 @@ impl<'p> Run<'p> {
         if let Err(error) = self.draft.may_edit(node, &author) {
             return self.skip(place, error);
         }
-        if rule.monitors() {
-            edits.made += usize::from(change.alters(self.draft.text(node).expose()));
-            return Ok(());
-        }
-        let version = match change {
-            Change::Set(text) => self.draft.set(node, &text, &author)?,
-            Change::Splice(parts) => self.draft.splice(node, parts, &author)?,
+        let outcome = match change {
+            Change::Set(text) => self.draft.set(node, &text, &author),
+            Change::Splice(parts) => self.draft.splice(node, parts, &author),
         };
-        if version.is_some() {
-            edits.made += 1;
-            edits.written.push(node);
+        match outcome {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => {
+                edits.made += 1;
+                edits.written.push(node);
+                Ok(())
+            }
+            Err(error) => self.skip(place, error),
         }
-        Ok(())
     }
 
     /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it goes with it.
-    fn delete_sections(&mut self, place: usize, rule: &Rule, selected: &[NodeId]) -> Result<Edits, EditError> {
+    fn delete_sections(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        selected: &[NodeId],
+    ) -> Result<Edits, EditError> {
         let mut edits = Edits::default();
         let mut seen = BTreeSet::new();
         for &node in selected {
@@ -150,12 +159,7 @@ impl<'p> Run<'p> {
             if !seen.insert(section.index()) || self.draft.is_deleted(node) {
                 continue;
             }
-            // Monitor mode tries it on a copy: whether something inside is pinned, the draft knows best.
-            let outcome = match rule.monitors() {
-                true => self.draft.clone().delete(section, &author(rule)),
-                false => self.draft.delete(section, &author(rule)),
-            };
-            match outcome {
+            match self.draft.delete(section, &author(rule)) {
                 Ok(_) => edits.made += 1,
                 Err(error) => self.skip(place, error)?,
             }
@@ -168,15 +172,6 @@ impl<'p> Run<'p> {
 enum Change {
     Set(String),
     Splice(Vec<(Range<usize>, String)>),
-}
-
-impl Change {
-    fn alters(&self, text: &str) -> bool {
-        match self {
-            Change::Set(new) => new != text,
-            Change::Splice(parts) => parts.iter().any(|(range, with)| text[range.clone()] != **with),
-        }
-    }
 }
 
 /// A change of a part of a text; spliced, so that the tokens beside it stay what they are.
@@ -201,12 +196,14 @@ fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, S
 
 /// The innermost section around a leaf that can be deleted as a whole: its message, or its tool definition.
 pub(super) fn deletable_around(document: &Document, node: NodeId) -> Option<SectionId> {
-    std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(|&section| {
-        let section = document.section(section);
-        match section.node_type {
-            NodeType::Message => true,
-            NodeType::RequestOption => section.deletable,
-            NodeType::ContentPart | NodeType::ToolCall => false,
-        }
-    })
+    std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(
+        |&section| {
+            let section = document.section(section);
+            match section.node_type {
+                NodeType::Message => true,
+                NodeType::RequestOption => section.deletable,
+                NodeType::ContentPart | NodeType::ToolCall => false,
+            }
+        },
+    )
 }

@@ -82,7 +82,7 @@ impl<'p> Run<'p> {
 impl<'s> Look<'s, '_> {
     fn leaf(&mut self, leaf: Leaf<'s>) {
         let text = self.run.draft.text(leaf.id()).into_cow();
-        let plain = leaf.beyond_caps().then(|| unescape_deeply(&text));
+        let plain = self.run.draft.is_unwalked(leaf.id()).then(|| unescape_deeply(&text));
         self.scanner.begin();
         for &(place, redact) in self.rules {
             if !self.applies(place, &leaf, &text) {
@@ -119,7 +119,8 @@ impl<'s> Look<'s, '_> {
         let key = leaf.key();
         let input = Input::new(text).with_key(&key);
         let input = if leaf.access() == Access::Open { input } else { input.prefix_only() };
-        let hits = self.scanner.scan(self.run, engine, &input, false).iter().map(|finding| Hit::new(finding, place));
+        let hits =
+            self.scanner.scan(self.run, engine, &input, false).iter().map(|finding| Hit::new(finding, place));
         self.found.hits.extend(hits.map(|hit| (leaf.id(), hit)));
         if let Some(plain) = plain {
             let input = Input { text: plain, ..input };

@@ -15,6 +15,7 @@ mod hits;
 mod look;
 mod places;
 mod redact;
+mod review;
 mod transform;
 mod words;
 
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId};
+use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, ValueType};
 use leafgate_vault::Vault;
 
 use crate::condition::{Condition, ConditionError, FindingFact, ForRequest, LeafFacts, RequestFacts};
@@ -41,10 +42,25 @@ pub struct Evaluation {
     pub verdict: Verdict,
     /// What each rule did.
     pub report: Report,
+    /// What a review of this request must know. See [`Policy::review`].
+    pub recall: Recall,
 }
 
+/// What was found in a request, for a later look at it. Holds labels and places, no text.
+#[derive(Clone, Debug, Default)]
+pub struct Recall {
+    findings: BTreeMap<NodeId, Vec<FindingFact>>,
+}
+
+pub(crate) use review::review;
+
 /// Evaluates one request.
-pub(crate) fn evaluate(policy: &Policy, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
+pub(crate) fn evaluate(
+    policy: &Policy,
+    document: Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+) -> Evaluation {
     let mut run = Run::new(policy, &document, context, vault);
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
@@ -145,7 +161,12 @@ impl<'p> Run<'p> {
             None if self.pauses.is_empty() => Verdict::Forward,
             None => Verdict::Pause(self.pauses),
         };
-        Evaluation { draft: self.draft, verdict, report: self.report }
+        Evaluation {
+            draft: self.draft,
+            verdict,
+            report: self.report,
+            recall: Recall { findings: self.findings },
+        }
     }
 
     /// Whether a rule applies to a leaf with this text.
@@ -226,6 +247,8 @@ impl<'p> Run<'p> {
         let hold = Hold { rule: Arc::clone(&rule.id), cause, reason, detail, timeout, on_timeout };
         match blocks {
             true => self.block = self.block.take().or(Some(hold)),
+            // A person is asked once about the same thing, however often it was found.
+            false if self.pauses.contains(&hold) => {}
             false => self.pauses.push(hold),
         }
     }
@@ -239,13 +262,22 @@ impl<'p> Run<'p> {
             EditError::Pinned { .. } => "pinned",
             EditError::Deleted => "deleted",
             EditError::NotDeletable => "not deletable",
+            // Clients write `"content": null` beside tool calls: a path that names contents means the texts among them.
+            EditError::BadScalar { was: ValueType::Null } => "null",
             fault => return Err(fault),
         };
         *self.report.rules[place].skipped.entry(why).or_default() += 1;
         Ok(())
     }
 
-    fn note(&mut self, place: usize, plugin: &Arc<str>, about: &'static str, node: Option<NodeId>, text: String) {
+    fn note(
+        &mut self,
+        place: usize,
+        plugin: &Arc<str>,
+        about: &'static str,
+        node: Option<NodeId>,
+        text: String,
+    ) {
         let rule = Arc::clone(&self.policy.rules[place].id);
         let pointer = node.map(|node| self.pointer(node));
         self.report.notes.push(Note { rule, plugin: Arc::clone(plugin), about, pointer, text });

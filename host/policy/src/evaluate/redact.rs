@@ -35,7 +35,7 @@ impl<'p> Run<'p> {
         if rules.is_empty() || written.is_empty() {
             return;
         }
-        let found = self.look(&rules, written.iter().filter_map(|&node| self.document.leaf(node)));
+        let found = self.look(&rules, written.iter().filter_map(|&node| self.document.settable(node)));
         self.settle(found);
     }
 
@@ -71,14 +71,20 @@ impl<'p> Run<'p> {
                 continue;
             }
             let any = rules.iter().any(|(_, redact)| !self.findings_in_key(redact, &text).is_empty());
-            if any { guilty.insert(text) } else { clean.insert(text) };
+            if any {
+                guilty.insert(text)
+            } else {
+                clean.insert(text)
+            };
         }
         if guilty.is_empty() {
             return;
         }
         for key in document.keys().filter(|key| guilty.contains(key.text.expose())) {
             for &(place, redact) in rules {
-                let selects = self.active[place].as_ref().is_some_and(|active| active.selection.selects_key(document, &key));
+                let selects = self.active[place]
+                    .as_ref()
+                    .is_some_and(|active| active.selection.selects_key(document, &key));
                 if !selects {
                     continue;
                 }
@@ -135,7 +141,7 @@ impl<'p> Run<'p> {
         let place = run[0].rule;
         let rule = &self.policy.rules[place];
         let Action::Redact(redact) = &rule.action else { return };
-        let leaf = self.document.leaf(node);
+        let leaf = self.document.settable(node);
         if let Some(why) = leaf.as_ref().and_then(|leaf| unredactable_leaf(self.document, leaf)) {
             for hit in run {
                 self.unredactable(place, node, hit.label.as_str(), why);
@@ -179,12 +185,13 @@ impl<'p> Run<'p> {
         self.hold(place, Cause::Collision, true, collision.to_string());
     }
 
-    /// Keeps findings for `leaf.findings` and counts them, each once per rule.
+    /// Keeps findings for `leaf.findings` and counts them, and the leaf once for each rule that found something in it.
     fn remember(&mut self, node: NodeId, hits: &[Hit]) {
-        let mut last = None;
+        let mut rules: Vec<usize> = Vec::new();
         for hit in hits {
             self.count_finding(hit.rule, hit.label.as_str());
-            if last.replace(hit.rule) != Some(hit.rule) {
+            if !rules.contains(&hit.rule) {
+                rules.push(hit.rule);
                 self.report.rules[hit.rule].matched += 1;
             }
             let fact = FindingFact {
@@ -192,8 +199,7 @@ impl<'p> Run<'p> {
                 detector: hit.detector.clone(),
                 confidence: hit.confidence,
             };
-            let facts = self.findings.entry(node).or_default();
-            facts.push(fact);
+            self.findings.entry(node).or_default().push(fact);
         }
     }
 
@@ -205,7 +211,9 @@ impl<'p> Run<'p> {
     fn hold_hidden(&mut self, hidden: Vec<(NodeId, Hit, String)>, hits: &[(NodeId, Hit)]) {
         for (node, hit, words) in hidden {
             let text = self.draft.text(node).into_cow().into_owned();
-            let visible = hits.iter().any(|(other, found)| *other == node && text[found.range.clone()].contains(&words));
+            let visible = hits
+                .iter()
+                .any(|(other, found)| *other == node && text[found.range.clone()].contains(&words));
             if visible || self.vault.keys().verify(&words) {
                 continue;
             }
@@ -242,7 +250,9 @@ pub(super) fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<
 
 pub(super) fn refusal(error: &EditError) -> &'static str {
     match error {
-        EditError::Unredactable { .. } | EditError::BadScalar { .. } => "in a number that it is only a part of",
+        EditError::Unredactable { .. } | EditError::BadScalar { .. } => {
+            "in a number that it is only a part of"
+        }
         _ => "where nothing can be replaced",
     }
 }

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use leafgate_detect::Confidence;
-use leafgate_tree::{Author, Checkpoint, EditError, Leaf, NodeId, Redaction, Role, SectionId, SectionKind};
+use leafgate_tree::{
+    Access, Author, Checkpoint, EditError, Leaf, NodeId, Redaction, Role, SectionId, SectionKind,
+};
 
 use super::Run;
 use super::answer::check_edits;
@@ -57,10 +59,12 @@ struct Asked {
 
 impl<'p> Run<'p> {
     pub(super) fn transform(&mut self, place: usize, transform: &'p Transform) {
-        let selected = match self.selected(place) {
+        let mut selected = match self.selected(place) {
             Ok(selected) => selected,
             Err(error) => return self.rule_failed(place, error.to_string()),
         };
+        // Media is no text, and nobody may change it: megabytes that a plugin could do nothing with.
+        selected.retain(|&node| self.document.leaf(node).is_some_and(|leaf| leaf.access() != Access::Opaque));
         self.report.rules[place].matched += selected.len();
         if selected.is_empty() {
             return;
@@ -105,7 +109,8 @@ impl<'p> Run<'p> {
     fn call(&self, loaded: &LoadedPlugin, shown: &Shown) -> Result<Vec<PluginEdit>, Fault> {
         let document = self.document;
         let places = 0..document.sections().len();
-        let labels: Vec<String> = places.map(|place| document.section_label(SectionId::from_index(place))).collect();
+        let labels: Vec<String> =
+            places.map(|place| document.section_label(SectionId::from_index(place))).collect();
         let sections = document.sections().iter().zip(&labels).map(|(section, label)| TransformSection {
             kind: section.kind,
             role: section.role,
@@ -221,7 +226,9 @@ impl<'p> Run<'p> {
         let current = self.draft.text(node).into_cow().into_owned();
         if current == text {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
-                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), refusal(&error))));
+                asked
+                    .unredactable
+                    .extend(hits.iter().map(|hit| (node, hit.label.to_string(), refusal(&error))));
             } else {
                 asked.edits.made += redactions.len();
             }
@@ -241,7 +248,9 @@ impl<'p> Run<'p> {
             Ok(Some(_)) => asked.wrote(node),
             Ok(None) => {}
             Err(EditError::Pinned { .. }) => {
-                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), "in a pinned leaf")));
+                asked
+                    .unredactable
+                    .extend(hits.iter().map(|hit| (node, hit.label.to_string(), "in a pinned leaf")));
             }
             Err(error) => self.skip(place, error).map_err(misfit)?,
         }
@@ -256,7 +265,8 @@ impl<'p> Run<'p> {
             let replacement = match monitors {
                 true => leafgate_vault::mask(label),
                 false => {
-                    let token = self.vault.tokenize(label, &text[hit.range.clone()]).map_err(Dropped::Collision)?;
+                    let token =
+                        self.vault.tokenize(label, &text[hit.range.clone()]).map_err(Dropped::Collision)?;
                     token.as_str().to_owned()
                 }
             };
@@ -287,7 +297,8 @@ impl<'p> Run<'p> {
         match dropped {
             Dropped::Fault(fault) => self.transformer_failed(place, &loaded.name, fault),
             Dropped::NotSupported(action) => {
-                let why = format!("plugin `{}` asked for `{action}`, which is not supported yet", loaded.name);
+                let why =
+                    format!("plugin `{}` asked for `{action}`, which is not supported yet", loaded.name);
                 self.rule_failed(place, why);
             }
             Dropped::Collision(collision) => self.collided(place, collision),

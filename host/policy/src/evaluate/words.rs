@@ -56,7 +56,9 @@ impl Run<'_> {
         for plugin in self.policy.plugins.iter().filter(|plugin| plugin.plugin.world() == World::Detector) {
             let leaf = [words_as_leaf(words)];
             let answer = plugin.plugin.detect(&leaf);
-            let Ok(findings) = answer.and_then(|findings| check_findings(findings, &leaf, plugin.labels.len())) else {
+            let Ok(findings) =
+                answer.and_then(|findings| check_findings(findings, &leaf, plugin.labels.len()))
+            else {
                 return WITHHELD.to_owned();
             };
             hits.extend(findings.into_iter().map(|finding| Hit {

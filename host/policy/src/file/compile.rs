@@ -85,7 +85,11 @@ impl Compiler<'_, '_> {
 
     fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
         let Some(id) = &raw.id else {
-            self.complaints.error(header, "a rule without `id`", "reports and holds name it: `id = \"my-rule\"`");
+            self.complaints.error(
+                header,
+                "a rule without `id`",
+                "reports and holds name it: `id = \"my-rule\"`",
+            );
             return None;
         };
         if !is_kebab_case(id.get_ref()) {
@@ -155,7 +159,11 @@ impl Compiler<'_, '_> {
     }
 
     fn not_supported(&mut self, span: Range<usize>, what: &str) {
-        self.complaints.error(span, format!("{what} is not supported yet"), "take it out; a later version will read it");
+        self.complaints.error(
+            span,
+            format!("{what} is not supported yet"),
+            "take it out; a later version will read it",
+        );
     }
 
     fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
@@ -164,7 +172,11 @@ impl Compiler<'_, '_> {
         }
         let Some(detect) = raw.detect.as_ref().filter(|detect| !detect.get_ref().is_empty()) else {
             let span = raw.detect.as_ref().map_or(header, Spanned::span);
-            self.complaints.error(span, "`redact` needs `detect`", "for example `detect = [\"secrets\", \"pii/email\"]`");
+            self.complaints.error(
+                span,
+                "`redact` needs `detect`",
+                "for example `detect = [\"secrets\", \"pii/email\"]`",
+            );
             return None;
         };
         let (detectors, plugins) = self.detectors(detect.get_ref());
@@ -178,8 +190,13 @@ impl Compiler<'_, '_> {
     }
 
     fn on_unredactable(&mut self, raw: &RawRule) -> OnUnredactable {
-        self.optional("on_unredactable", &raw.on_unredactable, OnUnredactable::WORDS, OnUnredactable::from_word)
-            .unwrap_or(OnUnredactable::Block)
+        self.optional(
+            "on_unredactable",
+            &raw.on_unredactable,
+            OnUnredactable::WORDS,
+            OnUnredactable::from_word,
+        )
+        .unwrap_or(OnUnredactable::Block)
     }
 
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
@@ -276,7 +293,8 @@ impl Compiler<'_, '_> {
                 None
             }
             _ => {
-                let hint = "give exactly one of `set`, `replace`, `prepend`, `append`; two changes are two rules";
+                let hint =
+                    "give exactly one of `set`, `replace`, `prepend`, `append`; two changes are two rules";
                 self.complaints.error(header, "`rewrite` does one thing", hint);
                 None
             }
@@ -290,7 +308,13 @@ impl Compiler<'_, '_> {
             Ok(regex) => Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() }),
             Err(error) => {
                 // The last line says why; those above draw the pattern again.
-                let why = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                let why = error
+                    .to_string()
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: ")
+                    .to_owned();
                 self.complaints.error(
                     replace.pattern.span(),
                     format!("bad regular expression: {why}"),
@@ -331,7 +355,11 @@ impl Compiler<'_, '_> {
         let read = parse_duration(text.get_ref());
         if read.is_none() {
             let message = format!("`{}` is no duration", text.get_ref());
-            self.complaints.error(text.span(), message, "a number and a unit, at most a day: `30s`, `5m`, `2h`");
+            self.complaints.error(
+                text.span(),
+                message,
+                "a number and a unit, at most a day: `30s`, `5m`, `2h`",
+            );
         }
         read
     }

@@ -33,11 +33,7 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
 type Words<'r> = Vec<(&'r str, Range<usize>)>;
 
 /// The words of a field; an empty list would match nothing, and is reported.
-fn words<'r>(
-    raw: &'r Option<Spanned<OneOrMany>>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) -> Words<'r> {
+fn words<'r>(raw: &'r Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complaints<'_>) -> Words<'r> {
     let Some(value) = raw else { return Vec::new() };
     let words = value.get_ref().words(value.span());
     if words.is_empty() {
@@ -60,7 +56,9 @@ fn bits<T: Copy>(
         match known.iter().position(|name| *name == word) {
             // The place in `ALL` is the value's number: the enums are declared in that order and have no gaps.
             Some(place) => bits.insert(place),
-            None => complaints.error(span, format!("`{word}` is no value of `{field}`"), hint_for(word, &known)),
+            None => {
+                complaints.error(span, format!("`{word}` is no value of `{field}`"), hint_for(word, &known))
+            }
         }
     }
     bits
@@ -71,7 +69,11 @@ fn globs(raw: &Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complai
     for (word, span) in words(raw, field, complaints) {
         match Glob::new(word).filter(|_| !word.is_empty() && word.len() <= MAX_GLOB) {
             Some(glob) => globs.push(glob),
-            None => complaints.error(span, format!("no name can match this `{field}`"), "write a name; `*` stands for any characters"),
+            None => complaints.error(
+                span,
+                format!("no name can match this `{field}`"),
+                "write a name; `*` stands for any characters",
+            ),
         }
     }
     globs

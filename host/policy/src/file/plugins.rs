@@ -97,7 +97,8 @@ impl Plugins {
                 return None;
             }
         };
-        let labels = plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<_, _>>();
+        let labels =
+            plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<_, _>>();
         match (labels, DetectorId::new(&format!("plugin:{}", source.name))) {
             (Ok(labels), Ok(detector)) => {
                 Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, labels, detector })
@@ -113,11 +114,19 @@ impl Plugins {
     fn check_name(&self, name: &Spanned<String>, complaints: &mut Complaints<'_>) -> Option<()> {
         let word = name.get_ref();
         if !is_kebab_case(word) {
-            complaints.error(name.span(), format!("`{word}` is not kebab-case"), "write it like `trim-results`");
+            complaints.error(
+                name.span(),
+                format!("`{word}` is not kebab-case"),
+                "write it like `trim-results`",
+            );
             return None;
         }
         if self.names().contains(&word.as_str()) {
-            complaints.error(name.span(), format!("plugin `{word}` is declared twice"), "give one of them another name");
+            complaints.error(
+                name.span(),
+                format!("plugin `{word}` is declared twice"),
+                "give one of them another name",
+            );
             return None;
         }
         Some(())
@@ -129,7 +138,11 @@ fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Opt
     let Some(raw) = raw else { return Some(None) };
     let digest = decode_hex(raw.get_ref());
     if digest.is_none() {
-        complaints.error(raw.span(), "`sha256` is not 64 hexadecimal digits", "`leafgate plugin inspect FILE` prints it");
+        complaints.error(
+            raw.span(),
+            "`sha256` is not 64 hexadecimal digits",
+            "`leafgate plugin inspect FILE` prints it",
+        );
     }
     digest.map(Some)
 }
@@ -149,7 +162,11 @@ fn decode_hex(text: &str) -> Option<[u8; 32]> {
 fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Option<String> {
     let Some(raw) = raw else { return Some("{}".to_owned()) };
     if raw.get_ref().iter().any(|(_, value)| !is_json(value)) {
-        complaints.error(raw.span(), "dates and infinite numbers cannot be handed to a plugin", "write them as strings");
+        complaints.error(
+            raw.span(),
+            "dates and infinite numbers cannot be handed to a plugin",
+            "write them as strings",
+        );
         return None;
     }
     serde_json::to_string(raw.get_ref()).ok()

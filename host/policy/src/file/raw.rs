@@ -100,7 +100,9 @@ impl OneOrMany {
     pub(crate) fn words(&self, span: Range<usize>) -> Vec<(&str, Range<usize>)> {
         match self {
             OneOrMany::One(word) => vec![(word, span)],
-            OneOrMany::Many(words) => words.iter().map(|word| (word.get_ref().as_str(), word.span())).collect(),
+            OneOrMany::Many(words) => {
+                words.iter().map(|word| (word.get_ref().as_str(), word.span())).collect()
+            }
         }
     }
 }
@@ -212,7 +214,8 @@ impl Reader<'_> {
     /// Reports every key that nothing here knows, and removes it so that the rest can be read.
     fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[&str]) {
         let DeValue::Table(table) = value.get_mut() else { return };
-        let unknown: Vec<_> = table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
+        let unknown: Vec<_> =
+            table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
             let name = key.get_ref();
             self.error(key.span(), format!("unknown key `{name}`"), hint_for(name, known));
@@ -237,7 +240,10 @@ impl Reader<'_> {
     }
 }
 
-fn nested_mut<'t, 'i>(item: &'t mut Spanned<DeValue<'i>>, name: &str) -> Option<&'t mut Spanned<DeValue<'i>>> {
+fn nested_mut<'t, 'i>(
+    item: &'t mut Spanned<DeValue<'i>>,
+    name: &str,
+) -> Option<&'t mut Spanned<DeValue<'i>>> {
     let DeValue::Table(table) = item.get_mut() else { return None };
     table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
