@@ -1,0 +1,334 @@
+//! What a person reads when a policy folder is wrong: file, line, caret, hint, and as much of it as can be said at once.
+
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{LoadError, Policy, PolicySource};
+
+use super::support::*;
+
+/// The diagnostics of a folder with these rules, with the folder's own changing name taken out.
+fn complaints(rules: &str) -> String {
+    let fakes =
+        Fakes::default().with("names", Fake::finds("x")).with("shout", Fake::transformer(|_| Ok(vec![])));
+    let folder = folder(rules, &fakes);
+    let error = load_folder(folder.path(), &fakes).expect_err("the rules are wrong");
+    shown(&error, folder.path())
+}
+
+fn shown(error: &LoadError, folder: &std::path::Path) -> String {
+    error.to_string().replace(&folder.display().to_string(), "policy")
+}
+
+#[test]
+fn not_toml() {
+    snapshot!(complaints("[[rule]]\nid = \"a\nmatch = {}\n"));
+}
+
+#[test]
+fn unknown_keys_are_all_named_with_what_was_likely_meant() {
+    snapshot!(complaints(
+        r#"
+extend = "default"
+
+[[rule]]
+id = "a"
+match = { rol = "user" }
+action = "block"
+raeson = "No"
+
+[plugins.names]
+file = "names.wasm"
+confg = { a = 1 }
+"#
+    ));
+}
+
+#[test]
+fn wrong_types() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+match = { kind = 3 }
+action = "block"
+
+[[rule]]
+id = 7
+match = {}
+action = "block"
+"#
+    ));
+}
+
+#[test]
+fn what_a_rule_cannot_do_without() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+when = "true"
+
+[[rule]]
+id = "No Kebab"
+match = {}
+action = "redact"
+
+[[rule]]
+id = "b"
+match = {}
+action = "transform"
+
+[[rule]]
+id = "c"
+match = {}
+action = "rewrite"
+"#
+    ));
+}
+
+#[test]
+fn words_that_nothing_knows() {
+    snapshot!(complaints(
+        r#"
+mode = "monitr"
+
+[[rule]]
+id = "a"
+match = { kind = "txt", role = ["user", "assistent"], section = [] }
+action = "redcat"
+
+[[rule]]
+id = "b"
+match = {}
+action = "redact"
+detect = ["secrets", "pii/emial"]
+with = "tokens"
+on_unredactable = "pass"
+"#
+    ));
+}
+
+#[test]
+fn fields_of_another_action() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+match = {}
+action = "block"
+with = "mask"
+timeout = "5m"
+
+[[rule]]
+id = "b"
+match = {}
+action = "rewrite"
+set = "x"
+append = "y"
+"#
+    ));
+}
+
+#[test]
+fn the_same_id_twice_across_files() {
+    let folder = folder("[[rule]]\nid = \"a\"\nmatch = {}\naction = \"block\"\n", &Fakes::default());
+    std::fs::write(folder.path().join("zz.toml"), "[[rule]]\nid = \"a\"\nmatch = {}\naction = \"pause\"\n")
+        .unwrap();
+    let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
+    snapshot!(shown(&error, folder.path()));
+}
+
+#[test]
+fn bad_patterns_expressions_and_durations_point_into_the_text() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "paths"
+match = { path = ["messages[x].content", "/messages/0", "a b", "tools[0]..name"] }
+action = "block"
+
+[[rule]]
+id = "regex"
+match = {}
+action = "rewrite"
+replace = { pattern = "(unclosed", with = "" }
+
+[[rule]]
+id = "syntax"
+match = {}
+action = "block"
+when = 'leaf.text.contains("a"'
+
+[[rule]]
+id = "names"
+match = {}
+action = "block"
+when = 'leaf.txt.contains("a") || req.model == "x" || leaf.text.containz("b")'
+
+[[rule]]
+id = "types"
+match = {}
+action = "block"
+when = "leaf.text > 3"
+
+[[rule]]
+id = "not-bool"
+match = {}
+action = "block"
+when = "leaf.text"
+
+[[rule]]
+id = "loops"
+match = {}
+action = "block"
+when = '''
+leaf.findings.exists(f,
+  leaf.findings.exists(g, f.label == g.label))'''
+
+[[rule]]
+id = "finds"
+match = {}
+detect = ["secrets"]
+action = "redact"
+when = "size(leaf.findings) == 0"
+
+[[rule]]
+id = "pattern"
+match = {}
+action = "block"
+when = "leaf.text.matches('(')"
+
+[[rule]]
+id = "wait"
+match = {}
+action = "pause"
+timeout = "5 minutes"
+"#
+    ));
+}
+
+#[test]
+fn plugins() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+match = {}
+action = "transform"
+plugin = "names"
+
+[[rule]]
+id = "b"
+match = {}
+action = "redact"
+detect = ["plugin:shout", "plugin:naems", "plugin:broken"]
+
+[plugins.names]
+file = "names.wasm"
+
+[plugins.shout]
+file = "shout.wasm"
+sha256 = "12ab"
+
+[plugins.gone]
+file = "gone.wasm"
+
+[plugins.Bad_Name]
+file = "names.wasm"
+
+[plugins.broken]
+file = "names.wasm"
+config = { since = 2024-01-01 }
+
+[plugins.unloadable]
+file = "names.wasm"
+"#
+    ));
+}
+
+#[test]
+fn what_is_known_and_not_built_yet_is_refused_as_such() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+match = {}
+action = "insert"
+
+[[rule]]
+id = "b"
+match = {}
+action = "filter-tools"
+
+[[rule]]
+id = "c"
+match = {}
+action = "pin"
+to = "first-seen"
+on_drift = "pause"
+
+[[rule]]
+id = "d"
+match = {}
+action = "redact"
+detect = ["secrets"]
+releasable = true
+"#
+    ));
+}
+
+#[test]
+fn an_empty_folder_and_a_missing_one_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = |path: &std::path::Path| {
+        let error = Policy::load(&PolicySource::Folder(path.to_owned()), &NoPlugins).unwrap_err();
+        shown(&error, folder.path())
+    };
+    assert!(load(folder.path()).contains("holds no rule file"));
+    assert!(load(&folder.path().join("nowhere")).contains("cannot be read"));
+    std::fs::write(folder.path().join("a.toml"), "mode = \"monitor\"\n").unwrap();
+    assert!(load(folder.path()).contains("holds no rule"));
+}
+
+#[test]
+fn a_pin_on_the_digest_and_the_configuration_reach_the_loader() {
+    let fakes = Fakes::default().with("names", Fake::finds("x"));
+    let digest = "0123456789abcdefABCDEF0000000000000000000000000000000000000000ff";
+    let rules = format!(
+        "[[rule]]\nid = 'a'\nmatch = {{}}\naction = 'redact'\ndetect = ['plugin:names']\n\
+         [plugins.names]\nfile = 'names.wasm'\nsha256 = '{digest}'\n"
+    );
+    policy_with(&rules, &fakes);
+    let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
+    assert_eq!(source.sha256.unwrap()[..4], [0x01, 0x23, 0x45, 0x67]);
+    assert_eq!(source.config, "{}");
+}
+
+#[test]
+fn a_bare_file_name_is_looked_for_in_plugins_too() {
+    let fakes = Fakes::default().with("names", Fake::finds("x"));
+    let rules = "[[rule]]\nid = 'a'\nmatch = {}\naction = 'redact'\ndetect = ['plugin:names']\n\
+                 [plugins.names]\nfile = 'n.wasm'\n";
+    let folder = folder(rules, &fakes);
+    std::fs::create_dir(folder.path().join("plugins")).unwrap();
+    std::fs::write(folder.path().join("plugins/n.wasm"), "").unwrap();
+    load_folder(folder.path(), &fakes).unwrap();
+    let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
+    assert_eq!(source.path, folder.path().join("plugins/n.wasm"));
+}
+
+#[test]
+fn extends_puts_the_default_first_with_the_mode_of_the_file_that_asks() {
+    let ids = |policy: &Policy| policy.rules().map(ToString::to_string).collect::<Vec<_>>();
+    let own = "[[rule]]\nid = 'own'\nmatch = {}\naction = 'block'\n";
+    assert_eq!(ids(&policy(&format!("extends = 'default'\n{own}"))), ["default-secrets", "own"]);
+    let monitored = policy(&format!("extends = 'default'\nmode = 'monitor'\n{own}"));
+    assert_forward(&evaluate(&monitored, &chat(&secret())));
+    assert_eq!(ids(&policy("extends = 'default'")), ["default-secrets"]);
+}
+
+#[test]
+fn the_digest_names_what_the_policy_does() {
+    let own = "[[rule]]\nid = 'own'\nmatch = {}\naction = 'block'\n";
+    assert_eq!(policy(own).digest(), policy(own).digest(), "the folder's place does not matter");
+    assert_ne!(policy(own).digest(), policy(&format!("{own}reason = 'x'\n")).digest());
+    assert_eq!(policy(own).generation_name().len(), 12);
+}

@@ -1,0 +1,25 @@
+//! The policy as its users meet it: folders of rule files in, verdicts and bytes out. Plugins are a few lines of Rust here.
+
+#![allow(missing_docs, reason = "a test binary has no public items")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+/// A snapshot file that holds what people see and nothing else.
+macro_rules! snapshot {
+    ($shown:expr $(,)?) => {
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!($shown);
+        })
+    };
+}
+
+mod decide;
+mod diagnostics;
+mod edit;
+mod examples;
+mod explain;
+mod monitor;
+mod properties;
+mod redact;
+mod review;
+mod support;
+mod transform;

@@ -1,0 +1,294 @@
+//! Phase 1: what is found is replaced, wherever it can be, and holds the request where it cannot.
+
+use leafgate_policy::{Cause, Context, Policy, PolicySource, Verdict, plugin::NoPlugins};
+use leafgate_tree::{Document, Format};
+use serde_json::json;
+
+use super::support::*;
+
+const EMAILS: &str = r#"
+    [[rule]]
+    id = "emails"
+    match = {}
+    detect = ["pii/email"]
+    action = "redact"
+"#;
+
+#[test]
+fn the_default_policy_tokenises_secrets_and_leaves_emails() {
+    let policy = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
+    let evaluation = evaluate(&policy, &chat(&format!("use {} of {EMAIL}", secret())));
+    assert_forward(&evaluation);
+    assert_eq!(
+        sent_at(&evaluation, "/messages/0/content"),
+        format!("use {} of {EMAIL}", token("SECRET", &secret()))
+    );
+    assert!(!told(&evaluation).contains(&secret()));
+}
+
+#[test]
+fn no_policy_forwards_the_very_buffer() {
+    let policy = Policy::load(&PolicySource::None, &NoPlugins).unwrap();
+    let document = document(&chat(&secret()));
+    let evaluation = policy.evaluate(document.clone(), &Context::default(), &vault());
+    assert_forward(&evaluation);
+    assert_eq!(evaluation.draft.render().as_ptr(), document.source().as_ptr());
+}
+
+#[test]
+fn every_way_of_replacing() {
+    for (with, expected) in [
+        ("token", token("EMAIL", EMAIL)),
+        ("mask", "[EMAIL]".to_owned()),
+        ("hash", vault().keys().hash("EMAIL", EMAIL)),
+        ("surrogate", leafgate_vault::surrogate(vault().keys(), "EMAIL", EMAIL)),
+        ("drop", String::new()),
+    ] {
+        let policy = policy(&format!("{EMAILS}\nwith = \"{with}\""));
+        let evaluation = evaluate(&policy, &chat(&format!("to {EMAIL}, now")));
+        assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("to {expected}, now"), "{with}");
+    }
+}
+
+#[test]
+fn the_vault_learns_what_tokens_stand_for() {
+    let vault = vault();
+    let document = document(&chat(EMAIL));
+    let evaluation = policy(EMAILS).evaluate(document, &Context::default(), &vault);
+    let token = sent_at(&evaluation, "/messages/0/content");
+    assert_eq!(vault.restore(&token, leafgate_vault::Channel::Text), EMAIL);
+}
+
+#[test]
+fn a_secret_inside_tool_arguments_is_redacted_inside_the_embedded_json() {
+    let evaluation = evaluate(&policy(EMAILS), &tool_chat(&json!({"to": [EMAIL]}), "ok"));
+    assert_forward(&evaluation);
+    let arguments = sent_at(&evaluation, "/messages/1/tool_calls/0/function/arguments");
+    let arguments: serde_json::Value = serde_json::from_str(&arguments).unwrap();
+    assert_eq!(arguments["to"][0], token("EMAIL", EMAIL));
+}
+
+#[test]
+fn a_number_becomes_a_number_of_the_same_shape_inside_tool_data() {
+    let number: u64 = card().parse().unwrap();
+    let policy = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
+    let evaluation = evaluate(&policy, &tool_chat(&json!({"card": number}), "ok"));
+    assert_forward(&evaluation);
+    let arguments = sent_at(&evaluation, "/messages/1/tool_calls/0/function/arguments");
+    let sent: serde_json::Value = serde_json::from_str(&arguments).unwrap();
+    let sent = sent["card"].as_u64().unwrap();
+    assert_ne!(sent, number);
+    assert_eq!(sent.to_string().len(), 16);
+}
+
+#[test]
+fn a_number_elsewhere_blocks() {
+    let number: u64 = card().parse().unwrap();
+    let mut body = chat("hello");
+    body["seed"] = number.into();
+    let policy = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
+    let evaluation = evaluate(&policy, &body);
+    let hold = block(&evaluation);
+    assert_eq!(hold.cause, Cause::Unredactable);
+    assert!(hold.detail.contains("/seed"), "{}", hold.detail);
+    assert!(!told(&evaluation).contains(&card()));
+}
+
+#[test]
+fn a_key_with_a_finding_blocks_and_is_never_spelled() {
+    let mut body = tool_chat(&json!({EMAIL: "x"}), "ok");
+    body["messages"][0]["content"] = EMAIL.into();
+    let evaluation = evaluate(&policy(EMAILS), &body);
+    let hold = block(&evaluation);
+    assert_eq!(hold.cause, Cause::Unredactable);
+    assert!(hold.detail.contains("/messages/1/tool_calls/0/function/arguments/[KEY]"), "{}", hold.detail);
+    assert!(!told(&evaluation).contains(EMAIL));
+}
+
+#[test]
+fn a_protected_leaf_is_looked_at_by_detectors_with_a_prefix_only() {
+    let mut body = tool_chat(&json!({}), "ok");
+    body["messages"][2]["tool_call_id"] = secret().into();
+    let default = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
+    let hold_at = block(&evaluate(&default, &body)).detail.clone();
+    assert!(hold_at.contains("/messages/2/tool_call_id"), "{hold_at}");
+
+    let mut body = tool_chat(&json!({}), "ok");
+    body["messages"][2]["tool_call_id"] = EMAIL.into();
+    assert_forward(&evaluate(&policy(EMAILS), &body));
+}
+
+#[test]
+fn what_cannot_be_redacted_can_pause_instead() {
+    let policy = policy(&format!("{EMAILS}\non_unredactable = \"pause\"\nreason = \"An address in a key\""));
+    let evaluation = evaluate(&policy, &tool_chat(&json!({EMAIL: 1}), "ok"));
+    let Verdict::Pause(holds) = &evaluation.verdict else { panic!("{:?}", evaluation.verdict) };
+    assert_eq!(holds[0].reason, "An address in a key");
+}
+
+#[test]
+fn a_body_that_is_no_json_blocks_on_a_finding_and_passes_without() {
+    for (body, forwards) in [(format!("mail {EMAIL}"), false), ("nothing here".to_owned(), true)] {
+        let document = std::sync::Arc::new(Document::raw(body.into()));
+        let evaluation = policy(EMAILS).evaluate(document, &Context::default(), &vault());
+        assert_eq!(evaluation.verdict == Verdict::Forward, forwards);
+    }
+}
+
+#[test]
+fn a_token_of_ours_is_not_redacted_again_and_what_looks_like_one_is() {
+    let rules = r#"
+        [[rule]]
+        id = "secrets"
+        match = {}
+        detect = ["secrets"]
+        action = "redact"
+    "#;
+    let ours = token("SECRET", &secret());
+    let body = |word: &str| chat(&format!("password = \"{word}\""));
+    let evaluation = evaluate(&policy(rules), &body(&ours));
+    assert_eq!(sent(&evaluation), body(&ours));
+
+    let forged = format!("{}{}", &ours[..ours.len() - 4], "0000");
+    let evaluation = evaluate(&policy(rules), &body(&forged));
+    assert!(!sent_at(&evaluation, "/messages/0/content").contains(&forged));
+}
+
+#[test]
+fn findings_of_two_rules_are_united_and_the_earlier_rule_says_how() {
+    let rules = r#"
+        [[rule]]
+        id = "masked"
+        match = { role = "user" }
+        detect = ["pii/email"]
+        action = "redact"
+        with = "mask"
+        [[rule]]
+        id = "tokens"
+        match = {}
+        detect = ["pii/email"]
+        action = "redact"
+    "#;
+    let evaluation = evaluate(&policy(rules), &tool_chat(&json!({}), EMAIL));
+    assert_eq!(sent_at(&evaluation, "/messages/2/content"), token("EMAIL", EMAIL));
+    let evaluation = evaluate(&policy(rules), &chat(EMAIL));
+    assert_eq!(sent_at(&evaluation, "/messages/0/content"), "[EMAIL]");
+    assert_eq!(evaluation.report.rules[1].findings["EMAIL"], 1, "the later rule found it too");
+}
+
+#[test]
+fn two_rules_in_one_leaf_keep_their_places() {
+    let rules = r#"
+        [[rule]]
+        id = "masked"
+        match = {}
+        detect = ["pii/email"]
+        action = "redact"
+        with = "mask"
+        [[rule]]
+        id = "tokens"
+        match = {}
+        detect = ["secrets"]
+        action = "redact"
+    "#;
+    let text = format!("é {EMAIL} {} {EMAIL} {}", secret(), secret());
+    let evaluation = evaluate(&policy(rules), &chat(&text));
+    let token = token("SECRET", &secret());
+    assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("é [EMAIL] {token} [EMAIL] {token}"));
+}
+
+#[test]
+fn a_detector_plugin_sees_all_selected_leaves_in_one_call() {
+    let fakes = Fakes::default().with("names", Fake::finds("Acme"));
+    let rules = r#"
+        [[rule]]
+        id = "users"
+        match = { role = "user" }
+        detect = ["plugin:names"]
+        action = "redact"
+        [[rule]]
+        id = "all"
+        match = { path = "messages[*].content" }
+        detect = ["plugin:names"]
+        action = "redact"
+        with = "mask"
+        [plugins.names]
+        file = "names.wasm"
+        config = { names = ["Acme"], deep = { a = 1 } }
+    "#;
+    let policy = policy_with(rules, &fakes);
+    let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
+    assert_eq!(source.config, r#"{"deep":{"a":1},"names":["Acme"]}"#);
+
+    let body = json!({"messages": [{"role": "user", "content": "at Acme"}, {"role": "assistant", "content": "Acme!"}]});
+    let evaluation = evaluate(&policy, &body);
+    assert_eq!(fakes.get("names").calls(), [["at Acme", "Acme!"]]);
+    assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("at {}", token("NAME", "Acme")));
+    assert_eq!(sent_at(&evaluation, "/messages/1/content"), "[NAME]!");
+}
+
+#[test]
+fn a_detector_that_faults_is_dropped_whole_and_follows_on_error() {
+    use leafgate_policy::plugin::{Fault, InvalidAnswer};
+
+    for (on_error, cause) in [("block", Some(Cause::Error)), ("pass", None)] {
+        let fakes = Fakes::default()
+            .with("names", Fake::detector(|_| Err(Fault::Trap { code: "unreachable".into() })));
+        let rules = format!("{EMAILS}\n{}", detector_rule(on_error));
+        let evaluation = evaluate(&policy_with(&rules, &fakes), &chat(&format!("{EMAIL} Acme")));
+        match cause {
+            Some(cause) => assert_eq!(block(&evaluation).cause, cause),
+            None => {
+                assert_forward(&evaluation);
+                let text = sent_at(&evaluation, "/messages/0/content");
+                assert_eq!(text, format!("{} Acme", token("EMAIL", EMAIL)), "other rules do not notice");
+            }
+        }
+        assert_eq!(evaluation.report.rules[1].errors.len(), 1);
+    }
+
+    let wrong = [
+        (finding(9, 0..1), InvalidAnswer::UnknownLeaf),
+        (finding(0, 0..99), InvalidAnswer::SpanOutside),
+        (finding(0, 0..1), InvalidAnswer::SpanInsideCharacter),
+    ];
+    for (finding, why) in wrong {
+        let fakes = Fakes::default().with("names", Fake::detector(move |_| Ok(vec![finding.clone()])));
+        let evaluation = evaluate(&policy_with(&detector_rule("block"), &fakes), &chat("é"));
+        assert!(block(&evaluation).detail.contains(&why.to_string()), "{}", block(&evaluation).detail);
+    }
+}
+
+fn detector_rule(on_error: &str) -> String {
+    format!(
+        r#"
+        [[rule]]
+        id = "names"
+        match = {{ kind = "text" }}
+        detect = ["plugin:names"]
+        action = "redact"
+        on_error = "{on_error}"
+        [plugins.names]
+        file = "names.wasm"
+        "#
+    )
+}
+
+#[test]
+fn what_is_hidden_below_nested_escapes_blocks() {
+    let mut text = format!("{{\"mail\":\"{}\"}}", EMAIL.replace('@', "\\u0040"));
+    for _ in 0..6 {
+        text = json!({ "a": text }).to_string();
+    }
+    let evaluation = evaluate(&policy(EMAILS), &chat(&text));
+    assert_eq!(block(&evaluation).cause, Cause::Unredactable);
+    assert!(block(&evaluation).detail.contains("below nested escapes"));
+}
+
+#[test]
+fn generic_bodies_are_redacted_too() {
+    let document = parse(&json!({"input": [EMAIL], "n": {"m": EMAIL}}).to_string(), Format::Generic);
+    let evaluation = policy(EMAILS).evaluate(document, &Context::default(), &vault());
+    assert_forward(&evaluation);
+    assert_eq!(evaluation.draft.redactions().count(), 2);
+}
