@@ -1,0 +1,141 @@
+//! Requests that arrive, connections that go and come again.
+
+use std::sync::Arc;
+
+use super::Desk;
+use crate::effect::{Effect, Effects};
+use crate::reason::{Dismissal, Room};
+use crate::tick::Tick;
+use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId, held};
+
+/// What became of a request that the policy paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is a turn at the front of its session.
+    Waiting(TurnId),
+    /// It is a turn behind others of its session.
+    Queued(TurnId),
+    /// It came before and gets the answer of this turn.
+    Joined(TurnId),
+    /// There is no room for it; its refusal is among the effects.
+    Refused(Room),
+}
+
+impl<G> Desk<G> {
+    /// Event: a request has come, and is not judged yet. Where the same one is pending, its connection gets the answer of that turn.
+    ///
+    /// It must be asked before the policy is: a generation that is in force by now might let through what another one paused, and the
+    /// same request would leave twice.
+    #[must_use = "the effects must be carried out"]
+    pub fn join(
+        &mut self,
+        key: &RequestKey,
+        connection: ConnectionId,
+        now: Tick,
+    ) -> (Option<TurnId>, Effects<G>) {
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        let known = self.pending_as(key);
+        if let Some(turn) = known {
+            self.attach(turn, connection, &mut effects);
+        }
+        (known, self.done(effects))
+    }
+
+    /// Event: the policy paused a request.
+    ///
+    /// An identical one joins; another one of the same session queues. (A pause that a mode asks for is superseded instead: when
+    /// there are modes, that is decided here, between the two.)
+    #[must_use = "the effects must be carried out"]
+    pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects<G>) {
+        let arrival = arrival.into();
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        let admission = match self.pending_as(&arrival.key) {
+            Some(turn) => {
+                self.attach(turn, arrival.paused.connection, &mut effects);
+                Admission::Joined(turn)
+            }
+            None => match self.full(&arrival) {
+                Some(room) => refuse(room, arrival.paused.connection, &mut effects),
+                None => self.admit(arrival, now, &mut effects),
+            },
+        };
+        (admission, self.done(effects))
+    }
+
+    /// Event: a connection is gone. Its turn waits a moment for the same request on another one.
+    #[must_use = "the effects must be carried out"]
+    pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects<G> {
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
+        if let Some(turn) = lost {
+            turn.client = Client::Lost { until: now.after(self.limits.linger) };
+            effects.push(Effect::Changed(turn.id));
+        }
+        self.done(effects)
+    }
+
+    fn pending_as(&self, key: &RequestKey) -> Option<TurnId> {
+        let line = self.lines.get(&key.session)?;
+        line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(|turn| turn.key == *key))
+    }
+
+    /// Gives a turn's answer to another connection. The one that had it is answered at once: it must not wait for what it will not get.
+    fn attach(&mut self, turn: TurnId, connection: ConnectionId, effects: &mut Effects<G>) {
+        let Some(found) = self.turns.get_mut(&turn) else { return };
+        if found.connection() == Some(connection) {
+            return;
+        }
+        if let Some(old) = found.connection() {
+            self.connections.remove(&old);
+            effects.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
+        }
+        found.client = Client::Connected(connection);
+        found.joined = found.joined.saturating_add(1);
+        self.connections.insert(connection, turn);
+        effects.push(Effect::Changed(turn));
+    }
+
+    /// The bound that a request would exceed.
+    fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
+        let limits = &self.limits;
+        let bytes: usize = self.turns.values().map(Turn::bytes).sum();
+        let queued = self.lines.get(&arrival.key.session).map_or(0, |line| line.len() - 1);
+        let joins_a_line = self.lines.contains_key(&arrival.key.session);
+        if self.turns.len() >= limits.turns {
+            Some(Room::Turns { limit: limits.turns })
+        } else if joins_a_line && queued >= limits.queued {
+            Some(Room::Queue { limit: limits.queued })
+        } else if bytes.saturating_add(held(&arrival.paused.draft, &arrival.shown)) > limits.bytes {
+            Some(Room::Bytes { limit: limits.bytes })
+        } else {
+            None
+        }
+    }
+
+    fn admit(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects<G>) -> Admission {
+        self.last = TurnId(self.last.0 + 1);
+        let id = self.last;
+        let session = Arc::clone(&arrival.key.session);
+        let connection = arrival.paused.connection;
+        debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
+        let mut turn = Turn::new(id, arrival, &self.limits, now);
+        let line = self.lines.entry(Arc::clone(&session)).or_default();
+        turn.queued = !line.is_empty();
+        let admission = if turn.queued { Admission::Queued(id) } else { Admission::Waiting(id) };
+        line.push_back(id);
+        self.turns.insert(id, turn);
+        self.connections.insert(connection, id);
+        self.space_out(&session);
+        effects.push(Effect::Changed(id));
+        admission
+    }
+}
+
+/// Fails closed: what nobody can look at does not leave.
+fn refuse<G>(room: Room, to: ConnectionId, effects: &mut Effects<G>) -> Admission {
+    effects.push(Effect::Answer { turn: None, to, dismissal: Dismissal::NoRoom(room) });
+    Admission::Refused(room)
+}

@@ -1,0 +1,83 @@
+//! Why an event was refused. Whoever sent it can do something else; the turn stands as it stood.
+
+use leafgate_policy::Hold;
+use leafgate_tree::{EditError, Invalid};
+
+use crate::digest::Digest;
+use crate::turn::{TurnId, TurnState};
+
+/// An event that a turn does not take as it stands. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeskError {
+    /// There never was such a turn.
+    #[error("there is no turn {turn}: list the pending ones")]
+    Unknown {
+        /// The number asked for.
+        turn: TurnId,
+    },
+    /// It has been decided. What was sent stays as it was sent.
+    #[error("turn {turn} is over and cannot change any more{}", as_state(.state))]
+    Over {
+        /// The turn.
+        turn: TurnId,
+        /// How it ended, where the desk remembers.
+        state: Option<TurnState>,
+    },
+    /// Its time is over, and it is about to be ended by that.
+    #[error("the time of turn {turn} is over: send the request again")]
+    Expired {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Another turn of its session comes first.
+    #[error("turn {turn} is queued: decide about turn {behind} of the same session first")]
+    Queued {
+        /// The turn.
+        turn: TurnId,
+        /// The one at the front.
+        behind: TurnId,
+    },
+    /// Nobody is there to get the answer.
+    #[error("the client of turn {turn} is gone: the turn can be resumed if the same request comes again")]
+    Disconnected {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// What would leave is not what the person saw.
+    #[error("turn {turn} has changed since it was shown: look at it again, then resume with digest {shown}")]
+    Stale {
+        /// The turn.
+        turn: TurnId,
+        /// The digest of what would leave now.
+        shown: Digest,
+    },
+    /// Somebody else changed the turn while this change was being made.
+    #[error("turn {turn} was changed by somebody else meanwhile: look at it again, then repeat the change")]
+    Conflict {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A rule blocks what was made of it.
+    #[error("rule `{}` blocks the request as it stands: {}; undo the change or cancel", .0.rule, .0.reason)]
+    Blocked(Box<Hold>),
+    /// Its API would refuse it because of the edits.
+    #[error("the API would refuse the request as it stands: {0}; restore what was deleted, or reset")]
+    Invalid(#[from] Invalid),
+    /// The change would bring in what must be redacted and cannot be.
+    #[error("rule `{}` does not let this change in: {}", .0.rule, .0.reason)]
+    Unredactable(Box<Hold>),
+    /// The leaf or section does not take the change.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The leaf or section is not one of this request.
+    #[error("the request has no such leaf or section: name one that it shows")]
+    NoSuchPlace,
+    /// Undo, redo or reset found nothing to do.
+    #[error("there is nothing to {0}")]
+    Nothing(&'static str),
+}
+
+fn as_state(state: &Option<TurnState>) -> String {
+    state.map_or_else(String::new, |state| format!(" ({state})"))
+}

@@ -1,0 +1,204 @@
+//! What a turn waits for: the rules that paused it, how long each of them waits, and what happens when nobody comes.
+
+use std::time::Duration;
+
+use leafgate_policy::{Hold, OnTimeout, Verdict};
+use serde::Serialize;
+
+use crate::tick::Tick;
+
+/// One pause of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnHold {
+    /// Which rule asked, and why.
+    #[serde(flatten)]
+    pub hold: Hold,
+    /// How it stands.
+    pub state: HoldState,
+    /// When its time began to run.
+    pub asked: Tick,
+}
+
+/// How a pause stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HoldState {
+    /// A person must decide.
+    Open,
+    /// The edits took away what it asked about. A person decides all the same: they began, so they end it.
+    Lapsed,
+    /// A person resumed the turn, or its time did.
+    Answered,
+}
+
+/// When a turn ends by itself, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// When.
+    pub at: Tick,
+    /// How.
+    pub then: OnTimeout,
+}
+
+/// All pauses of a turn, and the block that its edits may have brought.
+#[derive(Clone, Debug)]
+pub(crate) struct Holds {
+    list: Vec<TurnHold>,
+    block: Option<Hold>,
+    /// For pauses whose rule names no time.
+    timeout: Duration,
+    /// When the turn's own time began, which counts where nobody asked for anything.
+    began: Tick,
+}
+
+impl Holds {
+    pub(crate) fn new(holds: Vec<Hold>, timeout: Duration, now: Tick) -> Self {
+        let mut holds_of_turn = Holds { list: Vec::new(), block: None, timeout, began: now };
+        holds_of_turn.ask(holds, now);
+        holds_of_turn
+    }
+
+    pub(crate) fn list(&self) -> &[TurnHold] {
+        &self.list
+    }
+
+    /// The block that stands in the way of a resume.
+    pub(crate) fn block(&self) -> Option<&Hold> {
+        self.block.as_ref()
+    }
+
+    /// The turn has come to the front of its queue: now its time runs.
+    pub(crate) fn begin(&mut self, now: Tick) {
+        self.began = now;
+        self.list.iter_mut().for_each(|held| held.asked = now);
+    }
+
+    /// Takes over what the policy decided about a change. A pause that was asked before is not asked anew; its time goes on.
+    pub(crate) fn meet(&mut self, verdict: Verdict, now: Tick) {
+        self.block = None;
+        match verdict {
+            Verdict::Forward => self.ask(Vec::new(), now),
+            Verdict::Pause(holds) => self.ask(holds, now),
+            // A block ends an evaluation early: it says nothing about the pauses.
+            Verdict::Block(hold) => self.block = Some(hold),
+        }
+    }
+
+    fn ask(&mut self, holds: Vec<Hold>, now: Tick) {
+        self.list.iter_mut().for_each(|held| held.state = HoldState::Lapsed);
+        for hold in holds {
+            let known = self
+                .list
+                .iter_mut()
+                .find(|held| held.hold.rule == hold.rule && held.hold.cause == hold.cause);
+            match known {
+                // Its words may have changed with the request; its terms are those that the waiting began with.
+                Some(held) => {
+                    held.state = HoldState::Open;
+                    (held.hold.reason, held.hold.detail) = (hold.reason, hold.detail);
+                }
+                None => self.list.push(TurnHold { hold, state: HoldState::Open, asked: now }),
+            }
+        }
+    }
+
+    pub(crate) fn answer(&mut self) {
+        self.list.iter_mut().for_each(|held| held.state = HoldState::Answered);
+    }
+
+    /// When the turn ends by itself: as soon as one pause's time is over that says `cancel`; by a resume only when all have agreed.
+    pub(crate) fn expiry(&self) -> Expiry {
+        let ends = |then| {
+            self.list.iter().filter(move |held| held.hold.on_timeout == then).map(|held| self.end(held))
+        };
+        if let Some(at) = ends(OnTimeout::Cancel).min() {
+            return Expiry { at, then: OnTimeout::Cancel };
+        }
+        match ends(OnTimeout::Resume).max() {
+            Some(at) => Expiry { at, then: OnTimeout::Resume },
+            None => Expiry { at: self.began.after(self.timeout), then: OnTimeout::Cancel },
+        }
+    }
+
+    fn end(&self, held: &TurnHold) -> Tick {
+        held.asked.after(held.hold.timeout.unwrap_or(self.timeout))
+    }
+
+    /// How long the turn waits at most once it is at the front.
+    pub(crate) fn longest(&self) -> Duration {
+        self.began.until(self.expiry().at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_policy::Cause;
+
+    use super::*;
+
+    const DEFAULT: Duration = Duration::from_secs(300);
+
+    fn hold(rule: &str, seconds: Option<u64>, on_timeout: OnTimeout) -> Hold {
+        Hold {
+            rule: rule.into(),
+            cause: Cause::Rule,
+            reason: format!("{rule} asks"),
+            detail: String::new(),
+            timeout: seconds.map(Duration::from_secs),
+            on_timeout,
+        }
+    }
+
+    fn expiry(holds: &[Hold]) -> (u64, OnTimeout) {
+        let Expiry { at, then } = Holds::new(holds.to_vec(), DEFAULT, Tick::from_millis(1000)).expiry();
+        (at.as_millis(), then)
+    }
+
+    #[test]
+    fn one_cancel_outweighs_every_resume() {
+        use OnTimeout::{Cancel, Resume};
+        let cases: [(&[Hold], (u64, OnTimeout)); 5] = [
+            (&[], (301_000, Cancel)),
+            (&[hold("a", None, Cancel)], (301_000, Cancel)),
+            (&[hold("a", Some(10), Cancel), hold("b", Some(20), Cancel)], (11_000, Cancel)),
+            (&[hold("a", Some(10), Resume), hold("b", Some(20), Resume)], (21_000, Resume)),
+            (&[hold("a", Some(10), Resume), hold("b", Some(20), Cancel)], (21_000, Cancel)),
+        ];
+        for (holds, expected) in cases {
+            assert_eq!(expiry(holds), expected);
+        }
+    }
+
+    #[test]
+    fn a_pause_asked_before_keeps_its_time_and_a_new_one_joins() {
+        let a = hold("a", Some(10), OnTimeout::Cancel);
+        let mut holds = Holds::new(vec![a.clone()], DEFAULT, Tick::from_millis(0));
+        let b = hold("b", Some(3), OnTimeout::Cancel);
+        holds.meet(Verdict::Pause(vec![b, a]), Tick::from_millis(5000));
+        let asked: Vec<_> =
+            holds.list().iter().map(|held| (&*held.hold.rule, held.asked.as_millis())).collect();
+        assert_eq!(asked, [("a", 0), ("b", 5000)]);
+        assert_eq!(holds.expiry().at, Tick::from_millis(8000));
+    }
+
+    #[test]
+    fn a_pause_that_lapsed_still_waits_for_a_person() {
+        let mut holds = Holds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], DEFAULT, Tick::default());
+        let before = holds.expiry();
+        holds.meet(Verdict::Forward, Tick::from_millis(5));
+        assert_eq!(holds.list()[0].state, HoldState::Lapsed);
+        assert_eq!(holds.expiry(), before);
+    }
+
+    #[test]
+    fn a_block_goes_with_the_change_that_brought_it_and_leaves_the_pauses_alone() {
+        let a = hold("a", None, OnTimeout::Cancel);
+        let mut holds = Holds::new(vec![a.clone()], DEFAULT, Tick::default());
+        holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
+        assert!(holds.block().is_some());
+        assert_eq!(holds.list()[0].state, HoldState::Open);
+        holds.meet(Verdict::Pause(vec![a]), Tick::default());
+        assert!(holds.block().is_none());
+    }
+}

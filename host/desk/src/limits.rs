@@ -1,0 +1,35 @@
+//! How much a desk holds, and for how long.
+
+use std::time::Duration;
+
+/// The bounds of one desk. What exceeds them is refused with a reason, never let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeskLimits {
+    /// Turns in all. Default 256: far more than one person can look at, and a list that still fits a screen or two.
+    pub turns: usize,
+    /// Turns that queue behind the first one of their session. Default 8: agents send one request after the other, so a longer queue
+    /// is a client that does not wait for answers.
+    pub queued: usize,
+    /// Bytes of all bodies, received and edited. Default 1 GiB.
+    pub bytes: usize,
+    /// How long a pause waits whose rule says nothing. Default 5 minutes: half of what the official SDKs wait for an answer before
+    /// they give up, so that the request that a person resumes still has its client.
+    pub timeout: Duration,
+    /// How long a turn outlives its connection. Default 5 seconds: SDKs disconnect before they send the same request again.
+    pub linger: Duration,
+    /// How many decided turns are remembered by their summary. Default 64.
+    pub remembered: usize,
+}
+
+impl Default for DeskLimits {
+    fn default() -> Self {
+        DeskLimits {
+            turns: 256,
+            queued: 8,
+            bytes: 1 << 30,
+            timeout: Duration::from_mins(5),
+            linger: Duration::from_secs(5),
+            remembered: 64,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A person's change of a turn, made aside: on a copy, redacted and judged, and only then put in the turn's place.
+//!
+//! Redaction may run detectors and plugins and takes its time, so it must not hold the desk. Hence three steps: the desk hands out a
+//! [`Revision`], the change is made on it wherever there is time for that, and the desk takes the [`Revised`] back, unless somebody
+//! else was faster. A change that is refused on the way leaves no trace, not even in the journal.
+
+use std::fmt;
+use std::sync::Arc;
+
+use leafgate_policy::Verdict;
+use leafgate_tree::{Author, Draft, NodeId, SectionId, Version};
+
+use crate::digest::{Shown, Target};
+use crate::error::DeskError;
+use crate::guard::Guard;
+use crate::turn::TurnId;
+
+/// What a person does to a request.
+#[derive(Clone)]
+pub enum Change {
+    /// Gives a leaf another text; a number, boolean or null its JSON spelling.
+    Set {
+        /// The leaf, or a string that spells a document.
+        node: NodeId,
+        /// Its new text, which redaction has not seen.
+        text: String,
+    },
+    /// Leaves a section out, with what must go with it.
+    Delete(SectionId),
+    /// Puts a deleted section back.
+    Restore(SectionId),
+    /// Takes the last edit back, whoever made it. Redactions stay.
+    Undo,
+    /// Makes the last undone edit again.
+    Redo,
+    /// Takes all edits back, in one step. Redactions stay.
+    Reset,
+}
+
+/// A turn handed out to be changed.
+#[must_use = "nothing changes until it is made and accepted"]
+pub struct Revision<G> {
+    pub(crate) turn: TurnId,
+    pub(crate) base: Version,
+    pub(crate) draft: Draft,
+    pub(crate) target: Target,
+    pub(crate) guard: Arc<G>,
+}
+
+/// A change that was made, redacted and judged, and that the turn has not taken yet.
+#[must_use = "nothing changes until the desk accepts it"]
+pub struct Revised {
+    pub(crate) turn: TurnId,
+    pub(crate) base: Version,
+    /// `None`: the text is what it was.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+pub(crate) struct Outcome {
+    pub(crate) draft: Draft,
+    pub(crate) version: Version,
+    pub(crate) verdict: Verdict,
+    pub(crate) shown: Shown,
+}
+
+impl<G: Guard> Revision<G> {
+    /// Makes a change: applies it, has everything written redacted, and has the request judged again.
+    ///
+    /// # Errors
+    /// Where the request does not take the change, or redaction does not let it in.
+    pub fn make(mut self, change: Change) -> Result<Revised, DeskError> {
+        let (turn, base) = (self.turn, self.base);
+        let Some(version) = change.apply(&mut self.draft)? else {
+            return Ok(Revised { turn, base, outcome: None });
+        };
+        let verdict =
+            self.guard.review(&mut self.draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
+        let shown = Shown::of(&self.target, &self.draft);
+        Ok(Revised { turn, base, outcome: Some(Outcome { draft: self.draft, version, verdict, shown }) })
+    }
+}
+
+impl Change {
+    fn apply(self, draft: &mut Draft) -> Result<Option<Version>, DeskError> {
+        match self {
+            Change::Set { node, text } => {
+                exists(node.index(), draft.document().node_count())?;
+                Ok(draft.set(node, &text, &Author::Person)?)
+            }
+            Change::Delete(section) => {
+                exists(section.index(), draft.document().sections().len())?;
+                Ok(Some(draft.delete(section, &Author::Person)?))
+            }
+            Change::Restore(section) => {
+                exists(section.index(), draft.document().sections().len())?;
+                Ok(Some(draft.restore(section, &Author::Person)?))
+            }
+            Change::Undo => draft.undo().ok_or(DeskError::Nothing("undo")).map(Some),
+            Change::Redo => draft.redo().ok_or(DeskError::Nothing("redo")).map(Some),
+            Change::Reset => draft.reset().ok_or(DeskError::Nothing("reset")).map(Some),
+        }
+    }
+}
+
+fn exists(place: usize, count: usize) -> Result<(), DeskError> {
+    if place < count { Ok(()) } else { Err(DeskError::NoSuchPlace) }
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Set { node, text } => write!(f, "Set({node:?}, {} bytes)", text.len()),
+            Change::Delete(section) => f.debug_tuple("Delete").field(section).finish(),
+            Change::Restore(section) => f.debug_tuple("Restore").field(section).finish(),
+            Change::Undo => f.write_str("Undo"),
+            Change::Redo => f.write_str("Redo"),
+            Change::Reset => f.write_str("Reset"),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A turn in a line: for lists, events and the prompt. Numbers, names and the rules' own words; no text of a leaf but the model's name.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use leafgate_policy::{Hold, OnTimeout};
+use leafgate_tree::{Draft, Format, SectionId, Version};
+use serde::Serialize;
+
+use crate::digest::Digest;
+use crate::holds::TurnHold;
+use crate::tick::Tick;
+use crate::turn::{Title, Turn, TurnId, TurnState};
+
+/// Characters of a model's name that a list shows. Real names have up to 60; beyond is something else.
+const MODEL_SHOWN: usize = 64;
+
+/// Characters of a session's key that tell sessions apart in a list.
+const SESSION_SHOWN: usize = 6;
+
+/// A turn in a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSummary {
+    /// Its number.
+    pub id: TurnId,
+    /// Its session's key.
+    pub session: Arc<str>,
+    /// `<location> · <name> · …<last 6 of the session>`.
+    pub label: String,
+    /// The upstream it would go to, by name.
+    pub upstream: Arc<str>,
+    /// Path and query there.
+    pub path: Arc<str>,
+    /// The model asked for, as it would leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its format.
+    pub format: Format,
+    /// Where it stands.
+    pub state: TurnState,
+    /// How it ended: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Cow<'static, str>>,
+    /// Which rules asked for a person.
+    pub holds: Vec<TurnHold>,
+    /// The rule that blocks it as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<Hold>,
+    /// When it came.
+    pub waiting_since: Tick,
+    /// When it ends by itself at the latest.
+    pub deadline: Tick,
+    /// What happens then.
+    pub at_deadline: OnTimeout,
+    /// How often the same request came again on another connection.
+    pub joined: u32,
+    /// Number of its last change.
+    pub version: Version,
+    /// The digest that a resume must carry.
+    pub digest: Digest,
+    /// Edits in force, whoever made them.
+    pub edits: usize,
+    /// Stretches that were redacted.
+    pub redactions: usize,
+    /// Messages and tool definitions that are left out.
+    pub deletions: usize,
+    /// Bytes that would leave.
+    pub size: usize,
+}
+
+impl<G> Turn<G> {
+    /// The turn in a line.
+    #[must_use]
+    pub fn summary(&self) -> TurnSummary {
+        let expiry = self.expiry();
+        TurnSummary {
+            id: self.id,
+            session: Arc::clone(&self.key.session),
+            label: label(&self.title, &self.key.session),
+            upstream: Arc::clone(&self.target.upstream),
+            path: Arc::clone(&self.target.path),
+            model: model(&self.draft),
+            format: self.draft.document().format(),
+            state: self.state(),
+            ending: None,
+            holds: self.holds().to_vec(),
+            block: self.block().cloned(),
+            waiting_since: self.since,
+            deadline: expiry.at,
+            at_deadline: expiry.then,
+            joined: self.joined,
+            version: self.version,
+            digest: self.shown.digest,
+            edits: self.draft.edits().count(),
+            redactions: self.draft.redactions().count(),
+            deletions: deletions(&self.draft),
+            size: self.shown.body.len(),
+        }
+    }
+}
+
+fn label(title: &Title, session: &str) -> String {
+    let start = session.char_indices().rev().nth(SESSION_SHOWN - 1).map_or(0, |(start, _)| start);
+    format!("{} · {} · …{}", title.location, title.name, &session[start..])
+}
+
+/// The draft's text and not the document's: what redaction took away must not come back here.
+fn model(draft: &Draft) -> Option<String> {
+    let document = draft.document();
+    let node = document.member(document.root(), "model")?;
+    document.leaf(node)?;
+    Some(draft.text(node).expose().chars().take(MODEL_SHOWN).collect())
+}
+
+/// Outermost sections that are left out; a tool definition stands inside one that is not.
+fn deletions(draft: &Draft) -> usize {
+    let document = draft.document();
+    let mut nodes = BTreeSet::new();
+    for (place, section) in document.sections().iter().enumerate() {
+        let parent = document.section(SectionId::from_index(place)).parent;
+        let inside = parent.is_some_and(|parent| draft.is_deleted(document.section(parent).node));
+        if draft.is_deleted(section.node) && !inside {
+            nodes.insert(section.node);
+        }
+    }
+    nodes.len()
+}

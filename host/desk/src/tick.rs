@@ -1,0 +1,51 @@
+//! Time as the desk knows it: handed in with every event, never read.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// A moment, in milliseconds since a start that whoever drives the desk chooses. It must not run backwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Tick(u64);
+
+impl Tick {
+    /// The moment so many milliseconds after the start.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Tick(millis)
+    }
+
+    /// Milliseconds since the start.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// The moment so much later; the last one there is, where that is too far away to count.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Self {
+        Tick(self.0.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// How long it is until a later moment; nothing, if that has passed.
+    #[must_use]
+    pub fn until(self, later: Tick) -> Duration {
+        Duration::from_millis(later.0.saturating_sub(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_without_end_ends_at_the_last_moment() {
+        assert_eq!(Tick::from_millis(7).after(Duration::MAX), Tick::from_millis(u64::MAX));
+    }
+
+    #[test]
+    fn a_moment_that_has_passed_is_no_wait() {
+        assert_eq!(Tick::from_millis(7).until(Tick::from_millis(3)), Duration::ZERO);
+    }
+}

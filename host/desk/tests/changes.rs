@@ -1,0 +1,234 @@
+//! What a person does to a turn: redacted before it is anything, judged again, undone exactly, sent only as seen.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod common;
+
+use common::{Bench, SECRET, TOKEN, answers, forwards, hold, message};
+use leafgate_desk::{Change, DeskError, DeskLimits, HoldState, TurnId, TurnState};
+use leafgate_tree::EditError;
+
+const SAID: &str = "/messages/2/content";
+const TURN: TurnId = TurnId(1);
+
+fn bench() -> Bench {
+    let mut bench = Bench::new();
+    bench.waiting("drop prod");
+    bench
+}
+
+/// Rules that hold the turn, and how each stands.
+fn holds(bench: &Bench) -> Vec<(String, HoldState)> {
+    let turn = bench.desk.turn(TURN).unwrap();
+    turn.holds().iter().map(|held| (held.hold.rule.to_string(), held.state)).collect()
+}
+
+#[test]
+fn an_edit_is_what_leaves() {
+    let mut bench = bench();
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    assert_eq!(bench.state(TURN), TurnState::Edited);
+    let shown = bench.body(TURN);
+    let sent = forwards(&bench.resume(TURN).unwrap());
+    assert_eq!(sent[0].2, shown);
+    assert!(shown.contains("leave prod") && !shown.contains("drop prod"));
+}
+
+#[test]
+fn undo_gives_back_the_very_bytes_and_redo_the_edit() {
+    let mut bench = bench();
+    let (before, digest) = (bench.body(TURN), bench.digest(TURN));
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    let (edited, edited_digest) = (bench.body(TURN), bench.digest(TURN));
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!((bench.body(TURN), bench.digest(TURN)), (before, digest));
+    assert_eq!(bench.state(TURN), TurnState::Waiting);
+    bench.change(TURN, Change::Redo).unwrap();
+    assert_eq!((bench.body(TURN), bench.digest(TURN)), (edited, edited_digest));
+}
+
+#[test]
+fn delete_restore_and_reset() {
+    let mut bench = bench();
+    let before = bench.body(TURN);
+    let section = message(bench.desk.turn(TURN).unwrap().draft(), 1);
+    bench.change(TURN, Change::Delete(section)).unwrap();
+    let deleted = bench.body(TURN);
+    assert!(!deleted.contains(r#""Hi""#));
+    bench.change(TURN, Change::Restore(section)).unwrap();
+    assert_eq!(bench.body(TURN), before);
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!(bench.body(TURN), deleted);
+    bench.change(TURN, Change::Reset).unwrap();
+    assert_eq!(bench.body(TURN), before);
+}
+
+#[test]
+fn a_secret_that_an_edit_brings_in_is_redacted_before_it_is_shown() {
+    let mut bench = bench();
+    bench.write(TURN, SAID, &format!("prod with {SECRET} in it")).unwrap();
+    let turn = bench.desk.turn(TURN).unwrap();
+    assert!(bench.body(TURN).contains(&format!("prod with {TOKEN} in it")));
+    assert_eq!((turn.summary().edits, turn.summary().redactions), (1, 1));
+}
+
+#[test]
+fn no_undo_and_no_redo_brings_a_redacted_value_back() {
+    let mut bench = bench();
+    for text in [format!("prod {SECRET} one"), "prod two".to_owned(), format!("prod {SECRET}{SECRET} three")]
+    {
+        bench.write(TURN, SAID, &text).unwrap();
+    }
+    let changes = [
+        Change::Undo,
+        Change::Undo,
+        Change::Undo,
+        Change::Redo,
+        Change::Redo,
+        Change::Redo,
+        Change::Reset,
+        Change::Undo,
+    ];
+    for change in changes {
+        bench.change(TURN, change.clone()).unwrap();
+        assert!(!bench.body(TURN).contains(SECRET), "after {change:?}");
+        let turn = bench.desk.turn(TURN).unwrap();
+        assert!(!format!("{:?}", turn.draft().redactions().collect::<Vec<_>>()).contains(SECRET));
+    }
+    assert!(bench.body(TURN).contains(&format!("prod {TOKEN}{TOKEN} three")));
+}
+
+#[test]
+fn a_secret_where_nothing_can_be_redacted_is_not_let_in() {
+    let mut bench = bench();
+    let before = (bench.body(TURN), bench.desk.turn(TURN).unwrap().version());
+    let refused = bench.write(TURN, "/messages/2/role", SECRET).unwrap_err();
+    assert!(matches!(&refused, DeskError::Unredactable(hold) if &*hold.rule == "secrets"), "{refused}");
+    assert!(!format!("{refused} {refused:?}").contains(SECRET));
+    assert_eq!((bench.body(TURN), bench.desk.turn(TURN).unwrap().version()), before);
+    assert_eq!(bench.change(TURN, Change::Undo).unwrap_err(), DeskError::Nothing("undo"));
+}
+
+#[test]
+fn a_resume_of_something_else_than_what_was_seen_is_stale() {
+    let mut bench = bench();
+    let seen = bench.digest(TURN);
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    let now = bench.digest(TURN);
+    assert_eq!(
+        bench.desk.resume(TURN, &seen, bench.now).unwrap_err(),
+        DeskError::Stale { turn: TURN, shown: now }
+    );
+    assert_eq!(bench.state(TURN), TurnState::Edited);
+    bench.change(TURN, Change::Undo).unwrap();
+    assert!(bench.desk.resume(TURN, &seen, bench.now).is_ok(), "the very bytes that were seen");
+}
+
+#[test]
+fn an_edit_that_a_rule_blocks_is_kept_and_cannot_leave() {
+    let mut bench = bench();
+    bench.write(TURN, SAID, "forbidden").unwrap();
+    let refused = bench.resume(TURN).unwrap_err();
+    assert_eq!(refused, DeskError::Blocked(Box::new(hold("forbidden"))));
+    assert_eq!(bench.desk.summary(TURN).unwrap().block, Some(hold("forbidden")));
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
+}
+
+#[test]
+fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
+    let mut bench = bench();
+    bench.write(TURN, SAID, "drop prod and the audit log").unwrap();
+    assert_eq!(holds(&bench), [("prod".to_owned(), HoldState::Open), ("audit".to_owned(), HoldState::Open)]);
+    bench.write(TURN, SAID, "the audit log").unwrap();
+    assert_eq!(holds(&bench)[0].1, HoldState::Lapsed);
+    bench.resume(TURN).unwrap();
+    let states = bench.desk.summary(TURN).unwrap().holds.into_iter().map(|held| held.state);
+    assert_eq!(states.collect::<Vec<_>>(), [HoldState::Answered, HoldState::Answered]);
+}
+
+#[test]
+fn a_request_that_its_api_would_refuse_is_not_resumed_and_reset_mends_it() {
+    let mut bench = bench();
+    for place in 0..3 {
+        let section = message(bench.desk.turn(TURN).unwrap().draft(), place);
+        bench.change(TURN, Change::Delete(section)).unwrap();
+    }
+    let refused = bench.resume(TURN).unwrap_err();
+    assert!(matches!(refused, DeskError::Invalid(_)));
+    assert!(refused.to_string().contains("reset"), "{refused}");
+    bench.change(TURN, Change::Reset).unwrap();
+    assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
+}
+
+#[test]
+fn of_two_changes_at_once_the_second_is_a_conflict() {
+    let mut bench = bench();
+    let slow = bench.desk.revise(TURN, bench.now).unwrap();
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    let body = bench.body(TURN);
+    let node = common::leaf(bench.desk.turn(TURN).unwrap().draft(), SAID);
+    let slow = slow.make(Change::Set { node, text: "keep prod".to_owned() }).unwrap();
+    assert_eq!(bench.desk.accept(slow, bench.now).unwrap_err(), DeskError::Conflict { turn: TURN });
+    assert_eq!(bench.body(TURN), body);
+}
+
+#[test]
+fn a_change_that_changes_nothing_is_no_event() {
+    let mut bench = bench();
+    let version = bench.desk.turn(TURN).unwrap().version();
+    assert!(bench.write(TURN, SAID, "drop prod").unwrap().is_empty());
+    assert_eq!(bench.desk.turn(TURN).unwrap().version(), version);
+    for (change, word) in [(Change::Undo, "undo"), (Change::Redo, "redo"), (Change::Reset, "reset")] {
+        assert_eq!(bench.change(TURN, change).unwrap_err(), DeskError::Nothing(word));
+    }
+}
+
+#[test]
+fn places_of_another_request_are_refused() {
+    let mut bench = bench();
+    let node = leafgate_tree::NodeId::from_index(999);
+    let section = leafgate_tree::SectionId::from_index(999);
+    for change in
+        [Change::Set { node, text: String::new() }, Change::Delete(section), Change::Restore(section)]
+    {
+        assert_eq!(bench.change(TURN, change).unwrap_err(), DeskError::NoSuchPlace);
+    }
+    assert_eq!(bench.write(TURN, "/messages/2", "x").unwrap_err(), DeskError::Edit(EditError::NotALeaf));
+}
+
+#[test]
+fn a_turn_keeps_its_generation() {
+    let mut bench = bench();
+    let generation = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().guard());
+    let mut retry = bench.paused("s", common::chat("drop prod"), vec![hold("prod")]);
+    retry.guard = std::sync::Arc::new(common::Words { generation: 2 });
+    let (_, effects) = bench.desk.pause(retry, bench.now);
+    assert_eq!(answers(&effects).len(), 1);
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    let effects = bench.resume(TURN).unwrap();
+    let sent = effects.iter().find_map(|effect| match effect {
+        leafgate_desk::Effect::Forward { guard, .. } => Some(guard),
+        _ => None,
+    });
+    assert!(std::sync::Arc::ptr_eq(sent.unwrap(), &generation));
+    assert_eq!(generation.generation, 1);
+}
+
+#[test]
+fn what_a_change_says_stands_in_no_debug_output() {
+    let mut bench = bench();
+    let node = common::leaf(bench.desk.turn(TURN).unwrap().draft(), SAID);
+    let change = Change::Set { node, text: SECRET.to_owned() };
+    assert!(!format!("{change:?}").contains(SECRET));
+    let effects = bench.resume(TURN).unwrap();
+    assert!(!format!("{effects:?}").contains("drop prod"));
+}
+
+#[test]
+fn bodies_that_edits_made_larger_count() {
+    let mut bench = Bench::with(DeskLimits { bytes: 1000, ..DeskLimits::default() });
+    bench.waiting("drop prod");
+    bench.write(TURN, SAID, &"prod ".repeat(180)).unwrap();
+    assert!(matches!(bench.arrive("t", "prod").0, leafgate_desk::Admission::Refused(_)));
+}

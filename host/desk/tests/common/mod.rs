@@ -1,0 +1,217 @@
+//! A guard that finds by plain words, requests to pause, and short ways to say what a desk did.
+
+#![allow(dead_code, reason = "each test binary uses its share")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafgate_desk::{
+    Admission, Change, ConnectionId, Desk, DeskError, DeskLimits, Digest, Dismissal, Effect, Effects, Guard,
+    Paused, Target, Tick, Title, TurnId, TurnState,
+};
+use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
+
+/// What the guard redacts.
+pub(crate) const SECRET: &str = "xyzzy";
+/// What it puts there.
+pub(crate) const TOKEN: &str = "SECRET_0000";
+
+/// Redacts [`SECRET`], blocks `forbidden`, pauses for `prod` and for `audit`.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) generation: u32,
+}
+
+impl Guard for Words {
+    fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
+        for node in draft.written() {
+            let text = draft.text(node).expose().to_owned();
+            let found = text.match_indices(SECRET).map(|(start, secret)| Redaction {
+                at: start..start + secret.len(),
+                label: "SECRET".into(),
+                replacement: TOKEN.to_owned(),
+            });
+            let found: Vec<_> = found.collect();
+            if !found.is_empty() {
+                draft.redact(node, &found, &Author::rule("secrets")).map_err(|_| hold("secrets"))?;
+            }
+        }
+        Ok(verdict(draft))
+    }
+}
+
+fn verdict(draft: &Draft) -> Verdict {
+    let says = |word: &str| {
+        let leaves = draft.document().leaves().map(|leaf| leaf.id());
+        leaves.into_iter().any(|leaf| !draft.is_deleted(leaf) && draft.text(leaf).expose().contains(word))
+    };
+    if says("forbidden") {
+        return Verdict::Block(hold("forbidden"));
+    }
+    let holds: Vec<_> = ["prod", "audit"].into_iter().filter(|word| says(word)).map(hold).collect();
+    if holds.is_empty() { Verdict::Forward } else { Verdict::Pause(holds) }
+}
+
+/// A hold with the desk's own timeout, which cancels.
+pub(crate) fn hold(rule: &str) -> Hold {
+    Hold {
+        rule: rule.into(),
+        cause: Cause::Rule,
+        reason: format!("{rule} asks for a person"),
+        detail: "the request as a whole".to_owned(),
+        timeout: None,
+        on_timeout: OnTimeout::Cancel,
+    }
+}
+
+pub(crate) fn hold_for(rule: &str, seconds: u64, on_timeout: OnTimeout) -> Hold {
+    Hold { timeout: Some(Duration::from_secs(seconds)), on_timeout, ..hold(rule) }
+}
+
+/// A chat whose last message says something.
+pub(crate) fn chat(says: &str) -> Draft {
+    let body = format!(
+        r#"{{"model": "m-1", "messages": [{{"role": "system", "content": "Be brief"}}, {{"role": "user", "content": "Hi"}}, {{"role": "user", "content": "{says}"}}]}}"#
+    );
+    let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    Draft::new(Arc::new(document))
+}
+
+pub(crate) fn leaf(draft: &Draft, pointer: &str) -> NodeId {
+    draft.document().resolve(pointer).unwrap()
+}
+
+/// The section of a whole message.
+pub(crate) fn message(draft: &Draft, place: usize) -> SectionId {
+    let node = leaf(draft, &format!("/messages/{place}"));
+    let sections = draft.document().sections();
+    SectionId::from_index(sections.iter().position(|section| section.node == node).unwrap())
+}
+
+pub(crate) fn target() -> Target {
+    Target { upstream: "main".into(), path: "/v1/chat/completions".into() }
+}
+
+/// A desk, its clock, and the next connection's number.
+pub(crate) struct Bench {
+    pub(crate) desk: Desk<Words>,
+    pub(crate) now: Tick,
+    connections: u64,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Bench::with(DeskLimits::default())
+    }
+
+    pub(crate) fn with(limits: DeskLimits) -> Self {
+        Bench { desk: Desk::new(limits), now: Tick::from_millis(1_000_000), connections: 0 }
+    }
+
+    pub(crate) fn connection(&mut self) -> ConnectionId {
+        self.connections += 1;
+        ConnectionId(self.connections)
+    }
+
+    /// A paused request on a connection of its own.
+    pub(crate) fn paused(&mut self, session: &str, draft: Draft, holds: Vec<Hold>) -> Paused<Words> {
+        Paused {
+            session: session.into(),
+            connection: self.connection(),
+            target: target(),
+            title: Title { location: "chat".into(), name: "test".into() },
+            draft,
+            holds,
+            guard: Arc::new(Words { generation: 1 }),
+        }
+    }
+
+    /// A request that says something arrives in a session and is paused for `prod`.
+    pub(crate) fn arrive(&mut self, session: &str, says: &str) -> (Admission, ConnectionId, Effects<Words>) {
+        self.arrive_held(session, says, vec![hold("prod")])
+    }
+
+    pub(crate) fn arrive_held(
+        &mut self,
+        session: &str,
+        says: &str,
+        holds: Vec<Hold>,
+    ) -> (Admission, ConnectionId, Effects<Words>) {
+        let paused = self.paused(session, chat(says), holds);
+        let connection = paused.connection;
+        let (admission, effects) = self.desk.pause(paused, self.now);
+        (admission, connection, effects)
+    }
+
+    /// One turn at the front of session `s`, with its connection.
+    pub(crate) fn waiting(&mut self, says: &str) -> (TurnId, ConnectionId) {
+        match self.arrive("s", says) {
+            (Admission::Waiting(turn), connection, _) => (turn, connection),
+            other => panic!("not at the front: {other:?}"),
+        }
+    }
+
+    pub(crate) fn lose(&mut self, connection: ConnectionId) -> Effects<Words> {
+        self.desk.lose(connection, self.now)
+    }
+
+    pub(crate) fn pass(&mut self, time: Duration) -> Effects<Words> {
+        self.now = self.now.after(time);
+        self.desk.elapse(self.now)
+    }
+
+    pub(crate) fn state(&self, turn: TurnId) -> TurnState {
+        self.desk.summary(turn).unwrap().state
+    }
+
+    pub(crate) fn digest(&self, turn: TurnId) -> Digest {
+        self.desk.turn(turn).unwrap().digest()
+    }
+
+    pub(crate) fn body(&self, turn: TurnId) -> String {
+        String::from_utf8(self.desk.turn(turn).unwrap().body().to_vec()).unwrap()
+    }
+
+    pub(crate) fn resume(&mut self, turn: TurnId) -> Result<Effects<Words>, DeskError> {
+        let digest = self.digest(turn);
+        self.desk.resume(turn, &digest, self.now)
+    }
+
+    pub(crate) fn change(&mut self, turn: TurnId, change: Change) -> Result<Effects<Words>, DeskError> {
+        self.desk.change(turn, change, self.now)
+    }
+
+    /// A person writes into a leaf.
+    pub(crate) fn write(
+        &mut self,
+        turn: TurnId,
+        pointer: &str,
+        text: &str,
+    ) -> Result<Effects<Words>, DeskError> {
+        let node = leaf(self.desk.turn(turn).unwrap().draft(), pointer);
+        self.change(turn, Change::Set { node, text: text.to_owned() })
+    }
+}
+
+/// What leaves: turn, connection and body.
+pub(crate) fn forwards(effects: &Effects<Words>) -> Vec<(TurnId, ConnectionId, String)> {
+    let forwards = effects.iter().filter_map(|effect| match effect {
+        Effect::Forward { turn, to, target, body, digest, .. } => {
+            assert_eq!(Digest::of(target, body), *digest, "the digest is that of what leaves");
+            Some((*turn, *to, String::from_utf8(body.to_vec()).unwrap()))
+        }
+        _ => None,
+    });
+    forwards.collect()
+}
+
+/// Who is refused, and why.
+pub(crate) fn answers(effects: &Effects<Words>) -> Vec<(ConnectionId, Dismissal)> {
+    let answers = effects.iter().filter_map(|effect| match effect {
+        Effect::Answer { to, dismissal, .. } => Some((*to, *dismissal)),
+        _ => None,
+    });
+    answers.collect()
+}
