@@ -1,0 +1,36 @@
+//! What differs between two looks at one turn, in words, for a person whose look turned out to be old.
+
+use std::collections::HashMap;
+
+use leafgate_admin::{LeafView, SectionView, Turn};
+
+/// Places named before the rest is only counted: one status line holds about three.
+const NAMED: usize = 3;
+
+/// One sentence part: `User: changed, Tool result · run_sql: deleted`; empty where nothing a person sees differs.
+#[must_use]
+pub fn describe(before: &Turn, after: &Turn) -> String {
+    let old: HashMap<&str, &SectionView> =
+        before.sections.iter().map(|section| (section.key.as_str(), section)).collect();
+    let changes: Vec<String> = after
+        .sections
+        .iter()
+        .filter_map(|section| match old.get(section.key.as_str()) {
+            None => Some(format!("{}: new", section.label)),
+            Some(was) if was.deleted != section.deleted => {
+                Some(format!("{}: {}", section.label, if section.deleted { "deleted" } else { "restored" }))
+            }
+            Some(was) if texts(was).ne(texts(section)) => Some(format!("{}: changed", section.label)),
+            Some(_) => None,
+        })
+        .collect();
+    let named = changes.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match changes.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+fn texts(section: &SectionView) -> impl Iterator<Item = (&str, &str)> {
+    section.leaves.iter().map(|leaf: &LeafView| (leaf.pointer.as_str(), leaf.text.expose()))
+}

@@ -1,0 +1,333 @@
+//! The state machine under both front ends: which turns wait, which one is looked at, what was said last.
+//!
+//! It does no I/O and knows no clock: [`Model::update`] takes one [`Input`] and gives the [`Effect`]s that the front end carries out,
+//! whose answers come back as inputs. What the gate refuses is told and changes nothing here, so that a front end can keep what was
+//! typed. A resume carries the digest of the turn that was shown when the person agreed, never a newer one.
+
+use std::time::Duration;
+
+use leafgate_admin::{ApiError, Diff, EditCommand, Event, Hold, State, Turn, TurnSummary};
+
+use crate::change;
+use crate::desk::{Answer, Call};
+use crate::outline::Outline;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The person wants something.
+    Act(Action),
+    /// The gate answered a call.
+    Answer(Answer),
+    /// The gate told something.
+    Gate(Event),
+    /// This much time has passed.
+    Tick(Duration),
+}
+
+/// What a person can want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// See which turns wait.
+    List,
+    /// Look at a turn.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// Look at the present turn again.
+    Reload,
+    /// Change the present turn.
+    Edit(EditCommand),
+    /// See what came against what would leave.
+    Diff,
+    /// Let the present turn go as it was shown.
+    Resume {
+        /// The digest of what was shown.
+        digest: String,
+    },
+    /// Give the present turn up.
+    Cancel,
+}
+
+/// Something for the front end to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Make this call and hand its answer back.
+    Ask(Call),
+    /// Get the person's attention: a turn began to wait.
+    Bell,
+}
+
+/// How much a notice matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Something was done.
+    Done,
+    /// Something that the person should look at.
+    Warning,
+    /// Something was refused or failed.
+    Error,
+}
+
+/// The last thing to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How much it matters.
+    pub level: Level,
+    /// One sentence or two.
+    pub text: String,
+}
+
+/// What is known of the gate.
+#[derive(Debug, Default)]
+pub struct Model {
+    turns: Vec<TurnSummary>,
+    turn: Option<Box<Turn>>,
+    outline: Outline,
+    diff: Option<Diff>,
+    notice: Option<Notice>,
+    /// The turn as the person saw it when a resume was refused as stale; compared with the next answer.
+    stale: Option<Box<Turn>>,
+}
+
+impl Model {
+    /// The turns that wait, oldest first.
+    #[must_use]
+    pub fn turns(&self) -> &[TurnSummary] {
+        &self.turns
+    }
+
+    /// The turn that is looked at.
+    #[must_use]
+    pub fn turn(&self) -> Option<&Turn> {
+        self.turn.as_deref()
+    }
+
+    /// How that turn is arranged.
+    #[must_use]
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// The last diff asked for, as long as the turn has not changed since.
+    #[must_use]
+    pub fn diff(&self) -> Option<&Diff> {
+        self.diff.as_ref()
+    }
+
+    /// The last thing to say.
+    #[must_use]
+    pub fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
+    }
+
+    /// Says something.
+    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.notice = Some(Notice { level, text: text.into() });
+    }
+
+    /// Takes the last notice away.
+    pub fn hush(&mut self) {
+        self.notice = None;
+    }
+
+    /// Takes one input in.
+    pub fn update(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Act(action) => self.act(action),
+            Input::Answer(answer) => self.answered(answer),
+            Input::Gate(event) => self.told(event),
+            Input::Tick(passed) => {
+                self.pass(passed);
+                Vec::new()
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        self.notice = None;
+        let Some(id) = self.turn().map(|turn| turn.summary.id.clone()) else {
+            return match action {
+                Action::List => ask(Call::Pending),
+                Action::Show { id } => ask(Call::Turn { id }),
+                _ => {
+                    self.say(Level::Error, "No turn is open. Open one first.");
+                    Vec::new()
+                }
+            };
+        };
+        ask(match action {
+            Action::List => Call::Pending,
+            Action::Show { id } => Call::Turn { id },
+            Action::Reload => Call::Turn { id },
+            Action::Edit(command) => Call::Edit { id, command },
+            Action::Diff => Call::Diff { id },
+            Action::Resume { digest } => Call::Resume { id, digest },
+            Action::Cancel => Call::Cancel { id },
+        })
+    }
+
+    fn answered(&mut self, answer: Answer) -> Vec<Effect> {
+        match answer {
+            Answer::Pending(Ok(turns)) => self.turns = turns,
+            Answer::Turn(Ok(turn)) => {
+                self.tell_what_changed(&turn);
+                self.look_at(turn);
+            }
+            Answer::Diff(Ok(diff)) => self.diff = Some(diff),
+            Answer::Edit(Ok(turn)) => self.edited(turn),
+            Answer::Resume(Ok(summary)) | Answer::Cancel(Ok(summary)) => self.over(summary),
+            Answer::Resume(Err(error)) if error.code == "stale" => return self.refused_as_stale(&error),
+            Answer::Pending(Err(error))
+            | Answer::Turn(Err(error))
+            | Answer::Diff(Err(error))
+            | Answer::Edit(Err(error))
+            | Answer::Resume(Err(error))
+            | Answer::Cancel(Err(error)) => self.say(Level::Error, sentence(&error)),
+        }
+        Vec::new()
+    }
+
+    fn look_at(&mut self, turn: Box<Turn>) {
+        self.outline = Outline::new(&turn);
+        self.note(turn.summary.clone());
+        self.diff = None;
+        self.turn = Some(turn);
+    }
+
+    fn edited(&mut self, turn: Box<Turn>) {
+        let unchanged = self.turn.as_ref().is_some_and(|before| before.version == turn.version);
+        let blocked = turn.summary.holds.iter().find(|hold| hold.blocks).map(blocked);
+        let invalid =
+            turn.invalid.as_ref().map(|why| format!("The API would refuse it: {why}. Undo or reset."));
+        self.look_at(turn);
+        match blocked.or(invalid) {
+            Some(text) => self.say(Level::Warning, text),
+            None if unchanged => self.say(Level::Done, "Nothing changed."),
+            None => {}
+        }
+    }
+
+    fn over(&mut self, summary: TurnSummary) {
+        self.turns.retain(|turn| turn.id != summary.id);
+        self.say(Level::Done, format!("{}: {}.", summary.label, ended(summary.state)));
+        if self.turn().is_some_and(|turn| turn.summary.id == summary.id) {
+            self.close();
+        }
+    }
+
+    /// Forgets the turn that is looked at. It keeps waiting.
+    pub fn close(&mut self) {
+        self.turn = None;
+        self.diff = None;
+        self.stale = None;
+        self.outline = Outline::default();
+    }
+
+    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<Effect> {
+        self.say(Level::Error, sentence(error));
+        self.stale = self.turn.clone();
+        match self.turn() {
+            Some(turn) => ask(Call::Turn { id: turn.summary.id.clone() }),
+            None => Vec::new(),
+        }
+    }
+
+    fn tell_what_changed(&mut self, now: &Turn) {
+        let Some(before) = self.stale.take().filter(|before| before.summary.id == now.summary.id) else {
+            return;
+        };
+        let changes = match change::describe(&before, now) {
+            empty if empty.is_empty() => "nothing that is shown, but other bytes would leave".to_owned(),
+            changes => changes,
+        };
+        self.say(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
+    }
+
+    fn told(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Paused { turn } => {
+                if self.turn.is_some() {
+                    self.say(Level::Warning, format!("Another turn waits: {}", turn.label));
+                }
+                self.note(turn);
+                vec![Effect::Bell]
+            }
+            Event::Changed { turn } => {
+                let looked_at = self.turn().is_some_and(|now| now.summary.id == turn.id);
+                let id = turn.id.clone();
+                self.note(turn);
+                if looked_at { ask(Call::Turn { id }) } else { Vec::new() }
+            }
+            Event::Resolved { turn } => {
+                // The answer to one's own resume or cancel has said it already.
+                if self.turns.iter().any(|known| known.id == turn.id) {
+                    self.over(turn);
+                }
+                Vec::new()
+            }
+            Event::Policy { policy } => {
+                match policy.refused {
+                    Some(_) => {
+                        self.say(Level::Warning, "Newer policy files were refused; the last good ones serve.")
+                    }
+                    None => self.say(
+                        Level::Done,
+                        "A new policy serves. Turns that wait keep the one they came with.",
+                    ),
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes a summary into the list and into the turn that is looked at.
+    fn note(&mut self, summary: TurnSummary) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.summary.id == summary.id) {
+            turn.summary = summary.clone();
+        }
+        match self.turns.iter_mut().find(|known| known.id == summary.id) {
+            Some(known) => *known = summary,
+            None => self.turns.push(summary),
+        }
+    }
+
+    fn pass(&mut self, passed: Duration) {
+        let passed = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        let looked_at = self.turn.iter_mut().map(|turn| &mut turn.summary);
+        for summary in self.turns.iter_mut().chain(looked_at) {
+            summary.left_ms = summary.left_ms.saturating_sub(passed);
+            summary.waited_ms = summary.waited_ms.saturating_add(passed);
+        }
+    }
+}
+
+fn ask(call: Call) -> Vec<Effect> {
+    vec![Effect::Ask(call)]
+}
+
+fn blocked(hold: &Hold) -> String {
+    format!("Rule {} blocks it as it stands: {}. Undo or reset before resuming.", hold.rule, hold.reason)
+}
+
+/// An error for people: what was wrong, and what to do.
+pub(crate) fn sentence(error: &ApiError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{}: {hint}", error.message.trim_end_matches('.')),
+        None => error.message.clone(),
+    }
+}
+
+/// How a turn ended, or that it has not.
+#[must_use]
+pub fn ended(state: State) -> &'static str {
+    match state {
+        State::Waiting => "waits",
+        State::Queued => "waits behind another turn",
+        State::Disconnected => "its client is gone",
+        State::Resumed => "sent",
+        State::Cancelled => "cancelled, nothing was sent",
+        State::TimedOut => "its time was up",
+    }
+}

@@ -1,0 +1,130 @@
+//! The commands of the line mode: one line, one command.
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    List,
+    /// Without a name: the present turn again.
+    Show(Option<String>),
+    Open(Target),
+    Edit(Target),
+    Delete(usize),
+    Restore(usize),
+    Undo,
+    Redo,
+    Reset,
+    Diff,
+    Resume,
+    Cancel,
+    Help,
+    Quit,
+}
+
+/// A section, or a leaf in it, both counted from 1 as they are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) section: usize,
+    pub(super) leaf: Option<usize>,
+}
+
+/// Why a line is no command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error("no command `{0}`: `help` lists them")]
+    Unknown(String),
+    #[error("`{0}` needs {1}")]
+    Needs(&'static str, &'static str),
+    #[error("`{0}` takes nothing behind it")]
+    TooMuch(&'static str),
+}
+
+/// The help page of the line mode.
+pub(super) const HELP: &[&str] = &[
+    "list            the turns that wait, numbered",
+    "show [N]        turn N of the list, or the present one again",
+    "open N          section N as numbered leaves; open N.M prints leaf M of it in full",
+    "edit N.M        set a leaf: its new text follows, then a line with a single dot",
+    "                (a line that begins with a dot is written with two)",
+    "delete N        leave section N out; restore N puts it back",
+    "undo, redo      take the last edit back, make it again (redactions stay)",
+    "reset           take all edits back",
+    "diff            what came against what would leave",
+    "resume          send exactly what was shown last",
+    "cancel          send nothing; the client gets an error",
+    "help            this list",
+    "quit            leave; turns keep waiting until their time is up",
+];
+
+impl Command {
+    /// Reads a line; `None` where it is empty.
+    pub(super) fn parse(line: &str) -> Result<Option<Command>, CommandError> {
+        let mut words = line.split_whitespace();
+        let Some(word) = words.next() else { return Ok(None) };
+        let rest = words.next();
+        let bare = |command, word| match rest {
+            None => Ok(command),
+            Some(_) => Err(CommandError::TooMuch(word)),
+        };
+        let command = match word {
+            "list" => bare(Command::List, "list")?,
+            "show" => Command::Show(rest.map(str::to_owned)),
+            "open" => Command::Open(target(rest).ok_or(NEEDS_ANY)?),
+            "edit" => {
+                let needs = CommandError::Needs(
+                    "edit",
+                    "a leaf, like `edit 3.2`: `open 3` numbers the leaves of section 3",
+                );
+                Command::Edit(target(rest).filter(|target| target.leaf.is_some()).ok_or(needs)?)
+            }
+            "delete" => Command::Delete(section(rest).ok_or(CommandError::Needs("delete", NUMBER))?),
+            "restore" => Command::Restore(section(rest).ok_or(CommandError::Needs("restore", NUMBER))?),
+            "undo" => bare(Command::Undo, "undo")?,
+            "redo" => bare(Command::Redo, "redo")?,
+            "reset" => bare(Command::Reset, "reset")?,
+            "diff" => bare(Command::Diff, "diff")?,
+            "resume" => bare(Command::Resume, "resume")?,
+            "cancel" => bare(Command::Cancel, "cancel")?,
+            "help" => bare(Command::Help, "help")?,
+            "quit" => bare(Command::Quit, "quit")?,
+            other => return Err(CommandError::Unknown(other.to_owned())),
+        };
+        Ok(Some(command))
+    }
+}
+
+const NUMBER: &str = "the number of a section: `show` prints them";
+const NEEDS_ANY: CommandError =
+    CommandError::Needs("open", "a section like `open 3`, or a leaf like `open 3.2`");
+
+fn section(word: Option<&str>) -> Option<usize> {
+    word?.parse().ok().filter(|&number| number > 0)
+}
+
+fn target(word: Option<&str>) -> Option<Target> {
+    match word?.split_once('.') {
+        Some((at, leaf)) => Some(Target { section: section(Some(at))?, leaf: Some(section(Some(leaf))?) }),
+        None => Some(Target { section: section(word)?, leaf: None }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_section_or_a_leaf() {
+        let open = |section, leaf| Ok(Some(Command::Open(Target { section, leaf })));
+        assert_eq!(Command::parse("open 3"), open(3, None));
+        assert_eq!(Command::parse(" open  3.12 "), open(3, Some(12)));
+        for line in ["open", "open 0", "open 3.0", "open 3.", "open x", "open -1"] {
+            assert_eq!(Command::parse(line), Err(NEEDS_ANY), "{line}");
+        }
+        assert!(Command::parse("edit 3").is_err());
+    }
+
+    #[test]
+    fn what_follows_a_bare_command_is_refused() {
+        assert_eq!(Command::parse("resume now"), Err(CommandError::TooMuch("resume")));
+        assert_eq!(Command::parse("  "), Ok(None));
+    }
+}

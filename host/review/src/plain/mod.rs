@@ -1,0 +1,291 @@
+//! The prompt line by line, for pipes and screen readers.
+//!
+//! Numbered lines out, commands in. It prints what the screen shows, through the same printer and over the same state machine. A word
+//! that is typed out is its own confirmation: `resume` sends what was printed last, and nothing newer. It hears of no events; `list`
+//! and `show` ask again. The end of the input leaves every turn waiting.
+
+mod command;
+
+use std::io::{self, BufRead, Write};
+
+use leafgate_admin::{EditCommand, LeafView, SectionView, Shown, Turn};
+
+use self::command::{Command, HELP, Target};
+use crate::desk::Desk;
+use crate::model::{Action, Effect, Input, Level, Model};
+use crate::outline;
+use crate::printer;
+use crate::rows::{self, Row};
+
+/// Cells of a line that stands for a longer text; `open` prints it in full.
+const CELLS: usize = 160;
+
+/// Runs until `quit` or the end of the input. `prompt` is written before each command, `""` for pipes.
+///
+/// # Errors
+/// Reading or writing failed. What the gate refuses is printed and is no error.
+pub fn run(
+    desk: &mut dyn Desk,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+    prompt: &str,
+) -> io::Result<()> {
+    let mut plain = Plain { model: Model::default(), desk, output };
+    plain.start()?;
+    loop {
+        write!(plain.output, "{}", printer::line(prompt))?;
+        plain.output.flush()?;
+        let Some(line) = read_line(input)? else { break };
+        match Command::parse(&line) {
+            Ok(None) => {}
+            Ok(Some(Command::Quit)) => break,
+            Ok(Some(Command::Edit(target))) => plain.edit(target, input)?,
+            Ok(Some(command)) => plain.obey(command)?,
+            Err(error) => {
+                plain.refuse(&error.to_string())?;
+                // What follows a malformed `edit` is its text: a line of it must not be taken for a command.
+                if line.split_whitespace().next() == Some("edit") {
+                    read_text(input)?;
+                    plain.refuse("the text up to the line with a single dot was not used")?;
+                }
+            }
+        }
+    }
+    plain.leave()
+}
+
+/// A line without its end; `None` at the end of the input.
+fn read_line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    if input.read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.ends_with(b"\n") {
+        line.pop();
+    }
+    String::from_utf8(line)
+        .map(Some)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a line of the input is not UTF-8"))
+}
+
+struct Plain<'a> {
+    model: Model,
+    desk: &'a mut dyn Desk,
+    output: &'a mut dyn Write,
+}
+
+impl Plain<'_> {
+    fn start(&mut self) -> io::Result<()> {
+        self.act(Action::List)?;
+        match self.model.turns() {
+            [only] => {
+                let id = only.id.clone();
+                self.show(Some(id))
+            }
+            _ => self.list(),
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> io::Result<()> {
+        match command {
+            Command::List => {
+                self.act(Action::List)?;
+                self.list()
+            }
+            Command::Show(name) => self.show_named(name),
+            Command::Open(target) => self.open(target),
+            Command::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
+            Command::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
+            Command::Undo => self.change(EditCommand::Undo),
+            Command::Redo => self.change(EditCommand::Redo),
+            Command::Reset => self.change(EditCommand::Reset),
+            Command::Diff => {
+                if self.act(Action::Diff)?
+                    && let Some(diff) = self.model.diff()
+                {
+                    let rows = rows::diff_rows(diff);
+                    self.print(rows)?;
+                }
+                Ok(())
+            }
+            Command::Resume => self.resume(),
+            Command::Cancel => self.act(Action::Cancel).map(drop),
+            Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::Look::Plain))),
+            Command::Edit(_) | Command::Quit => Ok(()),
+        }
+    }
+
+    /// Carries an action out and prints what there is to say. `false`: it failed.
+    fn act(&mut self, action: Action) -> io::Result<bool> {
+        let mut effects = self.model.update(Input::Act(action));
+        while let Some(effect) = effects.pop() {
+            if let Effect::Ask(call) = effect {
+                effects.extend(self.model.update(Input::Answer(call.run(self.desk))));
+            }
+        }
+        let Some(notice) = self.model.notice() else { return Ok(true) };
+        let word = match notice.level {
+            Level::Done => "",
+            Level::Warning => "warning: ",
+            Level::Error => "error: ",
+        };
+        writeln!(self.output, "{word}{}", printer::line(&notice.text))?;
+        Ok(notice.level != Level::Error)
+    }
+
+    fn refuse(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.output, "error: {}", printer::line(text))
+    }
+
+    fn print(&mut self, rows: impl IntoIterator<Item = Row>) -> io::Result<()> {
+        rows.into_iter().try_for_each(|row| writeln!(self.output, "{}", row.text().trim_end()))
+    }
+
+    fn list(&mut self) -> io::Result<()> {
+        if self.model.turns().is_empty() {
+            return writeln!(self.output, "No turn waits.");
+        }
+        for (at, turn) in self.model.turns().iter().enumerate() {
+            writeln!(self.output, "{} {}", at + 1, rows::list_row(turn).cut(CELLS).text())?;
+        }
+        Ok(())
+    }
+
+    fn show_named(&mut self, name: Option<String>) -> io::Result<()> {
+        let Some(name) = name else { return self.show(None) };
+        let turns = self.model.turns();
+        let by_number = name.parse().ok().and_then(|number: usize| turns.get(number.checked_sub(1)?));
+        match by_number.or_else(|| turns.iter().find(|turn| turn.id == name)) {
+            Some(turn) => {
+                let id = turn.id.clone();
+                self.show(Some(id))
+            }
+            None => self.refuse(&format!("no turn `{name}`: `list` numbers those that wait")),
+        }
+    }
+
+    fn show(&mut self, id: Option<String>) -> io::Result<()> {
+        if self.act(id.map_or(Action::Reload, |id| Action::Show { id }))? {
+            self.print_turn()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn print_turn(&mut self) -> io::Result<()> {
+        let Some(turn) = self.model.turn() else { return Ok(()) };
+        let mut out = rows::header_rows(turn);
+        for (at, section) in turn.sections.iter().enumerate() {
+            let Some(entry) = self.model.outline().entry(at) else { continue };
+            let mut row = Row::of(&format!("{} ", at + 1), rows::Look::Plain);
+            row.0.extend(rows::section_row(section, entry).0);
+            out.push(row.cut(CELLS));
+        }
+        self.print(out)
+    }
+
+    fn open(&mut self, target: Target) -> io::Result<()> {
+        let out = match self.find(target) {
+            Ok(Found { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
+            Ok(Found { leaf: Some(leaf), .. }) => rows::leaf_text(leaf),
+            Err(error) => return self.refuse(&error),
+        };
+        self.print(out)
+    }
+
+    fn edit(&mut self, target: Target, input: &mut dyn BufRead) -> io::Result<()> {
+        // The lines are read in any case: text for a leaf that is not there must not be taken for commands.
+        let Some(text) = read_text(input)? else {
+            return self.refuse("the input ended before the line with a single dot: nothing was changed");
+        };
+        let pointer = match self.find(target) {
+            Ok(Found { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
+            Ok(_) => return Ok(()),
+            Err(error) => return self.refuse(&error),
+        };
+        let done = self.act(Action::Edit(EditCommand::Set { pointer, text: Shown::new(text) }))?;
+        if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
+    }
+
+    fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
+        match self.find(Target { section: at, leaf: None }).map(|found| found.section.key.clone()) {
+            Ok(key) => self.change(command(key)),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn change(&mut self, command: EditCommand) -> io::Result<()> {
+        if self.act(Action::Edit(command))? { self.print_turn() } else { Ok(()) }
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
+            return self.refuse("no turn is open: `show 1` opens the first of the list");
+        };
+        self.act(Action::Resume { digest: digest.clone() })?;
+        // A stale answer was followed by the turn as it stands now: it must be seen before it can be resumed.
+        match self.model.turn() {
+            Some(turn) if turn.digest != digest => self.print_turn(),
+            _ => Ok(()),
+        }
+    }
+
+    fn find(&self, target: Target) -> Result<Found<'_>, String> {
+        let Some(turn) = self.model.turn() else {
+            return Err("no turn is open: `show 1` opens the first of the list".to_owned());
+        };
+        let Some(section) = turn.sections.get(target.section - 1) else {
+            return Err(format!("no section {}: they run from 1 to {}", target.section, turn.sections.len()));
+        };
+        let Some(number) = target.leaf else { return Ok(Found { turn, section, leaf: None }) };
+        match section.leaves.get(number - 1) {
+            Some(leaf) => Ok(Found { turn, section, leaf: Some(leaf) }),
+            None if section.leaves.is_empty() => Err(format!(
+                "section {} has no leaves of its own: see the sections inside it",
+                target.section
+            )),
+            None => Err(format!(
+                "no leaf {number} in section {}: they run from 1 to {}",
+                target.section,
+                section.leaves.len()
+            )),
+        }
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        match self.model.turns().len() {
+            0 => Ok(()),
+            1 => writeln!(self.output, "1 turn keeps waiting until its time is up."),
+            more => writeln!(self.output, "{more} turns keep waiting until their time is up."),
+        }
+    }
+}
+
+struct Found<'m> {
+    turn: &'m Turn,
+    section: &'m SectionView,
+    leaf: Option<&'m LeafView>,
+}
+
+fn leaf_rows(turn: &Turn, section: &SectionView, number: usize) -> Vec<Row> {
+    let mut out =
+        vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::Look::Strong)];
+    for (at, leaf) in section.leaves.iter().enumerate() {
+        let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::Look::Plain);
+        row.0.extend(rows::leaf_row(leaf, 0, &outline::leaf_authors(turn, leaf)).0);
+        out.push(row.cut(CELLS));
+    }
+    out
+}
+
+/// Lines up to one with a single dot; of the others that begin with a dot, the first one is dropped. `None`: there was no such line.
+fn read_text(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+    let mut lines = Vec::new();
+    while let Some(line) = read_line(input)? {
+        if line == "." {
+            return Ok(Some(lines.join("\n")));
+        }
+        lines.push(line.strip_prefix('.').map(str::to_owned).unwrap_or(line));
+    }
+    Ok(None)
+}

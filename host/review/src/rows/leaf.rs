@@ -1,0 +1,88 @@
+//! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label where the text does not begin with it.
+
+use leafgate_admin::LeafView;
+use leafgate_tree::Access;
+
+use super::{Look, Piece, Row};
+use crate::printer;
+
+/// Bytes of a leaf's text that one line looks at.
+const LINE_BYTES: usize = 2000;
+
+/// `path: value`, indented.
+#[must_use]
+pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
+    let path = if leaf.path.is_empty() { "(value)" } else { &leaf.path };
+    let mut row = Row::of(&"  ".repeat(depth), Look::Plain).and(path, Look::Dim);
+    if !authors.is_empty() {
+        row = row.and(&format!(" [edited by {}]", authors.join(", ")), Look::Edited);
+    }
+    let access = match leaf.access {
+        Access::Open => "",
+        Access::Protected => " [protected]",
+        Access::Frozen => " [signed]",
+        Access::Opaque => " [media]",
+    };
+    row = row.and(access, Look::Dim).and(": ", Look::Dim);
+    let end = leaf.text.expose().floor_char_boundary(LINE_BYTES);
+    for (text, look) in stretches(leaf, end) {
+        row = row.and(&text, look);
+    }
+    row
+}
+
+/// The text of a leaf in full, one row per line.
+#[must_use]
+pub fn leaf_text(leaf: &LeafView) -> Vec<Row> {
+    let end = leaf.text.expose().floor_char_boundary(printer::BLOCK_BYTES);
+    let mut rows = vec![Row::default()];
+    for (text, look) in stretches(leaf, end) {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                rows.push(Row::default());
+            }
+            // The printer bounds a line; a longer one is printed in parts, so that all of it can be scrolled to.
+            for part in parts(line) {
+                if let Some(row) = rows.last_mut() {
+                    row.0.push(Piece::new(part, look));
+                }
+            }
+        }
+    }
+    let left_out = leaf.text.expose().len() - end;
+    if left_out > 0 {
+        rows.push(Row::of(&format!("… ({left_out} bytes more; E opens them in $EDITOR)"), Look::Warning));
+    }
+    rows
+}
+
+fn parts(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let (part, behind) = rest.split_at_checked(rest.floor_char_boundary(printer::LINE_BYTES))?;
+        rest = behind;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// The text up to `end`, cut where redaction wrote. A span that does not fit the text would be the gate's fault and is left unmarked.
+fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, Look)> {
+    let text = &leaf.text.expose()[..end];
+    let mut stretches = Vec::new();
+    let mut at = 0;
+    for span in &leaf.redacted {
+        let (Some(before), Some(inside)) = (text.get(at..span.start), text.get(span.start..span.end)) else {
+            continue;
+        };
+        stretches.push((before.to_owned(), Look::Plain));
+        let shown = if inside.starts_with(&span.label) {
+            format!("‹{inside}›")
+        } else {
+            format!("‹{}: {inside}›", span.label)
+        };
+        stretches.push((shown, Look::Redacted));
+        at = span.end;
+    }
+    stretches.push((text[at..].to_owned(), Look::Plain));
+    stretches
+}

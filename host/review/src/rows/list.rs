@@ -1,0 +1,40 @@
+//! One turn on one line.
+
+use leafgate_admin::{OnTimeout, State, TurnSummary};
+
+use super::{Look, Row, count};
+
+/// A turn in the list: time left first, because that is what hurries.
+#[must_use]
+pub fn list_row(turn: &TurnSummary) -> Row {
+    let row = Row::of(&format!("{:>6}  ", time(turn.left_ms)), Look::Dim).and(&turn.label, Look::Strong);
+    let row = match turn.state {
+        State::Waiting => row,
+        state => row.and(&format!("  ({})", crate::model::ended(state)), Look::Warning),
+    };
+    let row = match turn.holds.first() {
+        Some(hold) => row
+            .and("  ", Look::Plain)
+            .and(&hold.rule, Look::Warning)
+            .and(": ", Look::Plain)
+            .and(&hold.reason, Look::Plain),
+        None => row,
+    };
+    if turn.edits == 0 { row } else { row.and(&format!("  [{}]", count(turn.edits, "edit")), Look::Edited) }
+}
+
+/// A time left, `4:05` or `1:02:03`.
+#[must_use]
+pub fn time(left_ms: u64) -> String {
+    let seconds = left_ms.div_ceil(1000);
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours == 0 { format!("{minutes}:{seconds:02}") } else { format!("{hours}:{minutes:02}:{seconds:02}") }
+}
+
+/// What the deadline does.
+pub(super) fn then(on_timeout: OnTimeout) -> &'static str {
+    match on_timeout {
+        OnTimeout::Cancel => "then cancelled",
+        OnTimeout::Resume => "then sent as it stands",
+    }
+}

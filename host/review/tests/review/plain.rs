@@ -1,0 +1,103 @@
+//! The line mode: transcripts, each a list of commands and everything that was printed.
+
+use std::cell::RefCell;
+use std::io::{self, BufRead, Read, Write};
+use std::rc::Rc;
+
+use crate::support::{AGENT, FakeDesk, SECRET, hostile_body};
+
+/// What a terminal would show: output, and input as it is read.
+#[derive(Clone, Default)]
+struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Input that is echoed line by line.
+struct Typed<'a>(&'a [u8], Tape);
+
+impl Read for Typed<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl BufRead for Typed<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.0)
+    }
+
+    fn consume(&mut self, count: usize) {
+        let (read, rest) = self.0.split_at(count);
+        self.1.0.borrow_mut().extend_from_slice(read);
+        self.0 = rest;
+    }
+}
+
+fn transcript(desk: &mut FakeDesk, commands: &str) -> String {
+    let tape = Tape::default();
+    let mut output = tape.clone();
+    leafgate_review::plain::run(desk, &mut Typed(commands.as_bytes(), tape.clone()), &mut output, "> ")
+        .unwrap();
+    String::from_utf8(tape.0.take()).unwrap()
+}
+
+#[test]
+fn a_turn_is_opened_edited_and_sent() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let shown = transcript(
+        &mut desk,
+        "open 5\nopen 5.2\nedit 5.2\nLook at the logs first.\n..hidden\n.\nundo\nredo\ndelete 10\nrestore 10\ndiff\nresume\n",
+    );
+    insta::assert_snapshot!(shown);
+    assert_eq!(desk.resumed.len(), 1);
+}
+
+#[test]
+fn several_turns_are_listed_and_none_is_decided_by_leaving() {
+    let mut desk = FakeDesk::with(&[AGENT, r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#]);
+    insta::assert_snapshot!(transcript(&mut desk, "resume\nshow 3\nshow 2\nlist\nquit\n"));
+    assert!(desk.resumed.is_empty() && desk.cancelled.is_empty());
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let shown = transcript(
+        &mut desk,
+        "frobnicate\nopen\nopen 99\nopen 2.9\nedit 4\ncancel\n.\nedit 2.1\nwarm\n.\nundo\ndelete 4\nresume now\nhelp\n",
+    );
+    insta::assert_snapshot!(shown);
+    assert!(desk.cancelled.is_empty(), "text behind a malformed edit was taken for a command");
+}
+
+#[test]
+fn a_secret_typed_in_is_redacted_before_it_is_shown() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let shown = transcript(&mut desk, &format!("edit 5.2\nuse {SECRET}\n.\ndiff\nundo\nredo\nopen 5.2\n"));
+    assert_eq!(shown.matches(SECRET).count(), 1, "only the echo of what was typed holds it");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn an_input_that_ends_inside_a_text_changes_nothing() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let shown = transcript(&mut desk, "edit 5.2\nhalf a text\n");
+    assert!(shown.contains("nothing was changed"), "{shown}");
+    assert_eq!(desk.turns[0].draft.edits().count(), 0);
+}
+
+#[test]
+fn hostile_text_is_printed_as_numbers() {
+    let body = hostile_body();
+    let shown = transcript(&mut FakeDesk::with(&[&body]), "open 2\nopen 2.2\ndiff\ncancel\n");
+    assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
+    insta::assert_snapshot!(shown);
+}

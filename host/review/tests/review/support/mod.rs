@@ -1,0 +1,324 @@
+//! A desk in memory: real documents and drafts, so that edits, undo and redaction are those of the product.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use leafgate_admin::{
+    ApiError, Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView,
+    Shown, State, Turn, TurnSummary,
+};
+use leafgate_review::Desk;
+use leafgate_tree::{
+    Author, Document, Draft, EditKind, Format, Leaf, Limits, NodeId, Redaction, Section, SectionId,
+};
+
+/// What this desk takes for a secret, and the token that it puts in its place.
+pub(crate) const SECRET: &str = "hunter2";
+const TOKEN: &str = "PASSWORD_k7f3q2xw9mz4ab6c";
+
+pub(crate) const AGENT: &str = r#"{"model":"gpt-4o","temperature":0.2,"messages":[
+{"role":"system","content":"You are a coding agent.\nAnswer briefly."},
+{"role":"user","content":[{"type":"text","text":"Why does the login fail on production?"},{"type":"text","text":"Look at the database first."}]},
+{"role":"assistant","content":"I look into the users table.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"run_sql","arguments":"{\"query\":\"select * from users\",\"limit\":10}"}}]},
+{"role":"tool","tool_call_id":"call_1","content":"host: prod-db\nuser: admin\npassword: hunter2\nrows: 10"},
+{"role":"user","content":"Now explain it."}]}"#;
+
+/// A request whose texts try to take the terminal over.
+pub(crate) fn hostile_body() -> String {
+    let text = format!(
+        "\\u001b]52;c;cm0gLXJm\\u0007\\u001b[2Jclear \\u202etxt.exe\\u202c zero\\u200bwidth \\u009b31m \\\\u{{1b}} tab\\tend\\n{} {}",
+        "日本語のとても長い行".repeat(12),
+        "👨\u{200d}👩\u{200d}👧 👍🏽 e\u{301}"
+    );
+    format!(
+        r#"{{"model":"gpt-\u001b[31m4o","messages":[{{"role":"user","content":"{text}"}},{{"role":"user","content":"{}"}}]}}"#,
+        "very long ".repeat(400)
+    )
+}
+
+pub(crate) struct FakeDesk {
+    pub(crate) turns: Vec<FakeTurn>,
+    /// Answers the next call with this.
+    pub(crate) fail_next: Option<ApiError>,
+    /// Digests that were let go.
+    pub(crate) resumed: Vec<String>,
+    pub(crate) cancelled: Vec<String>,
+}
+
+pub(crate) struct FakeTurn {
+    pub(crate) summary: TurnSummary,
+    pub(crate) draft: Draft,
+    last_version: u64,
+    undone: usize,
+}
+
+impl FakeDesk {
+    pub(crate) fn with(bodies: &[&str]) -> FakeDesk {
+        let turns = bodies.iter().enumerate().map(|(at, body)| FakeTurn::new(at + 1, body)).collect();
+        FakeDesk { turns, fail_next: None, resumed: Vec::new(), cancelled: Vec::new() }
+    }
+
+    fn find(&mut self, id: &str) -> Result<&mut FakeTurn, ApiError> {
+        if let Some(error) = self.fail_next.take() {
+            return Err(error);
+        }
+        let turn = self.turns.iter_mut().find(|turn| turn.summary.id == id);
+        turn.ok_or_else(|| {
+            error("not-found", "no such turn waits", Some("it was decided elsewhere, or its time was up"))
+        })
+    }
+
+    fn end(&mut self, id: &str, state: State) -> TurnSummary {
+        let at = self.turns.iter().position(|turn| turn.summary.id == id).unwrap();
+        TurnSummary { state, ..self.turns.remove(at).summary }
+    }
+}
+
+pub(crate) fn error(code: &str, message: &str, hint: Option<&str>) -> ApiError {
+    ApiError { code: code.into(), message: message.into(), hint: hint.map(str::to_owned) }
+}
+
+impl Desk for FakeDesk {
+    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
+        if let Some(error) = self.fail_next.take() {
+            return Err(error);
+        }
+        Ok(self.turns.iter().map(FakeTurn::summary).collect())
+    }
+
+    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+        self.find(id).map(|turn| turn.view())
+    }
+
+    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
+        self.find(id).map(|turn| turn.diff())
+    }
+
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+        let turn = self.find(id)?;
+        turn.edit(&command)?;
+        Ok(turn.view())
+    }
+
+    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+        if self.find(id)?.digest() != digest {
+            return Err(error("stale", "the turn changed since it was shown", None));
+        }
+        self.resumed.push(digest.to_owned());
+        Ok(self.end(id, State::Resumed))
+    }
+
+    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
+        self.find(id)?;
+        self.cancelled.push(id.to_owned());
+        Ok(self.end(id, State::Cancelled))
+    }
+}
+
+impl FakeTurn {
+    fn new(number: usize, body: &str) -> FakeTurn {
+        let document =
+            Document::parse(body.to_owned().into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        let model = document.model().unwrap_or_default().into_owned();
+        let mut draft = Draft::new(Arc::new(document));
+        let leaves: Vec<_> = draft.document().leaves().map(|leaf| leaf.id()).collect();
+        leaves.into_iter().for_each(|leaf| redact(&mut draft, leaf));
+        let hold = Hold {
+            rule: "production".into(),
+            reason: "Result names the production database".into(),
+            detail: "messages[3].content".into(),
+            blocks: false,
+        };
+        let summary = TurnSummary {
+            id: format!("t{number}"),
+            label: format!("chat · {model} · …3f{number}a"),
+            session: format!("session-{number}"),
+            model,
+            format: "openai-chat".into(),
+            state: State::Waiting,
+            holds: vec![hold],
+            waited_ms: 12_000,
+            left_ms: 288_000 - number as u64 * 1000,
+            on_timeout: OnTimeout::Cancel,
+            edits: 0,
+            redactions: 0,
+            connections: 1,
+            generation: "g7-51c0".into(),
+        };
+        FakeTurn { summary, draft, last_version: 0, undone: 0 }
+    }
+
+    fn summary(&self) -> TurnSummary {
+        TurnSummary {
+            edits: self.draft.edits().count(),
+            redactions: self.draft.redactions().count(),
+            ..self.summary.clone()
+        }
+    }
+
+    pub(crate) fn digest(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.draft.render().hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    pub(crate) fn edit(&mut self, command: &EditCommand) -> Result<(), ApiError> {
+        let refused = |error: leafgate_tree::EditError| self::error("refused-edit", &error.to_string(), None);
+        let changed = match command {
+            EditCommand::Set { pointer, text } => {
+                let node = self.draft.document().resolve(pointer).unwrap();
+                let version = self.draft.set(node, text.expose(), &Author::Person).map_err(refused)?;
+                redact(&mut self.draft, node);
+                version
+            }
+            EditCommand::Delete { section } => {
+                let section = self.section(section);
+                Some(self.draft.delete(section, &Author::Person).map_err(refused)?)
+            }
+            EditCommand::Restore { section } => {
+                let section = self.section(section);
+                Some(self.draft.restore(section, &Author::Person).map_err(refused)?)
+            }
+            EditCommand::Undo => self.draft.undo(),
+            EditCommand::Redo => self.draft.redo(),
+            EditCommand::Reset => self.draft.reset(),
+        };
+        match command {
+            EditCommand::Undo if changed.is_some() => self.undone += 1,
+            EditCommand::Redo if changed.is_some() => self.undone -= 1,
+            _ if changed.is_some() => self.undone = 0,
+            EditCommand::Undo => return Err(error("refused-edit", "there is nothing to undo", None)),
+            EditCommand::Redo => return Err(error("refused-edit", "there is nothing to redo", None)),
+            _ => {}
+        }
+        self.last_version = changed.unwrap_or(self.last_version);
+        Ok(())
+    }
+
+    fn section(&self, key: &str) -> SectionId {
+        let document = self.draft.document();
+        let places = (0..document.sections().len()).map(SectionId::from_index);
+        places.into_iter().find(|&id| document.section_key(id) == key).unwrap()
+    }
+
+    fn view(&self) -> Turn {
+        let document = self.draft.document();
+        let sections = document.sections().iter().enumerate();
+        Turn {
+            summary: self.summary(),
+            sections: sections
+                .map(|(at, section)| self.section_view(SectionId::from_index(at), section))
+                .collect(),
+            edits: self.edit_views(),
+            digest: self.digest(),
+            version: self.last_version,
+            can_undo: self.draft.edits().next().is_some(),
+            can_redo: self.undone > 0,
+            invalid: None,
+        }
+    }
+
+    fn section_view(&self, id: SectionId, section: &Section) -> SectionView {
+        let document = self.draft.document();
+        let path = document.display_path(section.node);
+        SectionView {
+            key: document.section_key(id),
+            label: document.section_label(id),
+            kind: section.kind,
+            role: section.role,
+            parent: section.parent.map(|parent| document.section_key(parent)),
+            editable: section.editable,
+            deletable: section.deletable,
+            deleted: self.draft.is_deleted(section.node),
+            pinned: self.draft.is_pinned(section.node),
+            leaves: document
+                .leaves()
+                .filter(|leaf| leaf.section() == Some(id))
+                .map(|leaf| self.leaf_view(&path, leaf))
+                .collect(),
+            path,
+        }
+    }
+
+    fn leaf_view(&self, section: &str, leaf: Leaf<'_>) -> LeafView {
+        let node = leaf.id();
+        let path = self.draft.document().display_path(node);
+        let path = path.strip_prefix(section).map_or(path.as_str(), |path| path.trim_start_matches('.'));
+        let redacted = self.draft.redacted(node).into_iter();
+        LeafView {
+            pointer: self.draft.document().pointer(node),
+            path: path.to_owned(),
+            kind: leaf.kind(),
+            value: leaf.value_type(),
+            access: leaf.access(),
+            text: Shown::new(self.draft.text(node).into_cow()),
+            redacted: redacted
+                .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
+                .collect(),
+            changed: self.draft.changed_leaves().any(|changed| changed == node),
+        }
+    }
+
+    fn edit_views(&self) -> Vec<EditView> {
+        let document = self.draft.document();
+        let view = |version, author: &Author, kind: &str, node, label| EditView {
+            version,
+            author: author.to_string(),
+            kind: kind.to_owned(),
+            path: document.display_path(node),
+            pointer: document.pointer(node),
+            label,
+        };
+        let redactions = self.draft.redactions();
+        let redactions =
+            redactions.map(|done| view(0, &done.author, "redact", done.node, Some(done.label.to_string())));
+        let edits = self.draft.edits().map(|edit| {
+            let kind = match edit.kind {
+                EditKind::Set => "set",
+                EditKind::Delete => "delete",
+                EditKind::Restore => "restore",
+                EditKind::Reset => "reset",
+            };
+            view(edit.version, &edit.author, kind, edit.target, None)
+        });
+        redactions.chain(edits).collect()
+    }
+
+    fn diff(&self) -> Diff {
+        let document = self.draft.document();
+        let leaves = self.draft.changed_leaves().map(|node| LeafDiff {
+            path: document.display_path(node),
+            pointer: document.pointer(node),
+            authors: self.authors(node),
+            before: Shown::new(self.draft.masked_original(node, |label| format!("‹{label}›")).into_cow()),
+            after: Shown::new(self.draft.text(node).into_cow()),
+        });
+        let deleted = document.sections().iter().filter(|section| section.parent.is_none());
+        let deleted = deleted.filter(|section| self.draft.is_deleted(section.node));
+        Diff {
+            leaves: leaves.collect(),
+            deleted: deleted.map(|section| document.display_path(section.node)).collect(),
+        }
+    }
+
+    fn authors(&self, node: NodeId) -> Vec<String> {
+        let redactions =
+            self.draft.redactions().filter(|done| done.node == node).map(|done| done.author.to_string());
+        let edits = self.draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
+        let mut authors: Vec<_> = redactions.chain(edits).collect();
+        authors.dedup();
+        authors
+    }
+}
+
+fn redact(draft: &mut Draft, node: NodeId) {
+    let found: Vec<_> =
+        draft.text(node).expose().match_indices(SECRET).map(|(at, word)| at..at + word.len()).collect();
+    let redactions: Vec<_> = found
+        .into_iter()
+        .map(|at| Redaction { at, label: "PASSWORD".into(), replacement: TOKEN.to_owned() })
+        .collect();
+    if !redactions.is_empty() {
+        draft.redact(node, &redactions, &Author::rule("secrets")).unwrap();
+    }
+}
