@@ -49,7 +49,9 @@ fn automaton(bencher: Bencher<'_, '_>, text: &str) {
         .ascii_case_insensitive(true)
         .build(words)
         .expect("eight keywords");
-    bencher.counter(BytesCount::of_str(text)).bench_local(|| automaton.find_overlapping_iter(black_box(text)).count());
+    bencher
+        .counter(BytesCount::of_str(text))
+        .bench_local(|| automaton.find_overlapping_iter(black_box(text)).count());
 }
 
 #[divan::bench]

@@ -46,7 +46,9 @@ fn truncated(body: &[u8]) -> usize {
             at += 2;
             continue;
         }
-        if body[at].is_ascii_whitespace() || matches!(body[at], b'"' | b'\'' | b'\\' | b'+' | b'>' | b'#' | b'*' | b'|') {
+        if body[at].is_ascii_whitespace()
+            || matches!(body[at], b'"' | b'\'' | b'\\' | b'+' | b'>' | b'#' | b'*' | b'|')
+        {
             at += 1;
             continue;
         }
@@ -77,7 +79,9 @@ mod tests {
 
     #[test]
     fn a_header_without_key_material_is_no_block() {
-        for body in ["----------END X-----", "\n***\n-----END X-----", " is how a key begins", "", "\n-----BEGIN"] {
+        for body in
+            ["----------END X-----", "\n***\n-----END X-----", " is how a key begins", "", "\n-----BEGIN"]
+        {
             assert_eq!(end(body.as_bytes(), 0), None, "{body}");
         }
     }

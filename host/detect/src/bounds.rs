@@ -27,7 +27,9 @@ impl Bounds {
         let joined = match self {
             Self::Any => false,
             Self::Word | Self::Left => before.is_ascii_alphanumeric(),
-            Self::Strict => before.is_ascii_alphanumeric() || matches!(before, b'_' | b'-' | b'.' | b'/' | b'+'),
+            Self::Strict => {
+                before.is_ascii_alphanumeric() || matches!(before, b'_' | b'-' | b'.' | b'/' | b'+')
+            }
         };
         !joined || ends_an_escape(&bytes[..at])
     }
@@ -49,7 +51,8 @@ fn ends_an_escape(before: &[u8]) -> bool {
         [.., b'\\', b'u', _, _, _, _] => hex(&before[before.len() - 4..]),
         // ANSI colour: ESC [ … m
         [.., b'm'] => {
-            let sequence = before[..before.len() - 1].iter().rposition(|&b| !(b.is_ascii_digit() || b == b';'));
+            let sequence =
+                before[..before.len() - 1].iter().rposition(|&b| !(b.is_ascii_digit() || b == b';'));
             sequence.is_some_and(|i| i > 0 && before[i] == b'[' && before[i - 1] == 0x1b)
         }
         _ => false,

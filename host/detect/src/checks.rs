@@ -112,7 +112,12 @@ fn is_random(text: &str) -> bool {
     let mixed = look.digits >= 2 && look.letters() >= 4;
     // The alphabet itself, as encoders and their tests spell it.
     let alphabet = text.contains("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && text.contains("0123456789");
-    value::could_be_token(text, &look) && !value::is_uuid(text) && !alphabet && look.len >= 16 && mixed && look.entropy >= 3.0
+    value::could_be_token(text, &look)
+        && !value::is_uuid(text)
+        && !alphabet
+        && look.len >= 16
+        && mixed
+        && look.entropy >= 3.0
 }
 
 /// Decodes base64 in either alphabet up to the first byte that is none; padding is not asked for.
@@ -149,7 +154,10 @@ fn is_jwt(text: &str) -> bool {
     }
     let decoded = base64_prefix(head.as_bytes(), 4096);
     let printable = decoded.iter().all(|b| (0x20..0x7f).contains(b) || b.is_ascii_whitespace());
-    decoded.starts_with(b"{") && printable && memchr::memmem::find(&decoded, b"\"").is_some() && decoded.contains(&b':')
+    decoded.starts_with(b"{")
+        && printable
+        && memchr::memmem::find(&decoded, b"\"").is_some()
+        && decoded.contains(&b':')
 }
 
 fn is_basic(text: &str) -> bool {
@@ -180,26 +188,26 @@ fn luhn(text: &str) -> bool {
 
 /// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the lengths in use.
 const ISSUERS: [(u32, u32, &[usize]); 20] = [
-    (4, 4, &[13, 16, 19]),                 // Visa
-    (51, 55, &[16]),                       // Mastercard
-    (2221, 2720, &[16]),                   // Mastercard
-    (34, 34, &[15]),                       // American Express
-    (37, 37, &[15]),                       // American Express
-    (300, 305, &[14, 16]),                 // Diners Club
-    (309, 309, &[14]),                     // Diners Club
-    (36, 36, &[14]),                       // Diners Club
-    (38, 39, &[14, 16]),                   // Diners Club
-    (6011, 6011, &[16, 19]),               // Discover
-    (644, 649, &[16, 19]),                 // Discover
-    (65, 65, &[16, 19]),                   // Discover, RuPay
-    (62, 62, &[16, 17, 18, 19]),           // UnionPay
-    (3528, 3589, &[15, 16, 17, 18, 19]),   // JCB
-    (1800, 1800, &[15]),                   // JCB, old
-    (2131, 2131, &[15]),                   // JCB, old
-    (5018, 5020, &[12, 13, 16, 18, 19]),   // Maestro
-    (6304, 6304, &[12, 13, 16, 18, 19]),   // Maestro
-    (6759, 6763, &[12, 13, 16, 18, 19]),   // Maestro
-    (2200, 2204, &[16, 17, 18, 19]),       // Mir
+    (4, 4, &[13, 16, 19]),               // Visa
+    (51, 55, &[16]),                     // Mastercard
+    (2221, 2720, &[16]),                 // Mastercard
+    (34, 34, &[15]),                     // American Express
+    (37, 37, &[15]),                     // American Express
+    (300, 305, &[14, 16]),               // Diners Club
+    (309, 309, &[14]),                   // Diners Club
+    (36, 36, &[14]),                     // Diners Club
+    (38, 39, &[14, 16]),                 // Diners Club
+    (6011, 6011, &[16, 19]),             // Discover
+    (644, 649, &[16, 19]),               // Discover
+    (65, 65, &[16, 19]),                 // Discover, RuPay
+    (62, 62, &[16, 17, 18, 19]),         // UnionPay
+    (3528, 3589, &[15, 16, 17, 18, 19]), // JCB
+    (1800, 1800, &[15]),                 // JCB, old
+    (2131, 2131, &[15]),                 // JCB, old
+    (5018, 5020, &[12, 13, 16, 18, 19]), // Maestro
+    (6304, 6304, &[12, 13, 16, 18, 19]), // Maestro
+    (6759, 6763, &[12, 13, 16, 18, 19]), // Maestro
+    (2200, 2204, &[16, 17, 18, 19]),     // Mir
 ];
 
 fn is_card(text: &str) -> bool {
@@ -231,15 +239,94 @@ fn grouped_as_cards_are(text: &str) -> bool {
 
 /// Length of an IBAN by country, from the SWIFT registry.
 const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22), ("BH", 22), ("BI", 27),
-    ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24), ("DE", 22), ("DJ", 27), ("DK", 18), ("DO", 28),
-    ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18), ("FK", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23),
-    ("GL", 18), ("GR", 27), ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23), ("IQ", 23), ("IS", 26), ("IT", 27),
-    ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LC", 32), ("LI", 21), ("LT", 20), ("LU", 20), ("LV", 21), ("LY", 25),
-    ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MN", 20), ("MR", 27), ("MT", 31), ("MU", 30), ("NI", 28), ("NL", 18),
-    ("NO", 15), ("OM", 23), ("PK", 24), ("PL", 28), ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("RU", 33),
-    ("SA", 24), ("SC", 31), ("SD", 18), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("SO", 23), ("ST", 25), ("SV", 28),
-    ("TL", 23), ("TN", 24), ("TR", 26), ("UA", 29), ("VA", 22), ("VG", 24), ("XK", 20), ("YE", 30),
+    ("AD", 24),
+    ("AE", 23),
+    ("AL", 28),
+    ("AT", 20),
+    ("AZ", 28),
+    ("BA", 20),
+    ("BE", 16),
+    ("BG", 22),
+    ("BH", 22),
+    ("BI", 27),
+    ("BR", 29),
+    ("BY", 28),
+    ("CH", 21),
+    ("CR", 22),
+    ("CY", 28),
+    ("CZ", 24),
+    ("DE", 22),
+    ("DJ", 27),
+    ("DK", 18),
+    ("DO", 28),
+    ("EE", 20),
+    ("EG", 29),
+    ("ES", 24),
+    ("FI", 18),
+    ("FK", 18),
+    ("FO", 18),
+    ("FR", 27),
+    ("GB", 22),
+    ("GE", 22),
+    ("GI", 23),
+    ("GL", 18),
+    ("GR", 27),
+    ("GT", 28),
+    ("HR", 21),
+    ("HU", 28),
+    ("IE", 22),
+    ("IL", 23),
+    ("IQ", 23),
+    ("IS", 26),
+    ("IT", 27),
+    ("JO", 30),
+    ("KW", 30),
+    ("KZ", 20),
+    ("LB", 28),
+    ("LC", 32),
+    ("LI", 21),
+    ("LT", 20),
+    ("LU", 20),
+    ("LV", 21),
+    ("LY", 25),
+    ("MC", 27),
+    ("MD", 24),
+    ("ME", 22),
+    ("MK", 19),
+    ("MN", 20),
+    ("MR", 27),
+    ("MT", 31),
+    ("MU", 30),
+    ("NI", 28),
+    ("NL", 18),
+    ("NO", 15),
+    ("OM", 23),
+    ("PK", 24),
+    ("PL", 28),
+    ("PS", 29),
+    ("PT", 25),
+    ("QA", 29),
+    ("RO", 24),
+    ("RS", 22),
+    ("RU", 33),
+    ("SA", 24),
+    ("SC", 31),
+    ("SD", 18),
+    ("SE", 24),
+    ("SI", 19),
+    ("SK", 24),
+    ("SM", 27),
+    ("SO", 23),
+    ("ST", 25),
+    ("SV", 28),
+    ("TL", 23),
+    ("TN", 24),
+    ("TR", 26),
+    ("UA", 29),
+    ("VA", 22),
+    ("VG", 24),
+    ("XK", 20),
+    ("YE", 30),
 ];
 
 /// Gives how many bytes of `text` the account number takes, blanks included.
@@ -252,7 +339,8 @@ fn iban_length(text: &str) -> Option<usize> {
     if text.as_bytes().get(end).is_some_and(u8::is_ascii_alphanumeric) {
         return None;
     }
-    let value = |b: u8| u32::from(if b.is_ascii_digit() { b - b'0' } else { b.to_ascii_uppercase() - b'A' + 10 });
+    let value =
+        |b: u8| u32::from(if b.is_ascii_digit() { b - b'0' } else { b.to_ascii_uppercase() - b'A' + 10 });
     let bytes = places.take(wanted).map(|(_, b)| b);
     let rest = bytes.clone().skip(4).chain(bytes.take(4)).fold(0u32, |rest, byte| {
         let n = value(byte);
@@ -285,7 +373,8 @@ fn is_public_ip(text: &str) -> bool {
         }
         Ok(std::net::IpAddr::V6(ip)) => {
             let head = ip.segments()[0];
-            let local = ip.is_loopback() || ip.is_unspecified() || head & 0xfe00 == 0xfc00 || head & 0xffc0 == 0xfe80;
+            let local =
+                ip.is_loopback() || ip.is_unspecified() || head & 0xfe00 == 0xfc00 || head & 0xffc0 == 0xfe80;
             let documentation = head == 0x2001 && ip.segments()[1] == 0x0db8;
             !(local || documentation || head & 0xff00 == 0xff00)
         }
@@ -295,8 +384,8 @@ fn is_public_ip(text: &str) -> bool {
 
 /// Extensions of files that look like a top-level domain behind an `@`: `icon@2x.png`, `types@latest.js`.
 const EXTENSIONS: [&str; 24] = [
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "cjs", "jsx", "tsx", "css", "scss", "html", "json", "yaml",
-    "yml", "toml", "lock", "md", "txt", "xml", "local",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "cjs", "jsx", "tsx", "css", "scss",
+    "html", "json", "yaml", "yml", "toml", "lock", "md", "txt", "xml", "local",
 ];
 
 fn has_domain(text: &str) -> bool {

@@ -182,7 +182,12 @@ mod tests {
     use super::*;
 
     fn finding(range: Range<usize>, label: &str, confidence: Confidence) -> Finding {
-        Finding { range, label: Label::new(label).unwrap(), detector: DetectorId::new("t/t").unwrap(), confidence }
+        Finding {
+            range,
+            label: Label::new(label).unwrap(),
+            detector: DetectorId::new("t/t").unwrap(),
+            confidence,
+        }
     }
 
     #[test]

@@ -104,7 +104,8 @@ fn whole_name_start(bytes: &[u8], from: usize) -> usize {
     let start = name_start(bytes, from);
     let Some(gap) = start.checked_sub(1).filter(|&i| bytes[i] == b' ') else { return start };
     let floor = gap.saturating_sub(20);
-    let word = bytes[floor..gap].iter().rposition(|b| !b.is_ascii_alphabetic()).map_or(floor, |n| floor + n + 1);
+    let word =
+        bytes[floor..gap].iter().rposition(|b| !b.is_ascii_alphabetic()).map_or(floor, |n| floor + n + 1);
     if word < gap && start == from && bytes[start].is_ascii_alphabetic() { word } else { start }
 }
 
@@ -153,7 +154,9 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
 }
 
 fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
-    let end = skip(bytes, at, 5, |b| matches!(b, b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' | b'>' | b'~'));
+    let end = skip(bytes, at, 5, |b| {
+        matches!(b, b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' | b'>' | b'~')
+    });
     let sign = &bytes[at..end];
     let join = match sign {
         b"==" | b"===" | b"!=" | b"!==" => Join::Comparison,
@@ -175,7 +178,9 @@ fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
 /// Behind `:` or a blank: a type and then `=`.
 fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     let start = skip(bytes, from, 4, is_blank);
-    let kind = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'&' | b'<' | b'>' | b'[' | b']' | b'?' | b'*' | b':');
+    let kind = |b: u8| {
+        b.is_ascii_alphanumeric() || matches!(b, b'_' | b'&' | b'<' | b'>' | b'[' | b']' | b'?' | b'*' | b':')
+    };
     let end = skip(bytes, start, 40, kind);
     let sign = skip(bytes, end, 4, is_blank);
     let assigned = bytes.get(sign) == Some(&b'=') && bytes.get(sign + 1) != Some(&b'=');
@@ -227,7 +232,8 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
 
 /// `b"…"`, `r'…'`, `@"…"`, `$"…"`: one or two letters before the quote.
 fn string_prefix(bytes: &[u8], at: usize) -> usize {
-    let end = skip(bytes, at, 2, |b| matches!(b, b'b' | b'r' | b'u' | b'f' | b'B' | b'R' | b'U' | b'L' | b'@'));
+    let end =
+        skip(bytes, at, 2, |b| matches!(b, b'b' | b'r' | b'u' | b'f' | b'B' | b'R' | b'U' | b'L' | b'@'));
     if matches!(bytes.get(end), Some(b'"' | b'\'')) { end } else { at }
 }
 
@@ -249,7 +255,10 @@ fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
     let ends = |b: u8| {
         b.is_ascii_whitespace()
             || b.is_ascii_control()
-            || matches!(b, b',' | b';' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'}' | b'|')
+            || matches!(
+                b,
+                b',' | b';' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'}' | b'|'
+            )
             || matches!(b, b'&' | b'\\')
     };
     let end = skip(bytes, start, MAX_BARE, |b| !ends(b));

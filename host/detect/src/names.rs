@@ -40,7 +40,8 @@ impl NameRule {
 fn fits(pattern: &str, word: &str) -> bool {
     match pattern.strip_prefix('*') {
         Some(tail) => {
-            word.len() >= tail.len() && word.as_bytes()[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
+            word.len() >= tail.len()
+                && word.as_bytes()[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
         }
         None => word.eq_ignore_ascii_case(pattern),
     }
@@ -48,8 +49,34 @@ fn fits(pattern: &str, word: &str) -> bool {
 
 /// Words at a name's end that say how the value is written, not what it is.
 const SAYS_NOTHING: [&str; 28] = [
-    "value", "val", "string", "str", "text", "txt", "b", "base", "hex", "raw", "plain", "plaintext", "here", "env", "dev",
-    "prod", "production", "test", "testing", "live", "staging", "default", "current", "old", "new", "data", "literal", "v",
+    "value",
+    "val",
+    "string",
+    "str",
+    "text",
+    "txt",
+    "b",
+    "base",
+    "hex",
+    "raw",
+    "plain",
+    "plaintext",
+    "here",
+    "env",
+    "dev",
+    "prod",
+    "production",
+    "test",
+    "testing",
+    "live",
+    "staging",
+    "default",
+    "current",
+    "old",
+    "new",
+    "data",
+    "literal",
+    "v",
 ];
 
 /// The words of a name, from its end.
@@ -67,7 +94,8 @@ impl<'a> Words<'a> {
             let word = &name[start..stop];
             end = start;
             let empty = all.len == 0
-                && (word.bytes().all(|b| b.is_ascii_digit()) || SAYS_NOTHING.iter().any(|w| word.eq_ignore_ascii_case(w)));
+                && (word.bytes().all(|b| b.is_ascii_digit())
+                    || SAYS_NOTHING.iter().any(|w| word.eq_ignore_ascii_case(w)));
             if !empty {
                 all.words[all.len] = word;
                 all.len += 1;
@@ -118,10 +146,28 @@ mod tests {
     #[test]
     fn the_last_word_decides_and_the_word_before_it_qualifies() {
         let secret = rule(&["*token", "secret", "*apikey"], &[], &["page"]);
-        for name in ["api_token", "apiToken2", "ACCESS-TOKEN", "authtoken", "x.secret", "APIKEY", "jwt_secret_b64", "TOKEN_1"] {
+        for name in [
+            "api_token",
+            "apiToken2",
+            "ACCESS-TOKEN",
+            "authtoken",
+            "x.secret",
+            "APIKEY",
+            "jwt_secret_b64",
+            "TOKEN_1",
+        ] {
             assert!(secret.takes(name), "{name}");
         }
-        for name in ["token_type", "tokens", "tokenizer", "pageToken", "next_page_token", "secretName", "secretary", ""] {
+        for name in [
+            "token_type",
+            "tokens",
+            "tokenizer",
+            "pageToken",
+            "next_page_token",
+            "secretName",
+            "secretary",
+            "",
+        ] {
             assert!(!secret.takes(name), "{name}");
         }
         let key = rule(&["key"], &["api", "secret"], &[]);

@@ -185,7 +185,10 @@ impl Row {
     ///
     /// The regex is compiled when it first runs: most rows of a pack never do in one process.
     pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
-        let regex = self.regex.get_or_init(|| compile(&self.pattern, self.ignore_case).expect("a test compiles the pattern of every built-in row"));
+        let regex = self.regex.get_or_init(|| {
+            compile(&self.pattern, self.ignore_case)
+                .expect("a test compiles the pattern of every built-in row")
+        });
         if regex.captures_len() == 1 {
             let whole = regex.find(window)?.range();
             return Some(Match { secret: whole.clone(), whole });
@@ -220,7 +223,8 @@ impl Row {
     fn try_from_raw(pack: &str, raw: RawRow) -> Result<Self, PackError> {
         let id = format!("{pack}/{}", raw.id);
         let wrong = |problem: String| PackError::Row { id: id.clone(), problem };
-        let needs_keywords = matches!(raw.shape, RawShape::Token | RawShape::Near | RawShape::Assigned | RawShape::Block);
+        let needs_keywords =
+            matches!(raw.shape, RawShape::Token | RawShape::Near | RawShape::Assigned | RawShape::Block);
         if needs_keywords && raw.keywords.is_empty() {
             return Err(wrong("its shape needs `keywords`".to_owned()));
         }
@@ -241,7 +245,14 @@ impl Row {
         let checks = parsed.map_err(|error| wrong(error.to_string()))?;
         let fingerprint = format!(
             "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{}|{:?}",
-            raw.label, raw.confidence(), raw.keywords, raw.ignore_case, raw.prefix, raw.bounds, raw.placeholders, raw.window
+            raw.label,
+            raw.confidence(),
+            raw.keywords,
+            raw.ignore_case,
+            raw.prefix,
+            raw.bounds,
+            raw.placeholders,
+            raw.window
         );
         Ok(Self {
             label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,

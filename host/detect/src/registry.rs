@@ -6,8 +6,10 @@ use crate::finding::{Confidence, DetectorId, Label};
 use crate::pack::{self, Context, PackError, Row};
 
 /// The packs' files, in the order in which their detectors rank.
-const PACKS: [(&str, &str); 2] =
-    [("secrets.toml", include_str!("../packs/secrets.toml")), ("pii.toml", include_str!("../packs/pii.toml"))];
+const PACKS: [(&str, &str); 2] = [
+    ("secrets.toml", include_str!("../packs/secrets.toml")),
+    ("pii.toml", include_str!("../packs/pii.toml")),
+];
 
 /// What a person may know about a detector.
 #[derive(Clone, Debug)]
@@ -151,6 +153,9 @@ mod tests {
         assert_eq!(hint("github-token").as_deref(), Some("secrets/github-token"));
         assert_eq!(hint("something-else-entirely"), None);
         let message = select(&["pii/e-mail"]).unwrap_err().to_string();
-        assert!(message.contains("\"pii/e-mail\"") && message.contains("did you mean \"pii/email\"?"), "{message}");
+        assert!(
+            message.contains("\"pii/e-mail\"") && message.contains("did you mean \"pii/email\"?"),
+            "{message}"
+        );
     }
 }

@@ -3,6 +3,10 @@
 //! These judgements carry the precision of every detector that knows a secret by its name alone. All of them read a value once
 //! and allocate nothing.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 /// Measures of one value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
@@ -25,9 +29,9 @@ pub(crate) struct Look {
 /// For each letter, which letters often follow it in words: bit 0 is `a`. The 181 pairs that make up 86 % of the pairs in the
 /// words of a large body of documentation and code. A random string hits 27 % of the time, a word 85 %.
 const FOLLOWS: [u32; 26] = [
-    0x00eb94e, 0x0144911, 0x01a4d95, 0x0144111, 0x0aeb87d, 0x0004931, 0x0020110, 0x0004111, 0x22ef87f, 0x0000000,
-    0x0000010, 0x10c4911, 0x010c111, 0x00c417d, 0x07ef80c, 0x00ec911, 0x0100000, 0x11e511d, 0x01cc195, 0x11e4991,
-    0x00eb917, 0x0000111, 0x0000101, 0x0000000, 0x0008000, 0x0000010,
+    0x00eb94e, 0x0144911, 0x01a4d95, 0x0144111, 0x0aeb87d, 0x0004931, 0x0020110, 0x0004111, 0x22ef87f,
+    0x0000000, 0x0000010, 0x10c4911, 0x010c111, 0x00c417d, 0x07ef80c, 0x00ec911, 0x0100000, 0x11e511d,
+    0x01cc195, 0x11e4991, 0x00eb917, 0x0000111, 0x0000101, 0x0000000, 0x0008000, 0x0000010,
 ];
 
 impl Look {
@@ -42,8 +46,23 @@ impl Look {
                 b'a'..=b'z' => lower += 1,
                 b'A'..=b'Z' => upper += 1,
                 b'0'..=b'9' => digits += 1,
-                0..=b' ' | 0x7f.. | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}'
-                | b'\\' | b'|' | b',' | b';' => foreign += 1,
+                0..=b' '
+                | 0x7f..
+                | b'"'
+                | b'\''
+                | b'`'
+                | b'<'
+                | b'>'
+                | b'('
+                | b')'
+                | b'['
+                | b']'
+                | b'{'
+                | b'}'
+                | b'\\'
+                | b'|'
+                | b','
+                | b';' => foreign += 1,
                 _ => {}
             }
             let letter = byte.is_ascii_alphabetic().then(|| byte.to_ascii_lowercase() - b'a');
@@ -105,10 +124,39 @@ pub(crate) fn is_uuid(value: &str) -> bool {
 
 /// Words that only a value standing for a secret contains, in lower case.
 const STANDS_FOR: [&str; 33] = [
-    "example", "placeholder", "changeme", "change_me", "change-me", "replace", "your_", "your-", "yourpass", "yourtoken",
-    "yourkey", "yoursecret", "yourapi", "my_secret", "my-secret", "insert", "dummy", "redacted", "todo", "fixme",
-    "process.env", "os.environ", "getenv", "env.", "env:", "env[", "secrets.", "vault:", "_here", "-here", "not_a_real",
-    "not-a-real", "sample",
+    "example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "replace",
+    "your_",
+    "your-",
+    "yourpass",
+    "yourtoken",
+    "yourkey",
+    "yoursecret",
+    "yourapi",
+    "my_secret",
+    "my-secret",
+    "insert",
+    "dummy",
+    "redacted",
+    "todo",
+    "fixme",
+    "process.env",
+    "os.environ",
+    "getenv",
+    "env.",
+    "env:",
+    "env[",
+    "secrets.",
+    "vault:",
+    "_here",
+    "-here",
+    "not_a_real",
+    "not-a-real",
+    "sample",
 ];
 
 /// True where a person would say: that is no secret, that is the place where one goes.
@@ -153,24 +201,106 @@ fn masked(value: &str) -> bool {
 }
 
 fn stands_for(value: &str) -> bool {
+    /// What makes a placeholder stands near its beginning.
     const LONGEST: usize = 256;
-    let mut lower = [0u8; LONGEST];
-    let head = &value.as_bytes()[..value.len().min(LONGEST)];
-    lower[..head.len()].copy_from_slice(head);
-    lower.make_ascii_lowercase();
-    let lower = &lower[..head.len()];
-    STANDS_FOR.iter().any(|word| memchr::memmem::find(lower, word.as_bytes()).is_some())
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .ascii_case_insensitive(true)
+            .build(STANDS_FOR)
+            .expect("a few words stay far below the automaton's limits")
+    });
+    let bytes = value.as_bytes();
+    WORDS.is_match(&bytes[..bytes.len().min(LONGEST)])
 }
 
 /// Words that stand where a password would, in schemas, forms and tests, and are none.
 const NO_PASSWORD: [&str; 85] = [
-    "string", "str", "text", "password", "passwd", "passwort", "pass", "pwd", "secret", "token", "required", "optional",
-    "invalid", "valid", "true", "false", "null", "none", "nil", "undefined", "unknown", "empty", "default", "hidden", "input",
-    "field", "label", "type", "value", "name", "username", "user", "admin", "root", "test", "testing", "login", "email",
-    "number", "boolean", "object", "array", "binary", "base64", "plain", "plaintext", "bcrypt", "argon2", "sha256", "sha512",
-    "md5", "scram-sha-256", "current-password", "new-password", "off", "on", "yes", "no", "never", "always", "prompt", "file",
-    "env", "environment", "vault", "keyring", "keychain", "encrypted", "hashed", "hash", "reset", "forgot", "change", "update",
-    "create", "confirm", "confirmation", "strong", "short", "long", "basic", "bearer", "self", "this", "changed",
+    "string",
+    "str",
+    "text",
+    "password",
+    "passwd",
+    "passwort",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "required",
+    "optional",
+    "invalid",
+    "valid",
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "unknown",
+    "empty",
+    "default",
+    "hidden",
+    "input",
+    "field",
+    "label",
+    "type",
+    "value",
+    "name",
+    "username",
+    "user",
+    "admin",
+    "root",
+    "test",
+    "testing",
+    "login",
+    "email",
+    "number",
+    "boolean",
+    "object",
+    "array",
+    "binary",
+    "base64",
+    "plain",
+    "plaintext",
+    "bcrypt",
+    "argon2",
+    "sha256",
+    "sha512",
+    "md5",
+    "scram-sha-256",
+    "current-password",
+    "new-password",
+    "off",
+    "on",
+    "yes",
+    "no",
+    "never",
+    "always",
+    "prompt",
+    "file",
+    "env",
+    "environment",
+    "vault",
+    "keyring",
+    "keychain",
+    "encrypted",
+    "hashed",
+    "hash",
+    "reset",
+    "forgot",
+    "change",
+    "update",
+    "create",
+    "confirm",
+    "confirmation",
+    "strong",
+    "short",
+    "long",
+    "basic",
+    "bearer",
+    "self",
+    "this",
+    "changed",
 ];
 
 /// True where `value` could be a password that someone wrote down, and is not a name, a type or a sentence.
@@ -180,7 +310,11 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     if !(4..=128).contains(&value.len()) || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return false;
     }
-    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word)) || names_itself(value) || is_reference(value) || is_type_or_number(value) {
+    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || names_itself(value)
+        || is_reference(value)
+        || is_type_or_number(value)
+    {
         return false;
     }
     let other = look.len - look.letters() - look.digits;
@@ -200,8 +334,10 @@ fn is_type_or_number(value: &str) -> bool {
 
 /// True where what stands behind `user:` is a password and not the word for one.
 pub(crate) fn could_be_user_password(value: &str) -> bool {
-    const STAND_INS: [&str; 12] =
-        ["password", "passwd", "pass", "pwd", "secret", "token", "yyy", "xxx", "port", "tag", "latest", "version"];
+    const STAND_INS: [&str; 12] = [
+        "password", "passwd", "pass", "pwd", "secret", "token", "yyy", "xxx", "port", "tag", "latest",
+        "version",
+    ];
     let named = STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
     let code = value.starts_with(['$', '+', '(']) && value.ends_with([')', '+', '}']);
     value.len() >= 3 && !named && !code && !value.contains("()")
@@ -209,11 +345,13 @@ pub(crate) fn could_be_user_password(value: &str) -> bool {
 
 /// The value says its own name: `DB_PASSWORD`, `userPassword`, `secret_name`.
 fn names_itself(value: &str) -> bool {
-    const NAMES: [&[u8]; 7] = [b"passw", b"pwd", b"secret", b"token", b"credential", b"passphrase", b"api_key"];
+    const NAMES: [&[u8]; 7] =
+        [b"passw", b"pwd", b"secret", b"token", b"credential", b"passphrase", b"api_key"];
     let bytes = value.as_bytes();
     let says = |name: &[u8]| bytes.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name));
     // `P4ssw0rd1!` is a password, `TestPassword` a name.
-    NAMES.iter().any(|name| says(name)) && !bytes.iter().any(|b| b.is_ascii_digit() || matches!(b, b'!' | b'@' | b'$' | b'%'))
+    NAMES.iter().any(|name| says(name))
+        && !bytes.iter().any(|b| b.is_ascii_digit() || matches!(b, b'!' | b'@' | b'$' | b'%'))
 }
 
 /// Paths, addresses, selectors, member access, calls.
@@ -234,7 +372,8 @@ fn is_reference(value: &str) -> bool {
 fn dotted_words(value: &str) -> bool {
     value.contains('.')
         && value.split('.').all(|part| {
-            part.len() <= 40 && part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+            part.len() <= 40
+                && part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
                 && part.bytes().filter(u8::is_ascii_digit).count() * 4 <= part.len()
         })
@@ -255,22 +394,34 @@ pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
     if !(8..=2048).contains(&value.len()) || look.foreign > 0 {
         return false;
     }
-    if value.contains("://") || value.contains("::") || matches!(value.as_bytes()[0], b'/' | b'.' | b'#') || value.starts_with("./") {
+    if value.contains("://")
+        || value.contains("::")
+        || matches!(value.as_bytes()[0], b'/' | b'.' | b'#')
+        || value.starts_with("./")
+    {
         return false;
     }
-    is_uuid(value) || is_long_hex(value, look) || (look.random() && !dotted_words(value) && !dated(value) && !is_number(value))
+    is_uuid(value)
+        || is_long_hex(value, look)
+        || (look.random() && !dotted_words(value) && !dated(value) && !is_number(value))
 }
 
 /// Hexadecimal digits spell words by chance: long ones are judged by their number alone.
 fn is_long_hex(value: &str, look: &Look) -> bool {
-    value.len() >= 20 && look.digits >= 3 && look.distinct >= 6 && value.bytes().all(|b| b.is_ascii_hexdigit())
+    value.len() >= 20
+        && look.digits >= 3
+        && look.distinct >= 6
+        && value.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// A number as source code writes it: `-2147217308i32`, `0x1fu8`.
 fn is_number(value: &str) -> bool {
     let digits = value.trim_start_matches('-');
     let plain = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
-    let suffix = ["", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "L", "UL", "ULL", "n"];
+    let suffix = [
+        "", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "L", "UL", "ULL",
+        "n",
+    ];
     (value.starts_with('-') || digits.len() < 15) && plain.len() < digits.len() && suffix.contains(&plain)
         || (digits.len() <= 20 && (digits.starts_with("0x") || digits.starts_with("0X")))
 }
@@ -278,7 +429,9 @@ fn is_number(value: &str) -> bool {
 /// Versions, dates and addresses: digits in short groups between dots, dashes or colons.
 fn dated(value: &str) -> bool {
     let groups = value.split(['.', '-', ':', '_', '/', 'T', 'v', '+']);
-    value.len() < 32 && groups.clone().count() > 2 && groups.clone().all(|g| g.len() <= 8 && (g.bytes().all(|b| b.is_ascii_digit()) || g.len() <= 3))
+    value.len() < 32
+        && groups.clone().count() > 2
+        && groups.clone().all(|g| g.len() <= 8 && (g.bytes().all(|b| b.is_ascii_digit()) || g.len() <= 3))
 }
 
 #[cfg(test)]
@@ -287,10 +440,20 @@ mod tests {
 
     #[test]
     fn words_are_told_from_random_letters() {
-        for word in ["AcceptanceTimeoutSeconds", "next-page-token-v2", "exchangeAuthorizationAccessToken", "oauth2_client"] {
+        for word in [
+            "AcceptanceTimeoutSeconds",
+            "next-page-token-v2",
+            "exchangeAuthorizationAccessToken",
+            "oauth2_client",
+        ] {
             assert!(Look::of(word).wordy(), "{word}");
         }
-        for random in ["DdZV6ZDZW6Vpl7n7Jq", "zpczok4kqgnw5prpfy3ehiylbqvg", "0123456789abcdef0123456789abcdef", "hBGXVFWQvNnAZkTr"] {
+        for random in [
+            "DdZV6ZDZW6Vpl7n7Jq",
+            "zpczok4kqgnw5prpfy3ehiylbqvg",
+            "0123456789abcdef0123456789abcdef",
+            "hBGXVFWQvNnAZkTr",
+        ] {
             assert!(!Look::of(random).wordy(), "{random}");
             assert!(Look::of(random).random() || random.len() < 20, "{random}");
         }
@@ -299,13 +462,27 @@ mod tests {
     #[test]
     fn placeholders_are_known_in_every_dress() {
         for value in [
-            "${TOKEN}", "$TOKEN", "<your-key>", "{{ .Values.password }}", "xxxxxxxxxxxx", "AKIAIOSFODNN7EXAMPLE", "changeme",
-            "********", "process.env.API_KEY", "%DB_PASSWORD%", "your_api_key", "00000000000000000000", "[PASSWORD]",
-            "$(cat ./login.txt)", "insert_key_here",
+            "${TOKEN}",
+            "$TOKEN",
+            "<your-key>",
+            "{{ .Values.password }}",
+            "xxxxxxxxxxxx",
+            "AKIAIOSFODNN7EXAMPLE",
+            "changeme",
+            "********",
+            "process.env.API_KEY",
+            "%DB_PASSWORD%",
+            "your_api_key",
+            "00000000000000000000",
+            "[PASSWORD]",
+            "$(cat ./login.txt)",
+            "insert_key_here",
         ] {
             assert!(is_placeholder(value), "{value}");
         }
-        for value in ["hunter2", "s3cr3t!", "9f86d081884c7d659a2feaa0c55ad015", "pa$$word1", "$2a$05$LhayLxezLhK1"] {
+        for value in
+            ["hunter2", "s3cr3t!", "9f86d081884c7d659a2feaa0c55ad015", "pa$$word1", "$2a$05$LhayLxezLhK1"]
+        {
             assert!(!is_placeholder(value), "{value}");
         }
     }

@@ -3,6 +3,9 @@
 //! The rows stand outside this repository (`LEAFGATE_CORPORA`, or `../shared/corpora` beside it). Labels are read as their authors
 //! mean them: near-miss negatives apart from benign ones, negatives that several engines flag left out.
 
+// Helpers of tests are tests: a panic is their report.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 mod recordings;
 
 use std::collections::BTreeMap;
@@ -170,17 +173,20 @@ fn secrets_are_found_and_little_else_is() {
 #[test]
 fn personal_data_with_a_checksum_or_a_form_is_found() {
     let Some(sources) = sources() else { return };
+    // Loopback, private and documentation addresses are no findings of ours, and most of the telephone numbers are national ones
+    // without a plus sign: a detector that took those would take every number.
     let floors = [
-        ("pii/email", "EMAIL_ADDRESS", 0.97),
-        ("pii/iban", "IBAN_CODE", 0.95),
-        ("pii/payment-card", "CREDIT_CARD", 0.90),
-        ("pii/us-ssn", "US_SSN", 0.60),
-        ("pii/ip-address", "IP_ADDRESS", 0.40),
-        ("pii/phone", "PHONE", 0.25),
+        ("pii/email", "EMAIL_ADDRESS", 0.99),
+        ("pii/iban", "IBAN_CODE", 0.99),
+        ("pii/payment-card", "CREDIT_CARD", 0.92),
+        ("pii/us-ssn", "US_SSN", 0.95),
+        ("pii/ip-address", "IP_ADDRESS", 0.35),
+        ("pii/phone", "PHONE", 0.15),
     ];
     for (detector, entity, floor) in floors {
         let engine = Engine::new(&[detector]).unwrap();
-        let rows = sources.iter().flat_map(|(_, rows)| rows).filter(|row| row.kind == "pii" && row.label == 1);
+        let rows =
+            sources.iter().flat_map(|(_, rows)| rows).filter(|row| row.kind == "pii" && row.label == 1);
         let (mut spans, mut masked) = (0u32, 0u32);
         for row in rows {
             let findings = engine.scan(&Input::new(&row.text));

@@ -1,5 +1,8 @@
 //! Recorded requests hold hardly any secrets: what the default selection reports there is a false alarm or needs a reason.
 
+// Helpers of tests are tests: a panic is their report.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 mod recordings;
 
 use std::path::{Path, PathBuf};
@@ -32,7 +35,8 @@ fn each_leaf(value: &Value, key: &str, depth: usize, f: &mut impl FnMut(&str, &s
         Value::Array(items) => items.iter().for_each(|item| each_leaf(item, key, depth, f)),
         Value::String(text) => {
             f(text, key);
-            if depth < DEEPEST && text.trim_start().starts_with(['{', '['])
+            if depth < DEEPEST
+                && text.trim_start().starts_with(['{', '['])
                 && let Ok(inner) = serde_json::from_str(text)
             {
                 each_leaf(&inner, key, depth + 1, f);
@@ -56,7 +60,12 @@ fn recorded_requests_raise_no_false_alarm_under_the_default_selection() {
         each_leaf(&body, "", 0, &mut |text, key| {
             leaves += 1;
             for finding in engine.scan(&Input::new(text).with_key(key)) {
-                alarms.push(format!("{}: {} under {key:?}, {} bytes", path.display(), finding.detector, finding.range.len()));
+                alarms.push(format!(
+                    "{}: {} under {key:?}, {} bytes",
+                    path.display(),
+                    finding.detector,
+                    finding.range.len()
+                ));
             }
         });
     }

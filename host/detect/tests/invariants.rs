@@ -1,5 +1,8 @@
 //! What every engine promises, whatever the text.
 
+// Helpers of tests are tests: a panic is their report.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use std::time::{Duration, Instant};
 
 use leafgate_detect::{Engine, Input, all_detectors};
@@ -16,8 +19,31 @@ fn texts() -> impl Strategy<Value = String> {
         "[A-Za-z0-9+/=_-]{8,60}",
         "[0-9 -]{8,24}",
         prop::sample::select(vec![
-            "password", "api_key", "token", " = ", ": \"", "\"", "'", "://", "@", "-----BEGIN", " PRIVATE KEY-----", "ghp_",
-            "sk-", "eyJ", "AKIA", ".", "é", "\u{1f511}", "\\n", "\n", "Bearer ", "DE89", "curl -u ", ";", "<secret>",
+            "password",
+            "api_key",
+            "token",
+            " = ",
+            ": \"",
+            "\"",
+            "'",
+            "://",
+            "@",
+            "-----BEGIN",
+            " PRIVATE KEY-----",
+            "ghp_",
+            "sk-",
+            "eyJ",
+            "AKIA",
+            ".",
+            "é",
+            "\u{1f511}",
+            "\\n",
+            "\n",
+            "Bearer ",
+            "DE89",
+            "curl -u ",
+            ";",
+            "<secret>",
         ])
         .prop_map(str::to_owned),
     ];
@@ -130,9 +156,36 @@ fn ten_times_the_text_takes_about_ten_times_as_long() {
         (0..3).map(|_| once()).min().unwrap()
     };
     for part in [
-        "password", "token=", "key: \"", "ghp_-", "sk-", "eyJ-", "eyJhbGci.", "@", "a@b", "1", "1 ", "4539 ", ".", "a.b.c.d.e.f.",
-        "-----BEGIN", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nMIIE", "://", "://a:", "curl -u a:b ", "DE89 ",
-        "AAAA", "password=\"", "token='token=", "secret secret ", "<secret>\n", "\\n", "\"kty\"", "machine a login b ", "TlRMTVNTUAAD",
+        "password",
+        "token=",
+        "key: \"",
+        "ghp_-",
+        "sk-",
+        "eyJ-",
+        "eyJhbGci.",
+        "@",
+        "a@b",
+        "1",
+        "1 ",
+        "4539 ",
+        ".",
+        "a.b.c.d.e.f.",
+        "-----BEGIN",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIE",
+        "://",
+        "://a:",
+        "curl -u a:b ",
+        "DE89 ",
+        "AAAA",
+        "password=\"",
+        "token='token=",
+        "secret secret ",
+        "<secret>\n",
+        "\\n",
+        "\"kty\"",
+        "machine a login b ",
+        "TlRMTVNTUAAD",
     ] {
         let (small, large) = (fill(part, SMALL), fill(part, 10 * SMALL));
         quickest(&small);
