@@ -176,7 +176,7 @@ fn next_word(text: &str, from: usize) -> Option<usize> {
     let mut inside = text[..from].chars().next_back().is_some_and(is_word);
     for (offset, character) in text[from..].char_indices() {
         let word = is_word(character);
-        if word && !inside {
+        if (word && !inside) || is_unspaced(character) {
             return Some(from + offset);
         }
         inside = word;
@@ -190,7 +190,15 @@ fn ends_word(cursor: Cursor<'_>) -> bool {
 
 /// An underscore joins words to identifiers, and names stand in identifiers: it is no part of a word here.
 fn is_word(character: char) -> bool {
-    character.is_alphanumeric() || fold::is_accent(character)
+    (character.is_alphanumeric() && !is_unspaced(character)) || fold::is_accent(character)
+}
+
+/// Scripts that put no blanks between words, or hang particles on them (Thai to Khmer, Kana, Han, Hangul): any character may begin or
+/// follow a name.
+fn is_unspaced(character: char) -> bool {
+    matches!(character,
+        '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Length of what joins two words here, where there is something.

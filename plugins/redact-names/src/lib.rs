@@ -123,7 +123,13 @@ mod tests {
         }
         assert_eq!(found(&["Łukasz Żółw"], "lukasz zolw"), ["lukasz zolw"]);
         assert_eq!(found(&["Анна Каренина"], "анна КАРЕНИНА"), ["анна КАРЕНИНА"]);
+    }
+
+    #[test]
+    fn names_are_found_where_words_are_not_spaced() {
         assert_eq!(found(&["山田太郎"], "「山田太郎」"), ["山田太郎"]);
+        assert_eq!(found(&["山田太郎"], "昨日山田太郎さんが"), ["山田太郎"]);
+        assert_eq!(found(&["김철수"], "김철수는 왔다"), ["김철수"]);
     }
 
     #[test]
