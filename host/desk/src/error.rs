@@ -78,6 +78,28 @@ pub enum DeskError {
     Nothing(&'static str),
 }
 
+impl DeskError {
+    /// A word for programs. All but `unknown` say that the turn, as it stands, does not take the event.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            DeskError::Unknown { .. } => "unknown",
+            DeskError::Over { .. } => "over",
+            DeskError::Expired { .. } => "expired",
+            DeskError::Queued { .. } => "queued",
+            DeskError::Disconnected { .. } => "disconnected",
+            DeskError::Stale { .. } => "stale",
+            DeskError::Conflict { .. } => "conflict",
+            DeskError::Blocked(_) => "blocked",
+            DeskError::Invalid(_) => "invalid",
+            DeskError::Unredactable(_) => "unredactable",
+            DeskError::Edit(_) => "refused-edit",
+            DeskError::NoSuchPlace => "no-such-place",
+            DeskError::Nothing(_) => "nothing-to-do",
+        }
+    }
+}
+
 fn as_state(state: &Option<TurnState>) -> String {
     state.map_or_else(String::new, |state| format!(" ({state})"))
 }

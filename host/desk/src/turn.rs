@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_policy::Hold;
-use leafgate_tree::{Draft, Version};
+use leafgate_tree::{Draft, Invalid, Version};
 use serde::Serialize;
 
 use crate::digest::{Digest, Shown, Target};
@@ -245,6 +245,14 @@ impl<G> Turn<G> {
         self.holds.block()
     }
 
+    /// Why it cannot be resumed as it stands, where its API would refuse it because of the edits.
+    ///
+    /// # Errors
+    /// The API's rule, and where it would be broken.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        self.draft.validate()
+    }
+
     /// The generation that judges it.
     #[must_use]
     pub fn guard(&self) -> &Arc<G> {
@@ -271,7 +279,9 @@ impl<G> Turn<G> {
         lost.into_iter().chain(own).min()
     }
 
-    pub(crate) fn connection(&self) -> Option<ConnectionId> {
+    /// Who gets its answer; `None` while the client is gone.
+    #[must_use]
+    pub fn connection(&self) -> Option<ConnectionId> {
         match self.client {
             Client::Connected(connection) => Some(connection),
             Client::Lost { .. } => None,

@@ -10,8 +10,9 @@ use crate::digest::Digest;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::{CancelReason, Dismissal};
+use crate::summary::TurnSummary;
 use crate::tick::Tick;
-use crate::turn::{Client, Turn, TurnId, TurnState};
+use crate::turn::{Client, ConnectionId, Turn, TurnId, TurnState};
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
@@ -144,11 +145,7 @@ impl<G> Desk<G> {
             self.over.pop_front();
         }
         let summary = turn.summary();
-        self.over.push_back(crate::TurnSummary {
-            state: ending.state(),
-            ending: Some(ending.code()),
-            ..summary
-        });
+        self.over.push_back(TurnSummary { state: ending.state(), ending: Some(ending.code()), ..summary });
     }
 
     /// Takes a turn out of its session's line. Where it stood at the front, the next one's time begins.
@@ -174,7 +171,7 @@ impl<G> Turn<G> {
         if let Some(hold) = self.block() {
             return Err(DeskError::Blocked(Box::new(hold.clone())));
         }
-        Ok(self.draft.validate()?)
+        Ok(self.validate()?)
     }
 
     /// What the time, being over, makes of it. Without a client nothing is sent: nobody would get the answer, and the retry would cost
@@ -192,7 +189,7 @@ impl<G> Turn<G> {
         }
     }
 
-    fn last_words(self, ending: Ending, to: crate::ConnectionId) -> Effect<G> {
+    fn last_words(self, ending: Ending, to: ConnectionId) -> Effect<G> {
         match ending {
             Ending::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
             Ending::Sent { .. } => Effect::Forward {

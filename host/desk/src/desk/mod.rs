@@ -2,9 +2,10 @@
 //!
 //! Every event is one call with the time at which it happened, and what must be done because of it is returned. The calls do little
 //! work and never wait, so a plain mutex around a desk is enough; what takes time (digests, redaction, judging) happens outside, in
-//! [`Arrival::from`] and [`Revision::make`].
+//! [`crate::Arrival::from`] and [`crate::Revision::make`].
 
 mod arrive;
+mod change;
 mod decide;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -12,13 +13,9 @@ use std::sync::Arc;
 
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::guard::Guard;
 use crate::limits::DeskLimits;
-use crate::revision::{Change, Revised, Revision};
 use crate::summary::TurnSummary;
 use crate::tick::Tick;
-#[cfg(doc)]
-use crate::turn::Arrival;
 use crate::turn::{ConnectionId, Turn, TurnId};
 
 pub use arrive::Admission;
@@ -135,54 +132,5 @@ impl<G> Desk<G> {
             effects.extend(next.map(Effect::NextDeadline));
         }
         effects
-    }
-}
-
-impl<G: Guard> Desk<G> {
-    /// Event: a person changes a turn. For callers that block nobody; the others take the three steps apart.
-    ///
-    /// # Errors
-    /// Those of [`Desk::revise`], [`Revision::make`] and [`Desk::accept`].
-    pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects<G>, DeskError> {
-        let revised = self.revise(turn, now)?.make(change)?;
-        self.accept(revised, now)
-    }
-}
-
-impl<G> Desk<G> {
-    /// Hands a turn out to be changed.
-    ///
-    /// # Errors
-    /// Where the turn is over, queued, or out of time.
-    pub fn revise(&self, turn: TurnId, now: Tick) -> Result<Revision<G>, DeskError> {
-        let found = self.at_front(turn, now)?;
-        Ok(Revision {
-            turn,
-            base: found.version,
-            draft: found.draft.clone(),
-            target: found.target.clone(),
-            guard: Arc::clone(&found.guard),
-        })
-    }
-
-    /// Event: a change was made. Nothing happens where it changed nothing.
-    ///
-    /// # Errors
-    /// [`DeskError::Conflict`] where another change came in between; and where the turn is over by now, or out of time.
-    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects<G>, DeskError> {
-        let turn = revised.turn;
-        if self.at_front(turn, now)?.version != revised.base {
-            return Err(DeskError::Conflict { turn });
-        }
-        let missing = self.missing(turn);
-        let Some(outcome) = revised.outcome else { return Ok(Effects::new()) };
-        let changed = self.turns.get_mut(&turn).ok_or(missing)?;
-        changed.draft = outcome.draft;
-        changed.version = outcome.version;
-        changed.shown = outcome.shown;
-        changed.holds.meet(outcome.verdict, now);
-        let session = Arc::clone(changed.session());
-        self.space_out(&session);
-        Ok(self.done(vec![Effect::Changed(turn)]))
     }
 }

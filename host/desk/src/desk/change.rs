@@ -1,0 +1,63 @@
+//! How a person's change comes into a turn: handed out, made aside, taken back whole.
+
+use std::sync::Arc;
+
+use super::Desk;
+use crate::effect::{Effect, Effects};
+use crate::error::DeskError;
+use crate::guard::Guard;
+use crate::revision::{Change, Revised, Revision};
+use crate::tick::Tick;
+use crate::turn::TurnId;
+
+impl<G> Desk<G> {
+    /// Hands a turn out to be changed.
+    ///
+    /// # Errors
+    /// Where the turn is over, queued, or out of time.
+    pub fn revise(&self, turn: TurnId, now: Tick) -> Result<Revision<G>, DeskError> {
+        let found = self.at_front(turn, now)?;
+        Ok(Revision {
+            turn,
+            base: found.version,
+            draft: found.draft.clone(),
+            target: found.target.clone(),
+            guard: Arc::clone(&found.guard),
+        })
+    }
+
+    /// Event: a change was made. Nothing happens where it changed nothing.
+    ///
+    /// # Errors
+    /// [`DeskError::Conflict`] where another change came in between; and where the turn is over by now, or out of time.
+    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects<G>, DeskError> {
+        let turn = revised.turn;
+        let found = self.at_front(turn, now)?;
+        if found.version != revised.base {
+            return Err(DeskError::Conflict { turn });
+        }
+        let session = Arc::clone(found.session());
+        let (Some(outcome), Some(found)) = (revised.outcome, self.turns.get_mut(&turn)) else {
+            return Ok(Effects::new());
+        };
+        found.draft = outcome.draft;
+        found.version = outcome.version;
+        found.shown = outcome.shown;
+        found.holds.meet(outcome.verdict, now);
+        // A pause that has joined may have moved the deadline, and with it those of the turns behind.
+        self.space_out(&session);
+        Ok(self.done(vec![Effect::Changed(turn)]))
+    }
+
+    /// Event: a person changes a turn. For callers who keep nobody waiting meanwhile; the others take the steps one by one.
+    ///
+    /// # Errors
+    /// Those of [`Desk::revise`], [`Revision::make`] and [`Desk::accept`].
+    pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects<G>, DeskError>
+    where
+        G: Guard,
+    {
+        let revised = self.revise(turn, now)?.make(change)?;
+        self.accept(revised, now)
+    }
+}
