@@ -11,9 +11,9 @@ use crate::keyed::{self, Assignment, Join};
 use crate::names::NameRule;
 use crate::numbers;
 use crate::pack::{Row, Shape};
+use crate::placeholder::is_placeholder;
 use crate::prefilter::Prefilter;
 use crate::registry::{self, DetectorInfo, UnknownDetector};
-use crate::value;
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are void.
 const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
@@ -337,7 +337,7 @@ impl<'a> Scan<'a> {
             }
         }
         // Last, because it is the dearest test and the checks refuse most words.
-        if row.placeholders || !value::is_placeholder(&self.text[start..end]) {
+        if row.placeholders || !is_placeholder(&self.text[start..end]) {
             self.hits.push((index, start..end));
         }
     }

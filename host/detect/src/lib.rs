@@ -15,6 +15,7 @@
 mod block;
 mod bounds;
 mod checks;
+mod checksums;
 mod engine;
 mod finding;
 mod input;
@@ -22,6 +23,7 @@ mod keyed;
 mod names;
 mod numbers;
 mod pack;
+mod placeholder;
 mod prefilter;
 mod registry;
 mod value;

@@ -48,35 +48,11 @@ fn fits(pattern: &str, word: &str) -> bool {
 }
 
 /// Words at a name's end that say how the value is written, not what it is.
+#[rustfmt::skip]
 const SAYS_NOTHING: [&str; 28] = [
-    "value",
-    "val",
-    "string",
-    "str",
-    "text",
-    "txt",
-    "b",
-    "base",
-    "hex",
-    "raw",
-    "plain",
-    "plaintext",
-    "here",
-    "env",
-    "dev",
-    "prod",
-    "production",
-    "test",
-    "testing",
-    "live",
-    "staging",
-    "default",
-    "current",
-    "old",
-    "new",
-    "data",
-    "literal",
-    "v",
+    "value", "val", "string", "str", "text", "txt", "b", "base", "hex", "raw", "plain", "plaintext", "here",
+    "env", "dev", "prod", "production", "test", "testing", "live", "staging", "default", "current", "old",
+    "new", "data", "literal", "v",
 ];
 
 /// The words of a name, from its end.

@@ -1,0 +1,143 @@
+//! Numbers that prove themselves: cards by Luhn, accounts by mod 97, social security numbers by what was issued.
+
+fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
+    text.bytes().filter(u8::is_ascii_digit).map(|b| u32::from(b - b'0'))
+}
+
+fn luhn(text: &str) -> bool {
+    let sum: u32 = digits_of(text)
+        .rev()
+        .enumerate()
+        .map(|(place, digit)| match (place % 2, digit * 2) {
+            (0, _) => digit,
+            (_, twice) => twice / 10 + twice % 10,
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+/// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the lengths in use.
+const ISSUERS: [(u32, u32, &[usize]); 20] = [
+    (4, 4, &[13, 16, 19]),               // Visa
+    (51, 55, &[16]),                     // Mastercard
+    (2221, 2720, &[16]),                 // Mastercard
+    (34, 34, &[15]),                     // American Express
+    (37, 37, &[15]),                     // American Express
+    (300, 305, &[14, 16]),               // Diners Club
+    (309, 309, &[14]),                   // Diners Club
+    (36, 36, &[14]),                     // Diners Club
+    (38, 39, &[14, 16]),                 // Diners Club
+    (6011, 6011, &[16, 19]),             // Discover
+    (644, 649, &[16, 19]),               // Discover
+    (65, 65, &[16, 19]),                 // Discover, RuPay
+    (62, 62, &[16, 17, 18, 19]),         // UnionPay
+    (3528, 3589, &[15, 16, 17, 18, 19]), // JCB
+    (1800, 1800, &[15]),                 // JCB, old
+    (2131, 2131, &[15]),                 // JCB, old
+    (5018, 5020, &[12, 13, 16, 18, 19]), // Maestro
+    (6304, 6304, &[12, 13, 16, 18, 19]), // Maestro
+    (6759, 6763, &[12, 13, 16, 18, 19]), // Maestro
+    (2200, 2204, &[16, 17, 18, 19]),     // Mir
+];
+
+pub(crate) fn is_card(text: &str) -> bool {
+    let digits = digits_of(text).count();
+    let issued = ISSUERS.iter().any(|&(first, last, lengths)| {
+        let width = first.ilog10() as usize + 1;
+        let prefix = digits_of(text).take(width).fold(0, |n, d| n * 10 + d);
+        (first..=last).contains(&prefix) && lengths.contains(&digits)
+    });
+    // A number of one or two different digits (`4444 4444 4444 4444`) is nobody's.
+    let distinct = (0..10).filter(|d| digits_of(text).any(|x| x == *d)).count();
+    issued && distinct > 2 && grouped_as_cards_are(text) && luhn(text)
+}
+
+/// Without separators, or with one kind of them in groups of four, 4-6-5 or 4-6-4.
+fn grouped_as_cards_are(text: &str) -> bool {
+    let mut separators = text.bytes().filter(|b| !b.is_ascii_digit());
+    let Some(first) = separators.next() else { return true };
+    if separators.any(|b| b != first) {
+        return false;
+    }
+    let groups: Vec<usize> = text.split(first as char).map(str::len).collect();
+    match groups.as_slice() {
+        [4, 6, 4 | 5] => true,
+        [init @ .., last] => init.iter().all(|&g| g == 4) && (1..=4).contains(last),
+        [] => false,
+    }
+}
+
+/// Length of an IBAN by country, from the SWIFT registry.
+#[rustfmt::skip]
+const IBAN_LENGTHS: &[(&str, usize)] = &[
+    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22),
+    ("BH", 22), ("BI", 27), ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24),
+    ("DE", 22), ("DJ", 27), ("DK", 18), ("DO", 28), ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18),
+    ("FK", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27),
+    ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23), ("IQ", 23), ("IS", 26), ("IT", 27),
+    ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LC", 32), ("LI", 21), ("LT", 20), ("LU", 20),
+    ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MN", 20), ("MR", 27),
+    ("MT", 31), ("MU", 30), ("NI", 28), ("NL", 18), ("NO", 15), ("OM", 23), ("PK", 24), ("PL", 28),
+    ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("RU", 33), ("SA", 24), ("SC", 31),
+    ("SD", 18), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("SO", 23), ("ST", 25), ("SV", 28),
+    ("TL", 23), ("TN", 24), ("TR", 26), ("UA", 29), ("VA", 22), ("VG", 24), ("XK", 20), ("YE", 30),
+];
+
+/// Gives how many bytes of `text` the account number takes, blanks included.
+pub(crate) fn iban_length(text: &str) -> Option<usize> {
+    let country = text.get(..2)?.to_ascii_uppercase();
+    let wanted = IBAN_LENGTHS.iter().find(|(code, _)| *code == country)?.1;
+    let places = text.bytes().enumerate().filter(|(_, b)| b.is_ascii_alphanumeric());
+    let end = places.clone().nth(wanted - 1)?.0 + 1;
+    // What follows directly would make it longer, so another number.
+    if text.as_bytes().get(end).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let value =
+        |b: u8| u32::from(if b.is_ascii_digit() { b - b'0' } else { b.to_ascii_uppercase() - b'A' + 10 });
+    let bytes = places.take(wanted).map(|(_, b)| b);
+    let rest = bytes.clone().skip(4).chain(bytes.take(4)).fold(0u32, |rest, byte| {
+        let n = value(byte);
+        (rest * if n > 9 { 100 } else { 10 } + n) % 97
+    });
+    (rest == 1).then_some(end)
+}
+
+pub(crate) fn is_issued_ssn(text: &str) -> bool {
+    let digits: Vec<u32> = digits_of(text).collect();
+    let number = |from: usize, to: usize| digits[from..to].iter().fold(0, |n, d| n * 10 + d);
+    if digits.len() != 9 {
+        return false;
+    }
+    let (area, group, serial) = (number(0, 3), number(3, 5), number(5, 9));
+    // 078-05-1120 and 219-09-9999 were printed in advertisements and are void.
+    let advertised = (area, group, serial) == (78, 5, 1120) || (area, group, serial) == (219, 9, 9999);
+    area != 0 && area != 666 && area < 900 && group != 0 && serial != 0 && !advertised
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_iban_is_cut_to_its_countrys_length() {
+        let account = "DE89 3704 0044 0532 0130 00";
+        assert_eq!(iban_length(&format!("{account} and")), Some(account.len()));
+        assert_eq!(iban_length("de89370400440532013000"), Some(22));
+        assert_eq!(iban_length("DE88370400440532013000"), None);
+        assert_eq!(iban_length("XX89370400440532013000"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn one_digit_changed_breaks_a_card(place in 1usize..16, by in 1u8..10) {
+            let good = format!("{}{}", "4539", "578763621486");
+            prop_assert!(is_card(&good));
+            let mut bytes = good.into_bytes();
+            bytes[place] = b'0' + (bytes[place] - b'0' + by) % 10;
+            prop_assert!(!is_card(std::str::from_utf8(&bytes).unwrap()));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Placeholders: values that stand where a secret will go.
+//!
+//! Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and `EXAMPLE`, masks such as `xxxx`, `****`
+//! and `...`. Who redacts them makes documentation unreadable and protects nobody.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+/// Words that only a value standing for a secret contains, in lower case.
+#[rustfmt::skip]
+const STANDS_FOR: [&str; 33] = [
+    "example", "placeholder", "changeme", "change_me", "change-me", "replace", "your_", "your-", "yourpass",
+    "yourtoken", "yourkey", "yoursecret", "yourapi", "my_secret", "my-secret", "insert", "dummy",
+    "redacted", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env:", "env[", "secrets.",
+    "vault:", "_here", "-here", "not_a_real", "not-a-real", "sample",
+];
+
+/// True where a person would say: that is no secret, that is the place where one goes.
+///
+/// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and `EXAMPLE`, masks such as `xxxx`,
+/// `****` and `...`.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    template(value) || masked(value) || stands_for(value)
+}
+
+fn template(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let wrapped = |open: &[u8], close: &[u8]| bytes.starts_with(open) && bytes.ends_with(close);
+    let variable = match bytes {
+        [b'$', rest @ ..] => {
+            rest.first().is_some_and(|b| matches!(b, b'{' | b'(') || b.is_ascii_alphabetic() || *b == b'_')
+                && !rest.iter().any(|b| matches!(b, b'/' | b'$' | b'@' | b'!' | b'#'))
+        }
+        _ => false,
+    };
+    variable
+        || wrapped(b"<", b">")
+        || wrapped(b"[", b"]")
+        || wrapped(b"{", b"}")
+        || (bytes.len() > 2 && wrapped(b"%", b"%"))
+        || (bytes.len() > 4 && wrapped(b"__", b"__"))
+        || ["${", "$(", "{{", "<%", "#{", "%{", "%(", "{0}", "$env"].iter().any(|sign| value.contains(sign))
+}
+
+/// Long runs of one byte, or hardly any different bytes at all.
+fn masked(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let (mut run, mut longest, mut before) = (0usize, 0usize, None);
+    for &byte in bytes {
+        run = if before == Some(byte) { run + 1 } else { 1 };
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'.' | b'#') {
+            longest = longest.max(if matches!(byte, b'x' | b'X' | b'*' | b'.') { run * 2 } else { run });
+        }
+        before = Some(byte);
+    }
+    longest >= 8 || (longest >= 6 && longest * 2 >= bytes.len())
+}
+
+fn stands_for(value: &str) -> bool {
+    /// What makes a placeholder stands near its beginning.
+    const LONGEST: usize = 256;
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .ascii_case_insensitive(true)
+            .build(STANDS_FOR)
+            .expect("a few words stay far below the automaton's limits")
+    });
+    let bytes = value.as_bytes();
+    WORDS.is_match(&bytes[..bytes.len().min(LONGEST)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_known_in_every_dress() {
+        for value in [
+            "${TOKEN}",
+            "$TOKEN",
+            "<your-key>",
+            "{{ .Values.password }}",
+            "xxxxxxxxxxxx",
+            "AKIAIOSFODNN7EXAMPLE",
+            "changeme",
+            "********",
+            "process.env.API_KEY",
+            "%DB_PASSWORD%",
+            "your_api_key",
+            "00000000000000000000",
+            "[PASSWORD]",
+            "$(cat ./login.txt)",
+            "insert_key_here",
+        ] {
+            assert!(is_placeholder(value), "{value}");
+        }
+        for value in
+            ["hunter2", "s3cr3t!", "9f86d081884c7d659a2feaa0c55ad015", "pa$$word1", "$2a$05$LhayLxezLhK1"]
+        {
+            assert!(!is_placeholder(value), "{value}");
+        }
+    }
+}
