@@ -2,6 +2,7 @@
 //!
 //! - [`Desk`]: what it asks of the gate, whose only words are those of `leafgate-admin`.
 //! - [`Model`]: one state machine, no I/O, no clock.
+//! - [`screen`]: pages, a cursor, an editor and questions over it, drawn with ratatui.
 //! - [`plain`]: line by line, for pipes and screen readers.
 //! - [`printer`]: the one way of any text to a terminal. [`rows`] arranges what passed it.
 //!
@@ -16,6 +17,7 @@ mod outline;
 pub mod plain;
 pub mod printer;
 pub mod rows;
+pub mod screen;
 
 pub use change::describe;
 pub use desk::{Answer, Call, Desk};

@@ -165,6 +165,11 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     })
 }
 
+/// Whether a character stands on the one before it.
+pub(crate) fn is_mark(c: char) -> bool {
+    matches!(class(c), Class::Mark)
+}
+
 enum Class {
     Plain,
     Mark,

@@ -16,6 +16,7 @@ use crate::model::{Action, Effect, Input, Level, Model};
 use crate::outline;
 use crate::printer;
 use crate::rows::{self, Row};
+use crate::screen::farewell;
 
 /// Cells of a line that stands for a longer text; `open` prints it in full.
 const CELLS: usize = 160;
@@ -253,10 +254,9 @@ impl Plain<'_> {
     }
 
     fn leave(&mut self) -> io::Result<()> {
-        match self.model.turns().len() {
-            0 => Ok(()),
-            1 => writeln!(self.output, "1 turn keeps waiting until its time is up."),
-            more => writeln!(self.output, "{more} turns keep waiting until their time is up."),
+        match farewell(self.model.turns().len()) {
+            Some(text) => writeln!(self.output, "{text}"),
+            None => Ok(()),
         }
     }
 }

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod plain;
+mod screen;
 mod support;

@@ -1,0 +1,182 @@
+//! A screen on a frame: head, page, one line for what there is to say, one line of keys. Draws rows, hence only printed text.
+
+use ratatui::Frame;
+use ratatui::layout::Position;
+use ratatui::text::{Line, Span};
+
+use super::view::{Item, View, find_section};
+use super::{Editing, Question, SMALLEST, Screen, Theme};
+use crate::model::Level;
+use crate::rows::{self, Look, Row};
+
+/// Rows that one paragraph of the head may take: a rule's reason is as long as its author likes.
+const HEAD_PARAGRAPH: usize = 3;
+/// Rows of the head in all, so that the page keeps half of the smallest terminal.
+const HEAD_ROWS: usize = 9;
+
+impl Screen {
+    /// What stands above the page.
+    pub(super) fn head_rows(&self) -> Vec<Row> {
+        let cells = usize::from(self.size.0);
+        let head = match &self.editing {
+            Some(editing) => vec![Row::of("Edit ", Look::Dim).and(&editing.title, Look::Strong)],
+            None => self.place().view.head(&self.model),
+        };
+        head.into_iter()
+            .flat_map(|row| row.wrap(cells).into_iter().take(HEAD_PARAGRAPH))
+            .take(HEAD_ROWS)
+            .collect()
+    }
+
+    /// The line for what there is to say or to answer.
+    fn status(&self) -> Row {
+        if let Some(question) = &self.question {
+            return self.question_row(question);
+        }
+        let Some(notice) = self.model.notice() else { return Row::default() };
+        match notice.level {
+            Level::Done => Row::of(&notice.text, Look::Plain),
+            Level::Warning => Row::of("! ", Look::Warning).and(&notice.text, Look::Warning),
+            Level::Error => Row::of("✗ ", Look::Error).and(&notice.text, Look::Error),
+        }
+    }
+
+    fn question_row(&self, question: &Question) -> Row {
+        let text = match (question, self.model.turn()) {
+            (Question::Resume { digest }, Some(turn)) => format!(
+                "Send exactly what is shown? {}, {}, digest {:.8}  y/n",
+                rows::count(turn.summary.edits, "edit"),
+                rows::count(turn.summary.redactions, "redaction"),
+                digest
+            ),
+            (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
+            _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
+        };
+        Row::of("? ", Look::Warning).and(&text, Look::Warning)
+    }
+
+    fn keys_row(&self) -> Row {
+        let keys = match (&self.question, &self.editing, &self.place().view) {
+            (Some(_), ..) => "y yes · n no",
+            (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
+            (.., View::List) => "Enter open · L ask again · ? help · q leave",
+            (.., View::Turn) => {
+                "Enter open · d delete · r restore · u undo · D diff · s send · c cancel · ? help"
+            }
+            (.., View::Section(_)) => {
+                "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
+            }
+            (.., View::Leaf(_)) => "↑↓ scroll · e edit · E $EDITOR · / search · Esc back · ? help",
+            (.., View::Diff | View::Help) => "↑↓ scroll · / search · s send · c cancel · Esc back",
+        };
+        Row::of(keys, Look::Dim)
+    }
+
+    fn page(&self, cells: usize, height: usize) -> Vec<Row> {
+        let place = self.place();
+        if place.view.is_text() {
+            return place.view.text(&self.model, cells).into_iter().skip(place.at).take(height).collect();
+        }
+        let base = match (&place.view, self.model.turn()) {
+            (View::Section(key), Some(turn)) => find_section(turn, key)
+                .and_then(|at| self.model.outline().entry(at))
+                .map_or(0, |entry| entry.depth),
+            _ => 0,
+        };
+        let items = place.view.items(&self.model);
+        let shown = items.iter().enumerate().skip(place.top).take(height);
+        shown.map(|(at, item)| item_row(self, *item, base, at == place.at, cells)).collect()
+    }
+}
+
+fn item_row(screen: &Screen, item: Item, base: usize, selected: bool, cells: usize) -> Row {
+    let mut row = Row::of(if selected { "▸ " } else { "  " }, Look::Strong);
+    row.0.extend(item.row(&screen.model, base).0);
+    row.cut(cells)
+}
+
+/// Draws a screen.
+pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
+    let (columns, height) = (frame.area().width, frame.area().height);
+    let cells = usize::from(columns);
+    let mut canvas = Canvas { theme, frame };
+    if screen.is_small() {
+        return draw_small(screen, &mut canvas);
+    }
+    let head = screen.head_rows();
+    let top = head.len() as u16;
+    for (y, row) in (0..).zip(head) {
+        canvas.put(y, row);
+    }
+    canvas.put(top, Row::of(&"─".repeat(cells), Look::Dim));
+    let body = screen.body().1;
+    match &screen.editing {
+        Some(editing) => draw_editor(editing, &mut canvas, top + 1, cells, body),
+        None => {
+            for (y, row) in (top + 1..).zip(screen.page(cells, body)) {
+                canvas.put(y, row);
+            }
+        }
+    }
+    match &screen.search {
+        Some(search) => {
+            let row = Row::of("/", Look::Strong).and(search.text(), Look::Plain);
+            let cursor = row.width().min(cells - 1) as u16;
+            canvas.put(height - 2, row.cut(cells));
+            canvas.frame.set_cursor_position(Position::new(cursor, height - 2));
+        }
+        None => canvas.put(height - 2, screen.status().cut(cells)),
+    }
+    canvas.put(height - 1, screen.keys_row().cut(cells));
+}
+
+/// On a small terminal: what can be done at all.
+fn draw_small(screen: &Screen, canvas: &mut Canvas<'_, '_>) {
+    let cells = usize::from(canvas.frame.area().width);
+    let (columns, rows) = screen.size;
+    let mut page = Row::of(
+        &format!("This terminal has {columns}×{rows}; the prompt needs {}×{}.", SMALLEST.0, SMALLEST.1),
+        Look::Warning,
+    )
+    .wrap(cells);
+    page.extend(Row::of("Make it larger, or use --plain.", Look::Plain).wrap(cells));
+    page.extend(Row::of("c cancel · q leave", Look::Dim).wrap(cells));
+    page.extend(screen.status().wrap(cells));
+    for (y, row) in (0..canvas.frame.area().height).zip(page) {
+        canvas.put(y, row.cut(cells));
+    }
+}
+
+fn draw_editor(editing: &Editing, canvas: &mut Canvas<'_, '_>, top: u16, cells: usize, height: usize) {
+    let lines = editing.editor.lines(cells);
+    let (row, column) = editing.editor.cursor(&lines);
+    let first = (row + 1).saturating_sub(height);
+    for (y, line) in (top..).zip(lines.iter().skip(first).take(height)) {
+        canvas.put_printed(y, &line.shown);
+    }
+    canvas.frame.set_cursor_position(Position::new(column as u16, top + (row - first) as u16));
+}
+
+struct Canvas<'c, 'f> {
+    theme: Theme,
+    frame: &'c mut Frame<'f>,
+}
+
+impl Canvas<'_, '_> {
+    fn put(&mut self, y: u16, row: Row) {
+        let spans = row.0.iter().map(|piece| Span::styled(piece.text(), self.theme.style(piece.look)));
+        let line = Line::from_iter(spans);
+        let area = self.frame.area();
+        if y < area.height {
+            self.frame.buffer_mut().set_line(0, y, &line, area.width);
+        }
+    }
+
+    /// A line of the editor, which it printed glyph by glyph.
+    fn put_printed(&mut self, y: u16, shown: &str) {
+        let area = self.frame.area();
+        if y < area.height {
+            self.frame.buffer_mut().set_line(0, y, &Line::raw(shown), area.width);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What each key does, by what has the floor: a question, the search line, the editor, or the page.
+
+use leafgate_admin::EditCommand;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::view::{Item, Place, View, find_leaf};
+use super::{Editor, Question, Screen, ToDo};
+use crate::model::{Action, Level};
+
+impl Screen {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ToDo> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        if let Some(question) = self.question.clone() {
+            return self.answer_question(question, key.code);
+        }
+        if self.is_small() {
+            return self.key_when_small(key);
+        }
+        if self.search.is_some() {
+            self.key_in_search(key);
+            return Vec::new();
+        }
+        if self.editing.is_some() {
+            return self.key_in_editor(key);
+        }
+        self.key_on_page(key)
+    }
+
+    fn answer_question(&mut self, question: Question, code: KeyCode) -> Vec<ToDo> {
+        let yes = match code {
+            KeyCode::Char('y' | 'Y') => true,
+            KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
+            // Any other key may have been meant for something else: the question stays.
+            _ => return Vec::new(),
+        };
+        self.question = None;
+        match (yes, question) {
+            (true, Question::Resume { digest }) => self.act(Action::Resume { digest }),
+            (true, Question::Cancel) => self.act(Action::Cancel),
+            (true, Question::Discard) => {
+                self.editing = None;
+                self.model.say(Level::Done, "What was typed is discarded.");
+                Vec::new()
+            }
+            (false, Question::Discard) => Vec::new(),
+            (false, _) => {
+                self.model.say(Level::Done, "Nothing was decided. The turn waits.");
+                Vec::new()
+            }
+        }
+    }
+
+    /// On a terminal too small to show what would be sent, a turn can only be given up.
+    fn key_when_small(&mut self, key: KeyEvent) -> Vec<ToDo> {
+        match key.code {
+            KeyCode::Char('c') if is_control(key) => vec![ToDo::Leave],
+            KeyCode::Char('q') => vec![ToDo::Leave],
+            KeyCode::Char('c') => {
+                self.ask_to_cancel();
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn key_in_search(&mut self, key: KeyEvent) {
+        let Some(search) = &mut self.search else { return };
+        match key.code {
+            KeyCode::Esc => self.search = None,
+            KeyCode::Enter => {
+                self.wanted = search.text().to_lowercase();
+                self.search = None;
+                self.find(true, 0);
+            }
+            _ => {
+                edit_line(search, key);
+            }
+        }
+    }
+
+    fn key_in_editor(&mut self, key: KeyEvent) -> Vec<ToDo> {
+        let columns = usize::from(self.size.0);
+        let Some(editing) = &mut self.editing else { return Vec::new() };
+        let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
+        match key.code {
+            KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => {
+                editing.editor.insert("\n")
+            }
+            KeyCode::Char('j') if control => editing.editor.insert("\n"),
+            KeyCode::Enter => return self.save(),
+            KeyCode::Char('s') if control => return self.save(),
+            KeyCode::Char('c') if control => self.leave_editor(),
+            KeyCode::Esc => self.leave_editor(),
+            KeyCode::Tab => editing.editor.insert("\t"),
+            KeyCode::Up => editing.editor.rows_down(-1, columns),
+            KeyCode::Down => editing.editor.rows_down(1, columns),
+            KeyCode::PageUp => editing.editor.rows_down(-10, columns),
+            KeyCode::PageDown => editing.editor.rows_down(10, columns),
+            _ => edit_line(&mut editing.editor, key),
+        }
+        Vec::new()
+    }
+
+    fn leave_editor(&mut self) {
+        if self.editing.as_ref().is_some_and(super::Editing::changed) {
+            self.question = Some(Question::Discard);
+        } else {
+            self.editing = None;
+        }
+    }
+
+    fn key_on_page(&mut self, key: KeyEvent) -> Vec<ToDo> {
+        let height = self.body().1 as isize;
+        match key.code {
+            KeyCode::Char('c') if is_control(key) => return vec![ToDo::Leave],
+            KeyCode::Char('r') if is_control(key) => return self.act(Action::Edit(EditCommand::Redo)),
+            KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
+            KeyCode::Char(_) if is_control(key) => {}
+            KeyCode::Up | KeyCode::Char('k') => self.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.step(1),
+            KeyCode::PageUp => self.step(-height),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.step(height),
+            KeyCode::Home | KeyCode::Char('g') => self.step(isize::MIN / 2),
+            KeyCode::End | KeyCode::Char('G') => self.step(isize::MAX / 2),
+            KeyCode::Enter | KeyCode::Right => return self.open(),
+            KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => self.back(),
+            KeyCode::Char('/') => self.search = Some(Editor::default()),
+            KeyCode::Char('n') => self.find(true, 1),
+            KeyCode::Char('N') => self.find(false, 1),
+            KeyCode::Char('?') => self.places.push(Place::new(View::Help)),
+            KeyCode::Char('L') => {
+                self.leave_turn();
+                return self.act(Action::List);
+            }
+            KeyCode::Char('q') => return vec![ToDo::Leave],
+            KeyCode::Char(command) => return self.command(command),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// What a letter does to the turn.
+    fn command(&mut self, letter: char) -> Vec<ToDo> {
+        match letter {
+            'e' => match self.chosen_leaf() {
+                Some(pointer) => self.edit_here(pointer),
+                None => self.no_leaf(),
+            },
+            'E' => match self.chosen_leaf() {
+                Some(pointer) => return self.edit_outside(pointer),
+                None => self.no_leaf(),
+            },
+            'd' | 'r' => match self.chosen_section() {
+                Some(section) if letter == 'd' => {
+                    return self.act(Action::Edit(EditCommand::Delete { section }));
+                }
+                Some(section) => return self.act(Action::Edit(EditCommand::Restore { section })),
+                None => self.model.say(Level::Error, "Choose a section first."),
+            },
+            'u' => return self.act(Action::Edit(EditCommand::Undo)),
+            'U' => return self.act(Action::Edit(EditCommand::Redo)),
+            'X' => return self.act(Action::Edit(EditCommand::Reset)),
+            'D' => return self.act(Action::Diff),
+            's' => self.ask_to_resume(),
+            'c' => self.ask_to_cancel(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn no_leaf(&mut self) {
+        self.model.say(Level::Error, "Choose a leaf first: Enter opens a section as its leaves.");
+    }
+
+    fn ask_to_resume(&mut self) {
+        match self.model.turn() {
+            Some(turn) => self.question = Some(Question::Resume { digest: turn.digest.clone() }),
+            None => self.model.say(Level::Error, "No turn is open: Enter opens the selected one."),
+        }
+    }
+
+    fn ask_to_cancel(&mut self) {
+        match self.model.turn() {
+            Some(_) => self.question = Some(Question::Cancel),
+            None => self.model.say(Level::Error, "No turn is open: Enter opens the selected one."),
+        }
+    }
+
+    fn step(&mut self, rows: isize) {
+        self.model.hush();
+        let place = self.place_mut();
+        place.at = place.at.saturating_add_signed(rows);
+    }
+
+    fn open(&mut self) -> Vec<ToDo> {
+        self.model.hush();
+        match (self.selected(), self.model.turn()) {
+            (Some(Item::Turn(at)), _) => {
+                let id = self.model.turns()[at].id.clone();
+                return self.act(Action::Show { id });
+            }
+            (Some(Item::Section(at)), Some(turn)) => {
+                let key = turn.sections[at].key.clone();
+                self.places.push(Place::new(View::Section(key)));
+            }
+            (Some(Item::Leaf(section, leaf)), Some(turn)) => {
+                let pointer = turn.sections[section].leaves[leaf].pointer.clone();
+                self.places.push(Place::new(View::Leaf(pointer)));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn back(&mut self) {
+        self.model.hush();
+        if self.places.len() > 1 {
+            self.places.pop();
+        }
+        if self.place().view == View::List {
+            self.leave_turn();
+        }
+    }
+
+    fn leave_turn(&mut self) {
+        self.places.truncate(1);
+        self.model.close();
+    }
+
+    fn chosen_leaf(&self) -> Option<String> {
+        match (&self.place().view, self.selected(), self.model.turn()) {
+            (View::Leaf(pointer), ..) => Some(pointer.clone()),
+            (_, Some(Item::Leaf(section, leaf)), Some(turn)) => {
+                Some(turn.sections[section].leaves[leaf].pointer.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn chosen_section(&self) -> Option<String> {
+        match (&self.place().view, self.selected(), self.model.turn()) {
+            (View::Leaf(pointer), ..) => {
+                find_leaf(&self.model, pointer).map(|(section, _)| section.key.clone())
+            }
+            (_, Some(Item::Leaf(at, _) | Item::Section(at)), Some(turn)) => {
+                Some(turn.sections[at].key.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes to the next row that holds what is wanted, `skip` rows on, round the end.
+    fn find(&mut self, forward: bool, skip: usize) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        let place = self.place();
+        let hits: Vec<bool> = if place.view.is_text() {
+            let rows = place.view.text(&self.model, self.body().0);
+            rows.iter().map(|row| row.text().to_lowercase().contains(&self.wanted)).collect()
+        } else {
+            let items = place.view.items(&self.model);
+            items.iter().map(|item| item.holds(&self.model, &self.wanted)).collect()
+        };
+        let (count, at) = (hits.len(), place.at);
+        let mut ways = (0..count).map(|step| match forward {
+            true => (at + skip + step) % count,
+            false => (at + 2 * count - skip - step) % count,
+        });
+        match ways.find(|&row| hits[row]) {
+            Some(row) => {
+                self.model.hush();
+                self.place_mut().at = row;
+            }
+            None => self.model.say(Level::Warning, format!("Not found here: {}", self.wanted)),
+        }
+    }
+}
+
+/// The keys that an editor of one line and one of many have in common.
+fn edit_line(editor: &mut Editor, key: KeyEvent) {
+    let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
+    match key.code {
+        KeyCode::Left if control || alt => editor.word_left(),
+        KeyCode::Right if control || alt => editor.word_right(),
+        KeyCode::Char('b') if alt => editor.word_left(),
+        KeyCode::Char('f') if alt => editor.word_right(),
+        KeyCode::Char('d') if alt => editor.delete_word_behind(),
+        KeyCode::Backspace if alt || control => editor.delete_word(),
+        KeyCode::Char('w') if control => editor.delete_word(),
+        KeyCode::Char('a') if control => editor.home(),
+        KeyCode::Char('e') if control => editor.end(),
+        KeyCode::Char('k') if control => editor.delete_to_end(),
+        KeyCode::Char('u') if control => editor.delete_to_start(),
+        KeyCode::Char('d') if control => editor.delete(),
+        KeyCode::Char('h') if control => editor.backspace(),
+        KeyCode::Left => editor.left(),
+        KeyCode::Right => editor.right(),
+        KeyCode::Home => editor.home(),
+        KeyCode::End => editor.end(),
+        KeyCode::Backspace => editor.backspace(),
+        KeyCode::Delete => editor.delete(),
+        KeyCode::Char(c) if !control && !alt => editor.insert(c.encode_utf8(&mut [0; 4])),
+        _ => {}
+    }
+}
+
+fn is_control(key: KeyEvent) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL)
+}

@@ -1,0 +1,183 @@
+//! Which page is shown, where its cursor stands, and what its rows are.
+
+use leafgate_admin::{LeafView, SectionView, Turn};
+
+use crate::model::Model;
+use crate::outline;
+use crate::rows::{self, Look, Row};
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The turns that wait.
+    List,
+    /// The sections of a turn.
+    Turn,
+    /// A section, by key, as a tree of leaves.
+    Section(String),
+    /// A leaf in full, by pointer.
+    Leaf(String),
+    /// What came against what would leave.
+    Diff,
+    /// The keys.
+    Help,
+}
+
+/// A page and where one stands on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The page.
+    pub view: View,
+    /// The selected row, on pages of items; the first row shown, on pages of text.
+    pub at: usize,
+    /// The first row shown, on pages of items.
+    pub top: usize,
+}
+
+/// What a row of a page of items stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    Turn(usize),
+    Section(usize),
+    Leaf(usize, usize),
+}
+
+impl Place {
+    /// The start of a page.
+    #[must_use]
+    pub fn new(view: View) -> Place {
+        Place { view, at: 0, top: 0 }
+    }
+}
+
+impl View {
+    /// Whether its rows are text to scroll rather than items to select.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, View::Leaf(_) | View::Diff | View::Help)
+    }
+
+    /// The items of a page, in order; none on pages of text.
+    pub(super) fn items(&self, model: &Model) -> Vec<Item> {
+        match (self, model.turn()) {
+            (View::List, _) => (0..model.turns().len()).map(Item::Turn).collect(),
+            (View::Turn, Some(turn)) => (0..turn.sections.len()).map(Item::Section).collect(),
+            (View::Section(key), Some(turn)) => section_items(model, turn, key),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The rows of a page of text.
+    pub(super) fn text(&self, model: &Model, cells: usize) -> Vec<Row> {
+        let rows = match self {
+            View::Leaf(pointer) => {
+                find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf))
+            }
+            View::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
+            View::Help => rows::help_rows(),
+            _ => Vec::new(),
+        };
+        rows.into_iter().flat_map(|row| row.wrap(cells)).collect()
+    }
+
+    /// What stands above the page.
+    pub(super) fn head(&self, model: &Model) -> Vec<Row> {
+        match (self, model.turn()) {
+            (View::List, _) => vec![list_head(model.turns().len())],
+            (View::Turn, Some(turn)) => rows::header_rows(turn),
+            (View::Section(key), Some(turn)) => find_section(turn, key)
+                .and_then(|at| Some(vec![rows::section_row(&turn.sections[at], model.outline().entry(at)?)]))
+                .unwrap_or_default(),
+            (View::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
+            (View::Diff, _) => {
+                vec![Row::of("Diff: what came (-) against what would leave (+)", Look::Strong)]
+            }
+            (View::Help, _) => vec![Row::of("Keys and marks", Look::Strong)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn list_head(turns: usize) -> Row {
+    match turns {
+        0 => Row::of("No turn waits. This prompt stays and rings when one does.", Look::Strong),
+        1 => Row::of("1 turn waits", Look::Strong),
+        more => Row::of(&format!("{more} turns wait, oldest first"), Look::Strong),
+    }
+}
+
+fn leaf_head(model: &Model, turn: &Turn, pointer: &str) -> Vec<Row> {
+    let Some((section, leaf)) = find_leaf(model, pointer) else { return Vec::new() };
+    let authors = outline::leaf_authors(turn, leaf);
+    let row = Row::of(&section.label, Look::Strong).and(" · ", Look::Dim).and(&leaf.path, Look::Plain);
+    let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), Look::Dim);
+    vec![match authors.as_slice() {
+        [] => row,
+        authors => row.and(&format!("  [edited by {}]", authors.join(", ")), Look::Edited),
+    }]
+}
+
+fn section_items(model: &Model, turn: &Turn, key: &str) -> Vec<Item> {
+    let Some(first) = find_section(turn, key) else { return Vec::new() };
+    let end = model.outline().entry(first).map_or(first, |entry| entry.end);
+    let mut items = Vec::new();
+    for (at, section) in turn.sections.iter().enumerate().take(end).skip(first) {
+        if at > first {
+            items.push(Item::Section(at));
+        }
+        items.extend((0..section.leaves.len()).map(|leaf| Item::Leaf(at, leaf)));
+    }
+    items
+}
+
+pub(super) fn find_section(turn: &Turn, key: &str) -> Option<usize> {
+    turn.sections.iter().position(|section| section.key == key)
+}
+
+pub(super) fn find_leaf<'m>(model: &'m Model, pointer: &str) -> Option<(&'m SectionView, &'m LeafView)> {
+    let mut sections = model.turn()?.sections.iter();
+    sections.find_map(|section| Some((section, section.leaves.iter().find(|leaf| leaf.pointer == pointer)?)))
+}
+
+impl Item {
+    /// Its row. `base` is the depth of the page's own section.
+    pub(super) fn row(self, model: &Model, base: usize) -> Row {
+        let turn = model.turn();
+        let row = match (self, turn) {
+            (Item::Turn(at), _) => model.turns().get(at).map(rows::list_row),
+            (Item::Section(at), Some(turn)) => section_at(model, turn, at, base),
+            (Item::Leaf(section, leaf), Some(turn)) => leaf_at(model, turn, (section, leaf), base),
+            _ => None,
+        };
+        row.unwrap_or_default()
+    }
+
+    /// Whether a text, in lower case, stands in it. A section answers for its own leaves.
+    pub(super) fn holds(self, model: &Model, wanted: &str) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(wanted);
+        let leaf_has = |leaf: &LeafView| has(&leaf.path) || has(leaf.text.expose());
+        match (self, model.turn()) {
+            (Item::Turn(at), _) => {
+                model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
+            }
+            (Item::Section(at), Some(turn)) => {
+                turn.sections.get(at).is_some_and(|it| has(&it.label) || it.leaves.iter().any(leaf_has))
+            }
+            (Item::Leaf(section, leaf), Some(turn)) => {
+                turn.sections.get(section).and_then(|it| it.leaves.get(leaf)).is_some_and(leaf_has)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn section_at(model: &Model, turn: &Turn, at: usize, base: usize) -> Option<Row> {
+    let mut entry = model.outline().entry(at)?.clone();
+    entry.depth -= base.min(entry.depth);
+    Some(rows::section_row(turn.sections.get(at)?, &entry))
+}
+
+fn leaf_at(model: &Model, turn: &Turn, (section, leaf): (usize, usize), base: usize) -> Option<Row> {
+    let leaf = turn.sections.get(section)?.leaves.get(leaf)?;
+    let depth = model.outline().entry(section)?.depth.saturating_sub(base);
+    Some(rows::leaf_row(leaf, depth, &outline::leaf_authors(turn, leaf)))
+}
