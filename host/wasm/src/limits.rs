@@ -9,7 +9,6 @@ const MIB: usize = 1 << 20;
 ///
 /// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the loader is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// Size of a plugin's file. Python with its standard library comes to 18 MB; compile time, which no deadline bounds, grows with it.
     pub file_bytes: usize,

@@ -19,7 +19,6 @@ use crate::runtime::{EngineError, LogSink, Runtime};
 
 /// How a loader is set up.
 #[derive(Clone, Default)]
-#[non_exhaustive]
 pub struct LoaderConfig {
     /// What every plugin may use.
     pub limits: Limits,

@@ -177,7 +177,7 @@ mod tests {
     fn batches_end_where_leaves_or_bytes_run_out() {
         assert_eq!(cut(&["a", "b", "c"], 2, 100), [0..2, 2..3]);
         assert_eq!(cut(&["aa", "bb", "cc"], 9, 4), [0..2, 2..3]);
-        assert_eq!(cut(&[], 9, 4), []);
+        assert!(cut(&[], 9, 4).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a plugin is not loaded, and what its author or operator can do about it.
 
-use leafgate_policy::plugin::{Fault, LoadError};
+use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError};
 
 /// The version of `leafgate:plugin` that this host speaks; any patch of it loads.
 pub(crate) const CONTRACT: &str = "0.1";
@@ -69,7 +69,8 @@ impl Refusal {
                 "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"
             }
             Refusal::Canary { fault, .. } => {
-                return fault.limit().map(|limit| format!("if it needs more, raise the limit `{limit}`"));
+                return limit_on_load(fault)
+                    .map(|limit| format!("if it needs more, raise the limit `{limit}`"));
             }
             Refusal::Description(_) | Refusal::Configuration(_) => return None,
         };
@@ -80,6 +81,15 @@ impl Refusal {
 impl From<Refusal> for LoadError {
     fn from(refusal: Refusal) -> Self {
         LoadError { message: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+/// On load other limits hold than in a call.
+fn limit_on_load(fault: &Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Deadline { .. } => Some("start_deadline"),
+        Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("description_bytes"),
+        other => other.limit(),
     }
 }
 

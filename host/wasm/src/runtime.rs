@@ -70,6 +70,7 @@ fn config(limits: &Limits) -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(limits.stack_bytes)
         .concurrency_support(false)
+        .wasm_memory64(false)
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
         // Frames of a plugin mean nothing to the operator, and collecting them makes a trap slow.

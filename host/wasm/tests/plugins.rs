@@ -2,17 +2,117 @@
 
 mod support;
 
-use leafgate_policy::plugin::World;
-use leafgate_wasm::{LoaderConfig, WasmLoader};
+use std::sync::{Arc, LazyLock};
+
+use leafgate_policy::plugin::{
+    Action, Plugin, PluginEdit, Role, SectionKind, Target, TransformLeaf, TransformRequest, TransformSection,
+    ValueType, World,
+};
+use leafgate_policy::plugin::{LeafKind, LoadError};
+use leafgate_wasm::{Layer, LoaderConfig, WasmLoader};
 use support::bundled::bundled;
 use support::{load, text};
 
+static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| WasmLoader::new(LoaderConfig::default()).unwrap());
+
+fn plugin(package: &str, config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
+    load(&LOADER, &bundled(package), config)
+}
+
+/// Edits of one tool message with a single text.
+fn edits_of_result(plugin: &dyn Plugin, text: &str) -> Vec<PluginEdit> {
+    let section = TransformSection {
+        kind: SectionKind::ToolResult,
+        role: Role::Tool,
+        label: "Result",
+        tool: Some("run"),
+        parent: None,
+        message: Some(0),
+    };
+    let leaf = TransformLeaf {
+        section: 0,
+        kind: LeafKind::ToolResult,
+        value: ValueType::Text,
+        pointer: "/messages/0/content",
+        key: "content",
+        text,
+    };
+    let (sections, leaves) = ([section], [leaf]);
+    let request = TransformRequest {
+        format: "openai-chat",
+        model: "m",
+        session: "s",
+        subagent: false,
+        sections: &sections,
+        leaves: &leaves,
+    };
+    plugin.transform(&request).unwrap()
+}
+
+fn set(text: &str) -> Vec<PluginEdit> {
+    vec![PluginEdit { target: Target::Leaf(0), action: Action::Set(text.to_owned()) }]
+}
+
 #[test]
 fn redact_names_finds_a_configured_name() {
-    let loader = WasmLoader::new(LoaderConfig::default()).unwrap();
-    let plugin = load(&loader, &bundled("redact-names"), r#"{"names": ["Ada Lovelace"]}"#).unwrap();
+    let plugin = plugin("redact-names", r#"{"names": ["Ada Lovelace"]}"#).unwrap();
     assert_eq!(plugin.world(), World::Detector);
-    let findings = plugin.detect(&[text("nothing"), text("by Ada Lovelace")]).unwrap();
-    assert_eq!(findings.len(), 1);
-    assert_eq!((findings[0].leaf, findings[0].at.clone()), (1, 3..15));
+    let findings = plugin.detect(&[text("nothing"), text("by LOVELACE, Ada")]).unwrap();
+    let places: Vec<_> = findings.iter().map(|finding| (finding.leaf, finding.at.clone())).collect();
+    assert_eq!(places, [(1, 3..16)]);
+    assert_eq!(plugin.description().labels[findings[0].label], "NAME".into());
+}
+
+#[test]
+fn findings_keep_their_leaf_across_batches() {
+    let plugin = plugin("redact-names", r#"{"names": ["Ada Lovelace"]}"#).unwrap();
+    let long = "x ".repeat(200_000);
+    let mut leaves = vec![text("by Ada Lovelace"); 1200];
+    leaves.insert(700, text(&long));
+    let found: Vec<_> = plugin.detect(&leaves).unwrap().iter().map(|finding| finding.leaf).collect();
+    let expected: Vec<_> = (0..1201).filter(|&place| place != 700).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn rewrite_home_paths_writes_a_tilde() {
+    let plugin = plugin("rewrite-home-paths", "{}").unwrap();
+    assert_eq!(plugin.world(), World::Transformer);
+    assert_eq!(edits_of_result(&*plugin, "in /home/ada/src"), set("in ~/src"));
+    assert_eq!(edits_of_result(&*plugin, "in /srv/data"), []);
+}
+
+#[test]
+fn trim_tool_results_keeps_head_and_tail() {
+    let plugin = plugin("trim-tool-results", r#"{"max_lines": 3}"#).unwrap();
+    assert_eq!(edits_of_result(&*plugin, "1\n2\n3\n4\n5\n"), set("1\n[3 lines, 6 bytes cut]\n5\n"));
+}
+
+#[test]
+fn a_plugin_describes_itself() {
+    for (package, summary) in [
+        ("redact-names", "Finds configured names and the ways in which people write them"),
+        ("rewrite-home-paths", "Writes home directories as ~ in texts, tool arguments and tool results"),
+        ("trim-tool-results", "Keeps head and tail of long tool results"),
+    ] {
+        let inspection = LOADER.inspect(&bundled(package)).unwrap();
+        let description = inspection.description.unwrap();
+        assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
+        assert_eq!((inspection.layer, inspection.contract.as_deref()), (Layer::CoreModule, Some("0.1.0")));
+        assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
+        assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
+    }
+}
+
+#[test]
+fn a_typo_in_the_configuration_is_refused_with_the_field_that_was_meant() {
+    for (package, config, field) in [
+        ("redact-names", r#"{"nmes": []}"#, "`names`"),
+        ("redact-names", r#"{"names": []}"#, "`names` is empty"),
+        ("rewrite-home-paths", r#"{"kinds": ["beos"]}"#, "`linux`"),
+        ("trim-tool-results", r#"{"max_lines": 1}"#, "`max_lines`"),
+    ] {
+        let error = plugin(package, config).unwrap_err();
+        assert!(error.message.contains("configuration") && error.message.contains(field), "{error}");
+    }
 }

@@ -18,6 +18,13 @@ pub fn load(loader: &WasmLoader, path: &Path, config: &str) -> Result<Arc<dyn Pl
     loader.load(&PluginSource { name, path, sha256: None, config })
 }
 
+/// Loads bytes as if they stood in a file.
+pub fn load_bytes(loader: &WasmLoader, bytes: &[u8], config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    load(loader, file.path(), config)
+}
+
 /// A text leaf of a user's message.
 pub fn text(text: &str) -> DetectLeaf<'_> {
     let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);
