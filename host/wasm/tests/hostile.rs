@@ -1,5 +1,7 @@
 //! Plugins that misbehave. Each gets its own fault, and a good plugin on the same loader answers before and after it.
 
+#![allow(clippy::unwrap_used, reason = "a test panics where its set-up fails")]
+
 mod support;
 
 use std::sync::LazyLock;

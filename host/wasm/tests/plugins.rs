@@ -1,5 +1,7 @@
 //! The bundled plugins, built as an operator builds them and run through the loader.
 
+#![allow(clippy::unwrap_used, reason = "a test panics where its set-up fails")]
+
 mod support;
 
 use std::sync::{Arc, LazyLock};
