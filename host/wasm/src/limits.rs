@@ -54,9 +54,9 @@ impl Default for Limits {
             table_elements: 100_000,
             stack_bytes: 512 * KIB,
             start_deadline: Duration::from_secs(2),
-            call_deadline: Duration::from_millis(250),
+            call_deadline: Duration::from_millis(500),
             deadline_per_leaf: Duration::from_micros(200),
-            deadline_per_kib: Duration::from_micros(500),
+            deadline_per_kib: Duration::from_millis(1),
             answer_bytes: 8 * MIB,
             findings: 20_000,
             edits: 10_000,
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn the_deadline_grows_with_leaves_and_with_bytes() {
         let limits = Limits::default();
-        assert_eq!(limits.deadline(0, 0), Duration::from_millis(250));
-        assert_eq!(limits.deadline(10, 0), Duration::from_millis(252));
-        assert_eq!(limits.deadline(0, 2 * KIB), Duration::from_millis(251));
+        assert_eq!(limits.deadline(0, 0), Duration::from_millis(500));
+        assert_eq!(limits.deadline(10, 0), Duration::from_millis(502));
+        assert_eq!(limits.deadline(0, 2 * KIB), Duration::from_millis(502));
     }
 
     #[test]

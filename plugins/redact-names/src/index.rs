@@ -190,13 +190,18 @@ fn ends_word(cursor: Cursor<'_>) -> bool {
 
 /// An underscore joins words to identifiers, and names stand in identifiers: it is no part of a word here.
 fn is_word(character: char) -> bool {
+    // Nearly all of nearly every text; the rest looks into tables.
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric();
+    }
     (character.is_alphanumeric() && !is_unspaced(character)) || fold::is_accent(character)
 }
 
 /// Scripts that put no blanks between words, or hang particles on them (Thai to Khmer, Kana, Han, Hangul): any character may begin or
 /// follow a name.
 fn is_unspaced(character: char) -> bool {
-    matches!(character,
+    !character.is_ascii()
+        && matches!(character,
         '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
