@@ -84,7 +84,7 @@ impl<'e> Checker<'e> {
             }
             Expr::Call(call) => {
                 self.function(expression.id, &call.func_name);
-                self.regex_literal(&call.func_name, call.args.last());
+                self.pattern(&call.func_name, call.args.last());
                 call.target.iter().for_each(|target| self.check(target));
                 call.args.iter().for_each(|argument| self.check(argument));
             }
@@ -165,16 +165,20 @@ impl<'e> Checker<'e> {
         }
     }
 
-    fn regex_literal(&mut self, function: &str, argument: Option<&IdedExpr>) {
+    /// `matches` takes a literal pattern: it can be checked now, and is compiled once instead of for every leaf.
+    fn pattern(&mut self, function: &str, argument: Option<&IdedExpr>) {
         let Some(argument) = argument.filter(|_| function == "matches") else { return };
-        if let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr
-            && Regex::new(pattern.inner()).is_err()
-        {
-            self.fault(
+        let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr else {
+            let hint = "write the pattern into the expression: `leaf.text.matches(\"…\")`";
+            return self.fault(
                 argument.id,
-                "not a regular expression",
-                Some("the syntax is that of Rust's `regex`".into()),
+                "the pattern of `matches` must be a literal text",
+                Some(hint.into()),
             );
+        };
+        if Regex::new(pattern.inner()).is_err() {
+            let hint = "the syntax is that of Rust's `regex`";
+            self.fault(argument.id, "not a regular expression", Some(hint.into()));
         }
     }
 

@@ -8,6 +8,8 @@
 
 mod check;
 mod facts;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

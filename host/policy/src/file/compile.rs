@@ -1,7 +1,7 @@
 //! `[[rule]]` tables to [`Rule`]s.
 //!
-//! Each field is read by exactly one function; [`FIELDS`] says to which actions it belongs, and a field that stands in a rule of
-//! another action is an error. A rule with an error is dropped: the policy is refused anyway, and what can still be checked is.
+//! Each field is read by exactly one function. A rule with an error is dropped: the policy is refused anyway, and what can still be
+//! checked is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use super::plugins::{Lookup, Plugins};
 use super::raw::RawRule;
-use super::{Complaints, is_kebab_case, matches};
+use super::{Complaints, belongs, is_kebab_case, matches};
 use crate::condition::Condition;
 use crate::diagnostic::hint_for;
 use crate::plugin::World;
@@ -57,7 +57,7 @@ impl Compiler<'_, '_> {
         let selector = self.selector(raw, header.clone());
         let action_name = self.action_name(raw, header.clone());
         let action = action_name.and_then(|action| {
-            self.fields_belong(raw, action);
+            belongs::check(raw, action, &mut self.complaints);
             self.action(raw, action, header.clone())
         });
         let finds = action_name == Some("redact");
@@ -127,16 +127,6 @@ impl Compiler<'_, '_> {
                     self.complaints.error_inside(when.span(), source, fault.at, fault.message, fault.hint);
                 }
                 None
-            }
-        }
-    }
-
-    fn fields_belong(&mut self, raw: &RawRule, action: &str) {
-        for (field, actions, place) in FIELDS {
-            let Some(span) = place(raw) else { continue };
-            if !actions.contains(&action) {
-                let hint = format!("`{field}` belongs to {}", actions.join(", "));
-                self.complaints.error(span, format!("`{field}` means nothing to `{action}`"), hint);
             }
         }
     }
@@ -396,24 +386,3 @@ fn known_detectors() -> Vec<&'static str> {
     known.dedup();
     known
 }
-
-type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Range<usize>>);
-
-/// To which actions a field belongs; those that are not here belong to all.
-const FIELDS: &[Field] = &[
-    ("detect", &["redact"], |raw| raw.detect.as_ref().map(Spanned::span)),
-    ("with", &["redact"], |raw| raw.with.as_ref().map(Spanned::span)),
-    ("releasable", &["redact"], |raw| raw.releasable.as_ref().map(Spanned::span)),
-    ("on_unredactable", &["redact", "transform"], |raw| raw.on_unredactable.as_ref().map(Spanned::span)),
-    ("to", &["pin"], |raw| raw.to.as_ref().map(Spanned::span)),
-    ("on_drift", &["pin"], |raw| raw.on_drift.as_ref().map(Spanned::span)),
-    ("set", &["rewrite"], |raw| raw.set.as_ref().map(Spanned::span)),
-    ("replace", &["rewrite"], |raw| raw.replace.as_ref().map(Spanned::span)),
-    ("prepend", &["rewrite"], |raw| raw.prepend.as_ref().map(Spanned::span)),
-    ("append", &["rewrite"], |raw| raw.append.as_ref().map(Spanned::span)),
-    ("plugin", &["transform"], |raw| raw.plugin.as_ref().map(Spanned::span)),
-    ("sees", &["transform"], |raw| raw.sees.as_ref().map(Spanned::span)),
-    ("timeout", &["pause"], |raw| raw.timeout.as_ref().map(Spanned::span)),
-    ("on_timeout", &["pause"], |raw| raw.on_timeout.as_ref().map(Spanned::span)),
-    ("subagents", &["pause"], |raw| raw.subagents.as_ref().map(Spanned::span)),
-];

@@ -3,6 +3,7 @@
 //! Two stages, and only the second leaves this folder: everything outside sees [`crate::rule::Rule`]s and loaded plugins. Nothing in
 //! a file is ignored silently; what is known but not built yet is refused as such.
 
+mod belongs;
 pub(crate) mod compile;
 mod fields;
 pub(crate) mod matches;

@@ -1,0 +1,40 @@
+//! Which field of a rule belongs to which action. One that stands in a rule of another action is an error: it would be ignored.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::Complaints;
+use super::raw::RawRule;
+
+/// Reports each field that means nothing to the rule's action.
+pub(crate) fn check(raw: &RawRule, action: &str, complaints: &mut Complaints<'_>) {
+    for (field, actions, place) in FIELDS {
+        let Some(span) = place(raw) else { continue };
+        if !actions.contains(&action) {
+            let hint = format!("`{field}` belongs to {}", actions.join(", "));
+            complaints.error(span, format!("`{field}` means nothing to `{action}`"), hint);
+        }
+    }
+}
+
+type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Range<usize>>);
+
+/// To which actions a field belongs; those that are not here belong to all.
+const FIELDS: &[Field] = &[
+    ("detect", &["redact"], |raw| raw.detect.as_ref().map(Spanned::span)),
+    ("with", &["redact"], |raw| raw.with.as_ref().map(Spanned::span)),
+    ("releasable", &["redact"], |raw| raw.releasable.as_ref().map(Spanned::span)),
+    ("on_unredactable", &["redact", "transform"], |raw| raw.on_unredactable.as_ref().map(Spanned::span)),
+    ("to", &["pin"], |raw| raw.to.as_ref().map(Spanned::span)),
+    ("on_drift", &["pin"], |raw| raw.on_drift.as_ref().map(Spanned::span)),
+    ("set", &["rewrite"], |raw| raw.set.as_ref().map(Spanned::span)),
+    ("replace", &["rewrite"], |raw| raw.replace.as_ref().map(Spanned::span)),
+    ("prepend", &["rewrite"], |raw| raw.prepend.as_ref().map(Spanned::span)),
+    ("append", &["rewrite"], |raw| raw.append.as_ref().map(Spanned::span)),
+    ("plugin", &["transform"], |raw| raw.plugin.as_ref().map(Spanned::span)),
+    ("sees", &["transform"], |raw| raw.sees.as_ref().map(Spanned::span)),
+    ("timeout", &["pause"], |raw| raw.timeout.as_ref().map(Spanned::span)),
+    ("on_timeout", &["pause"], |raw| raw.on_timeout.as_ref().map(Spanned::span)),
+    ("subagents", &["pause"], |raw| raw.subagents.as_ref().map(Spanned::span)),
+];
