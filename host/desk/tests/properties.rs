@@ -30,7 +30,8 @@ const LIMITS: DeskLimits = DeskLimits {
 };
 
 const SESSIONS: [&str; 3] = ["s", "t", "u"];
-const SAYINGS: [&str; 3] = ["drop prod", "leave prod", "prod, at last"];
+/// More than fit into one queue.
+const SAYINGS: [&str; 5] = ["drop prod", "leave prod", "prod, at last", "prod again", "prod for ever"];
 const TEXTS: [&str; 6] = ["prod", "audit", "forbidden", "prod xyzzy", "xyzzyxyzzy", "Hi"];
 
 /// Something that happens. Turns and connections are picked from those that there ever were.
@@ -77,7 +78,7 @@ enum Event {
 fn any_event() -> impl Strategy<Value = Event> {
     let turn = any::<Index>;
     prop_oneof![
-        6 => (0..3usize, 0..3usize, proptest::option::of(1..400u64), any::<bool>())
+        6 => (0..SESSIONS.len(), 0..SAYINGS.len(), proptest::option::of(1..400u64), any::<bool>())
             .prop_map(|(session, says, seconds, resumes)| Event::Pause { session, says, seconds, resumes }),
         2 => turn().prop_map(Event::Lose),
         4 => (turn(), 0..3usize, 0..TEXTS.len()).prop_map(|(turn, place, text)| Event::Set { turn, place, text }),
@@ -89,7 +90,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => (turn(), 0..TEXTS.len()).prop_map(|(turn, text)| Event::Slow { turn, text }),
         4 => (turn(), proptest::bool::weighted(0.2)).prop_map(|(turn, stale)| Event::Resume { turn, stale }),
         2 => turn().prop_map(Event::Cancel),
-        1 => (0..3usize).prop_map(Event::Dispose),
+        1 => (0..SESSIONS.len()).prop_map(Event::Dispose),
         3 => prop_oneof![1..7000u64, 1..400_000u64].prop_map(Event::Pass),
     ]
 }
