@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use leafgate_policy::plugin::{
-    Action, Fault, InvalidAnswer, LeafKind, LoadError, PluginEdit, PluginFinding, Role, SectionKind, Target,
-    TransformLeaf, TransformRequest, TransformSection, ValueType,
+    Action, Fault, InvalidAnswer, LeafKind, LoadError, PluginEdit, PluginFinding, PluginLoader as _,
+    PluginSource, Role, SectionKind, Target, TransformLeaf, TransformRequest, TransformSection, ValueType,
 };
 use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
 use support::guest::{self, Guest, case, edit, finding};
@@ -336,6 +336,34 @@ fn what_is_no_plugin_is_refused_for_what_it_is() {
     for whole in [Guest::detector().module(), Guest::detector().component()] {
         let error = refused_bytes(&whole[..whole.len() * 2 / 3]);
         assert!(error.message.contains("damaged"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_the_pinned_one_is_refused_with_its_digest() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), Guest::detector().module()).unwrap();
+    let digest = LOADER.inspect(file.path()).unwrap().digest;
+    let pinned_to = |sha256| {
+        let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
+        LOADER.load(&PluginSource { name, path, sha256: Some(sha256), config })
+    };
+    assert!(pinned_to(digest).is_ok());
+    let error = pinned_to([0xab; 32]).unwrap_err();
+    assert!(error.message.contains(&"ab".repeat(32)), "{error}");
+    assert!(error.hint.unwrap().starts_with("if the change is intended, set `sha256 = "));
+}
+
+#[test]
+fn a_file_above_the_limit_is_refused_before_it_is_read_whole() {
+    let limits = Limits { file_bytes: 100, ..Limits::default() };
+    let loader = WasmLoader::new(LoaderConfig { limits, log: None }).unwrap();
+    let error = load_bytes(&loader, &[0; 101], "{}").unwrap_err();
+    assert!(error.message.contains("larger than 100 bytes"), "{error}");
+    #[cfg(unix)]
+    {
+        let endless = support::load(&loader, std::path::Path::new("/dev/zero"), "{}").unwrap_err();
+        assert!(endless.message.contains("larger than 100 bytes"), "{endless}");
     }
 }
 
