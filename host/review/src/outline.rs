@@ -60,19 +60,14 @@ impl Outline {
 /// Who changed one leaf, in order, each once.
 #[must_use]
 pub fn leaf_authors(turn: &Turn, leaf: &LeafView) -> Vec<String> {
-    let mut authors = Vec::new();
-    let edits = Edits::new(turn);
-    for edit in edits.on(&leaf.pointer) {
-        add(&mut authors, &edit.author);
-    }
-    authors
+    Edits::new(turn).authors(leaf)
 }
 
 /// The edits of a turn by target, redactions and resets left out.
-struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
+pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 
 impl<'t> Edits<'t> {
-    fn new(turn: &'t Turn) -> Self {
+    pub(crate) fn new(turn: &'t Turn) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
         let told = turn.edits.iter().filter(|edit| !matches!(edit.kind.as_str(), "redact" | "reset"));
         for edit in told {
@@ -85,6 +80,15 @@ impl<'t> Edits<'t> {
     fn on<'a>(&'a self, pointer: &'a str) -> impl Iterator<Item = &'t EditView> + 'a {
         let ends = pointer.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([pointer.len()]);
         ends.filter_map(|end| self.0.get(&pointer[..end])).flatten().copied()
+    }
+
+    /// Who changed a leaf, in order, each once.
+    pub(crate) fn authors(&self, leaf: &LeafView) -> Vec<String> {
+        let mut authors = Vec::new();
+        for edit in self.on(&leaf.pointer) {
+            add(&mut authors, &edit.author);
+        }
+        authors
     }
 
     fn entry(&self, section: &SectionView) -> Entry {

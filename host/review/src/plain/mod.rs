@@ -188,7 +188,7 @@ impl Plain<'_> {
     fn open(&mut self, target: Target) -> io::Result<()> {
         let out = match self.find(target) {
             Ok(Found { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
-            Ok(Found { leaf: Some(leaf), .. }) => rows::leaf_text(leaf),
+            Ok(Found { leaf: Some(leaf), .. }) => rows::leaf_text(leaf, printer::BLOCK_BYTES),
             Err(error) => return self.refuse(&error),
         };
         self.print(out)
@@ -270,9 +270,10 @@ struct Found<'m> {
 fn leaf_rows(turn: &Turn, section: &SectionView, number: usize) -> Vec<Row> {
     let mut out =
         vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::Look::Strong)];
+    let edits = outline::Edits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
         let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::Look::Plain);
-        row.0.extend(rows::leaf_row(leaf, 0, &outline::leaf_authors(turn, leaf)).0);
+        row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);
         out.push(row.cut(CELLS));
     }
     out

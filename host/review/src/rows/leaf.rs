@@ -31,10 +31,10 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     row
 }
 
-/// The text of a leaf in full, one row per line.
+/// The text of a leaf up to so many bytes, one row per line; says what it left out.
 #[must_use]
-pub fn leaf_text(leaf: &LeafView) -> Vec<Row> {
-    let end = leaf.text.expose().floor_char_boundary(printer::BLOCK_BYTES);
+pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
+    let end = leaf.text.expose().floor_char_boundary(bytes);
     let mut rows = vec![Row::default()];
     for (text, look) in stretches(leaf, end) {
         for (at, line) in text.split('\n').enumerate() {
@@ -51,7 +51,7 @@ pub fn leaf_text(leaf: &LeafView) -> Vec<Row> {
     }
     let left_out = leaf.text.expose().len() - end;
     if left_out > 0 {
-        rows.push(Row::of(&format!("… ({left_out} bytes more; E opens them in $EDITOR)"), Look::Warning));
+        rows.push(Row::of(&format!("… ({left_out} bytes more)"), Look::Warning));
     }
     rows
 }

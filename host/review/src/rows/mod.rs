@@ -13,7 +13,7 @@ pub use diff::diff_rows;
 pub use help::help_rows;
 pub use leaf::{leaf_row, leaf_text};
 pub use list::{list_row, time};
-pub use turn::{header_rows, section_row};
+pub use turn::{header_rows, section_head, section_row};
 
 use ratatui::text::Span;
 
@@ -134,7 +134,7 @@ impl Row {
             let mut at = 0;
             loop {
                 let rest = &piece.text()[at..];
-                let kept = fitting(rest, left);
+                let kept = breaking(rest, left);
                 left -= width(&rest[..kept]);
                 if kept > 0 {
                     row.0.push(Piece { text: piece.text.slice(at..at + kept), look: piece.look });
@@ -150,6 +150,15 @@ impl Row {
         rows.push(row);
         rows
     }
+}
+
+/// Bytes of a printed text to put into a row of so many cells: up to a space in its second half, where there is one.
+fn breaking(text: &str, cells: usize) -> usize {
+    let kept = fitting(text, cells);
+    if kept == text.len() {
+        return kept;
+    }
+    text[..kept].rfind(' ').map(|space| space + 1).filter(|&after| after > kept / 2).unwrap_or(kept)
 }
 
 /// Bytes of a printed text that fit into so many cells.

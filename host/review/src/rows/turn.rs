@@ -51,15 +51,25 @@ pub fn header_rows(turn: &Turn) -> Vec<Row> {
 /// A section: its label, its marks in words, and how its text begins.
 #[must_use]
 pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
-    let label_look = if section.deleted { Look::Deleted } else { Look::Strong };
-    let mut row = Row::of(&"  ".repeat(entry.depth), Look::Plain).and(&section.label, label_look);
-    for (mark, look) in marks(section, entry) {
-        row = row.and(" ", Look::Plain).and(&format!("[{mark}]"), look);
-    }
+    let mut row = Row::of(&"  ".repeat(entry.depth), Look::Plain);
+    row.0.extend(named(section, entry).0);
     match preview(section) {
         Some(text) => row.and("  ", Look::Plain).and(text, Look::Dim),
         None => row,
     }
+}
+
+/// A section above its leaves: its label, its marks in words, and its place.
+#[must_use]
+pub fn section_head(section: &SectionView, entry: &Entry) -> Row {
+    named(section, entry).and("  ", Look::Plain).and(&section.path, Look::Dim)
+}
+
+fn named(section: &SectionView, entry: &Entry) -> Row {
+    let look = if section.deleted { Look::Deleted } else { Look::Strong };
+    marks(section, entry).into_iter().fold(Row::of(&section.label, look), |row, (mark, look)| {
+        row.and(" ", Look::Plain).and(&format!("[{mark}]"), look)
+    })
 }
 
 fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, Look)> {

@@ -1,4 +1,4 @@
-//! A screen on a frame: head, page, one line for what there is to say, one line of keys. Draws rows, hence only printed text.
+//! A screen on a frame: head, page, two lines for what there is to say, one line of keys. Draws rows, hence only printed text.
 
 use ratatui::Frame;
 use ratatui::layout::Position;
@@ -14,6 +14,9 @@ const HEAD_PARAGRAPH: usize = 3;
 /// Rows of the head in all, so that the page keeps half of the smallest terminal.
 const HEAD_ROWS: usize = 9;
 
+/// Rows for what there is to say: an error and what to do about it do not fit into one of 80 cells.
+pub(super) const STATUS_ROWS: usize = 2;
+
 impl Screen {
     /// What stands above the page.
     pub(super) fn head_rows(&self) -> Vec<Row> {
@@ -28,7 +31,7 @@ impl Screen {
             .collect()
     }
 
-    /// The line for what there is to say or to answer.
+    /// What there is to say or to answer.
     fn status(&self) -> Row {
         if let Some(question) = &self.question {
             return self.question_row(question);
@@ -53,6 +56,16 @@ impl Screen {
             _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
         };
         Row::of("? ", Look::Warning).and(&text, Look::Warning)
+    }
+
+    /// The line between head and page. On it, where the head does not say it, how long the turn may still wait.
+    fn rule(&self, cells: usize) -> Row {
+        let bare = matches!(self.place().view, View::List | View::Turn) && self.editing.is_none();
+        let left = match self.model.turn() {
+            Some(turn) if !bare => format!(" {} left ──", rows::time(turn.summary.left_ms)),
+            _ => String::new(),
+        };
+        Row::of(&"─".repeat(cells.saturating_sub(rows::width(&left))), Look::Dim).and(&left, Look::Dim)
     }
 
     fn keys_row(&self) -> Row {
@@ -108,7 +121,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
     for (y, row) in (0..).zip(head) {
         canvas.put(y, row);
     }
-    canvas.put(top, Row::of(&"─".repeat(cells), Look::Dim));
+    canvas.put(top, screen.rule(cells));
     let body = screen.body().1;
     match &screen.editing {
         Some(editing) => draw_editor(editing, &mut canvas, top + 1, cells, body),
@@ -118,14 +131,19 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
             }
         }
     }
+    let bottom = height - 1 - STATUS_ROWS as u16;
     match &screen.search {
         Some(search) => {
             let row = Row::of("/", Look::Strong).and(search.text(), Look::Plain);
             let cursor = row.width().min(cells - 1) as u16;
-            canvas.put(height - 2, row.cut(cells));
-            canvas.frame.set_cursor_position(Position::new(cursor, height - 2));
+            canvas.put(bottom, row.cut(cells));
+            canvas.frame.set_cursor_position(Position::new(cursor, bottom));
         }
-        None => canvas.put(height - 2, screen.status().cut(cells)),
+        None => {
+            for (y, row) in (bottom..).zip(screen.status().wrap(cells).into_iter().take(STATUS_ROWS)) {
+                canvas.put(y, row);
+            }
+        }
     }
     canvas.put(height - 1, screen.keys_row().cut(cells));
 }

@@ -24,7 +24,7 @@ pub use view::{Place, View};
 use std::io;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, EditCommand, Event, LeafView, Shown};
+use leafgate_admin::{ApiError, EditCommand, Event, Shown};
 use leafgate_tree::Access;
 use ratatui::crossterm::event::KeyEvent;
 
@@ -71,6 +71,8 @@ pub enum ToDo {
 /// A leaf being edited.
 #[derive(Clone, Debug)]
 struct Editing {
+    /// The turn that the leaf belongs to: another one may be open by the time the text is saved.
+    turn: String,
     pointer: String,
     title: String,
     editor: Editor,
@@ -98,8 +100,8 @@ pub struct Screen {
     model: Model,
     places: Vec<Place>,
     editing: Option<Editing>,
-    /// The leaf whose text is in the editor outside.
-    outside: Option<String>,
+    /// The leaf whose text is in the editor outside, as it was handed over.
+    outside: Option<Editing>,
     question: Option<Question>,
     /// The search line while it is typed.
     search: Option<Editor>,
@@ -177,9 +179,7 @@ impl Screen {
     fn gate(&mut self, event: Event) -> Vec<ToDo> {
         // A person who waits at an empty list wants to see the first turn that comes.
         let arrived = match &event {
-            Event::Paused { turn } if self.model.turns().is_empty() && self.place().view == View::List => {
-                Some(turn.id.clone())
-            }
+            Event::Paused { turn } if self.is_idle() => Some(turn.id.clone()),
             _ => None,
         };
         let mut todo = self.input(Input::Gate(event));
@@ -187,25 +187,26 @@ impl Screen {
         todo
     }
 
+    /// Whether nothing is looked at, and nothing typed.
+    fn is_idle(&self) -> bool {
+        self.model.turns().is_empty() && self.place().view == View::List && self.editing.is_none()
+    }
+
     fn answered(&mut self, answer: Answer) -> Vec<ToDo> {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let had_diff = self.place().view == View::Diff;
-        let (edited, opened, listed, diffed) = match &answer {
-            Answer::Edit(Ok(_)) => (true, false, false, false),
-            Answer::Turn(Ok(_)) => (false, true, false, false),
-            Answer::Pending(Ok(turns)) => (false, false, turns.len() == 1, false),
-            Answer::Diff(Ok(_)) => (false, false, false, true),
-            _ => (false, false, false, false),
-        };
+        let edited = matches!(answer, Answer::Edit(Ok(_)));
+        let opened = matches!(answer, Answer::Turn(Ok(_)));
+        let only_one = matches!(&answer, Answer::Pending(Ok(turns)) if turns.len() == 1);
+        let diffed = matches!(answer, Answer::Diff(Ok(_)));
         let mut todo = self.input(Input::Answer(answer));
         if edited {
             self.editing = None;
-            self.outside = None;
         }
         if opened && self.place().view == View::List {
             self.places.push(Place::new(View::Turn));
         }
-        if listed && self.places.len() == 1 {
+        if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
             todo.push(ToDo::Ask(Call::Turn { id }));
         }
@@ -239,8 +240,7 @@ impl Screen {
     }
 
     fn outside_closed(&mut self, text: io::Result<String>) -> Vec<ToDo> {
-        let Some(pointer) = self.outside.take() else { return Vec::new() };
-        let Some((title, before)) = self.editable(&pointer) else { return Vec::new() };
+        let Some(mut editing) = self.outside.take() else { return Vec::new() };
         let text = match text {
             Ok(text) => text,
             Err(error) => {
@@ -253,11 +253,12 @@ impl Screen {
         };
         // Editors end a file with a newline whether or not the text had one.
         let text = match text.strip_suffix('\n') {
-            Some(shorter) if !before.expose().ends_with('\n') => shorter.to_owned(),
-            _ => text,
+            Some(shorter) if !editing.before.expose().ends_with('\n') => shorter,
+            _ => &text,
         };
         // Kept in the editor here until the gate has taken it, so that a refusal loses nothing.
-        self.editing = Some(Editing { pointer, title, editor: Editor::new(&text), before });
+        editing.editor = Editor::new(text);
+        self.editing = Some(editing);
         self.save()
     }
 
@@ -269,40 +270,54 @@ impl Screen {
             self.model.say(Level::Done, "Nothing changed.");
             return Vec::new();
         }
+        if self.model.turn().is_none_or(|turn| turn.summary.id != editing.turn) {
+            self.model.say(
+                Level::Error,
+                "The turn of this text is over. Copy what you need; Esc leaves the editor.",
+            );
+            return Vec::new();
+        }
         let text = Shown::new(editing.editor.text());
         self.act(Action::Edit(EditCommand::Set { pointer: editing.pointer.clone(), text }))
     }
 
-    /// Title and text of a leaf that a person may edit; otherwise says why not.
-    fn editable(&mut self, pointer: &str) -> Option<(String, Shown)> {
-        let (section, leaf) = view::find_leaf(&self.model, pointer)?;
+    /// A leaf as something to edit; where nobody may, says why.
+    fn begin(&mut self, pointer: String) -> Option<Editing> {
+        let turn = self.model.turn()?.summary.id.clone();
+        let (section, leaf) = view::find_leaf(&self.model, &pointer)?;
         let refusal = match leaf.access {
             Access::Frozen => Some("The API checks a signature over this leaf: nobody may change it."),
             Access::Opaque => Some("This leaf is media and cannot be edited as text."),
             _ if section.deleted => Some("The section is deleted: r restores it."),
             _ => None,
         };
-        let found = (title(&section.label, leaf), leaf.text.clone());
+        let (title, before) = (view::title(section, leaf), leaf.text.clone());
         match refusal {
             Some(text) => {
                 self.model.say(Level::Error, text);
                 None
             }
-            None => Some(found),
+            None => Some(Editing { turn, pointer, title, editor: Editor::new(before.expose()), before }),
         }
     }
 
     fn edit_here(&mut self, pointer: String) {
-        if let Some((title, before)) = self.editable(&pointer) {
+        if let Some(editing) = self.begin(pointer) {
+            if editing.before.expose().len() > view::LEAF_BYTES {
+                self.model
+                    .say(Level::Error, "This leaf is too long to be edited here: E opens it in $EDITOR.");
+                return;
+            }
             self.model.hush();
-            self.editing = Some(Editing { pointer, title, editor: Editor::new(before.expose()), before });
+            self.editing = Some(editing);
         }
     }
 
     fn edit_outside(&mut self, pointer: String) -> Vec<ToDo> {
-        let Some((_, before)) = self.editable(&pointer) else { return Vec::new() };
-        self.outside = Some(pointer);
-        vec![ToDo::EditOutside(before)]
+        let Some(editing) = self.begin(pointer) else { return Vec::new() };
+        let text = editing.before.clone();
+        self.outside = Some(editing);
+        vec![ToDo::EditOutside(text)]
     }
 
     fn paste(&mut self, text: &str) {
@@ -329,8 +344,8 @@ impl Screen {
 
     /// Columns and rows for the page itself.
     fn body(&self) -> (usize, usize) {
-        let head = self.head_rows().len() + 1;
-        (usize::from(self.size.0), usize::from(self.size.1).saturating_sub(head + 2).max(1))
+        let others = self.head_rows().len() + 1 + draw::STATUS_ROWS + 1;
+        (usize::from(self.size.0), usize::from(self.size.1).saturating_sub(others).max(1))
     }
 
     fn selected(&self) -> Option<Item> {
@@ -357,10 +372,6 @@ impl Screen {
         let place = self.place_mut();
         (place.at, place.top) = (at, top);
     }
-}
-
-fn title(section: &str, leaf: &LeafView) -> String {
-    if leaf.path.is_empty() { section.to_owned() } else { format!("{section} · {}", leaf.path) }
 }
 
 /// What to tell a person who leaves while turns wait.

@@ -21,7 +21,7 @@ impl Theme {
         let style = if strong { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
         match (self, look) {
             (Theme::Plain, _) | (_, Look::Plain | Look::Strong) => style,
-            (_, Look::Dim) => style.fg(Color::DarkGray),
+            (_, Look::Dim) => style.add_modifier(Modifier::DIM),
             (_, Look::Redacted) => style.fg(Color::Magenta),
             (_, Look::Edited) => style.fg(Color::Cyan),
             (_, Look::Deleted) => style.fg(Color::Red),

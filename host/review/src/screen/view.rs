@@ -6,6 +6,9 @@ use crate::model::Model;
 use crate::outline;
 use crate::rows::{self, Look, Row};
 
+/// Bytes of one leaf that the screen shows and edits itself: every key lays them out anew, and must not be felt to.
+pub(super) const LEAF_BYTES: usize = 256 * 1024;
+
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum View {
@@ -70,7 +73,7 @@ impl View {
     pub(super) fn text(&self, model: &Model, cells: usize) -> Vec<Row> {
         let rows = match self {
             View::Leaf(pointer) => {
-                find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf))
+                find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
             }
             View::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
             View::Help => rows::help_rows(),
@@ -85,7 +88,7 @@ impl View {
             (View::List, _) => vec![list_head(model.turns().len())],
             (View::Turn, Some(turn)) => rows::header_rows(turn),
             (View::Section(key), Some(turn)) => find_section(turn, key)
-                .and_then(|at| Some(vec![rows::section_row(&turn.sections[at], model.outline().entry(at)?)]))
+                .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline().entry(at)?)]))
                 .unwrap_or_default(),
             (View::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
             (View::Diff, _) => {
@@ -108,12 +111,17 @@ fn list_head(turns: usize) -> Row {
 fn leaf_head(model: &Model, turn: &Turn, pointer: &str) -> Vec<Row> {
     let Some((section, leaf)) = find_leaf(model, pointer) else { return Vec::new() };
     let authors = outline::leaf_authors(turn, leaf);
-    let row = Row::of(&section.label, Look::Strong).and(" · ", Look::Dim).and(&leaf.path, Look::Plain);
+    let row = Row::of(&title(section, leaf), Look::Strong);
     let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), Look::Dim);
     vec![match authors.as_slice() {
         [] => row,
         authors => row.and(&format!("  [edited by {}]", authors.join(", ")), Look::Edited),
     }]
+}
+
+/// What a leaf is called: its section and its place in it.
+pub(super) fn title(section: &SectionView, leaf: &LeafView) -> String {
+    if leaf.path.is_empty() { section.label.clone() } else { format!("{} · {}", section.label, leaf.path) }
 }
 
 fn section_items(model: &Model, turn: &Turn, key: &str) -> Vec<Item> {
@@ -178,6 +186,10 @@ fn section_at(model: &Model, turn: &Turn, at: usize, base: usize) -> Option<Row>
 
 fn leaf_at(model: &Model, turn: &Turn, (section, leaf): (usize, usize), base: usize) -> Option<Row> {
     let leaf = turn.sections.get(section)?.leaves.get(leaf)?;
-    let depth = model.outline().entry(section)?.depth.saturating_sub(base);
+    // Leaves stand below the row of their section; those of the page's own section have none above them.
+    let depth = match model.outline().entry(section)?.depth.saturating_sub(base) {
+        0 => 0,
+        inside => inside + 1,
+    };
     Some(rows::leaf_row(leaf, depth, &outline::leaf_authors(turn, leaf)))
 }
