@@ -140,7 +140,10 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
             canvas.frame.set_cursor_position(Position::new(cursor, bottom));
         }
         None => {
-            for (y, row) in (bottom..).zip(screen.status().wrap(cells).into_iter().take(STATUS_ROWS)) {
+            let mut status = screen.status().wrap(cells);
+            status.truncate(STATUS_ROWS);
+            // One line of it stands right above the keys.
+            for (y, row) in (height - 1 - status.len() as u16..).zip(status) {
                 canvas.put(y, row);
             }
         }

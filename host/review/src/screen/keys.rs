@@ -13,7 +13,7 @@ impl Screen {
             return Vec::new();
         }
         if let Some(question) = self.question.clone() {
-            return self.answer_question(question, key.code);
+            return self.answer_question(question, key);
         }
         if self.is_small() {
             return self.key_when_small(key);
@@ -28,8 +28,12 @@ impl Screen {
         self.key_on_page(key)
     }
 
-    fn answer_question(&mut self, question: Question, code: KeyCode) -> Vec<ToDo> {
-        let yes = match code {
+    fn answer_question(&mut self, question: Question, key: KeyEvent) -> Vec<ToDo> {
+        let yes = match key.code {
+            KeyCode::Char('c') if is_control(key) => false,
+            KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
+                return Vec::new();
+            }
             KeyCode::Char('y' | 'Y') => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
             // Any other key may have been meant for something else: the question stays.

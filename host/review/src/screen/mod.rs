@@ -355,6 +355,10 @@ impl Screen {
 
     /// Brings cursor and pages back to what there is.
     fn settle(&mut self) {
+        if self.is_small() && matches!(self.question, Some(Question::Resume { .. })) {
+            // What would be sent can no longer be seen.
+            self.question = None;
+        }
         if self.model.turn().is_none() {
             self.places.retain(|place| matches!(place.view, View::List | View::Help));
             if matches!(self.question, Some(Question::Resume { .. } | Question::Cancel)) {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod model;
 mod plain;
 mod screen;
 mod support;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use leafgate_admin::{ApiError, Diff, EditCommand, Event, Shown, State, Turn, TurnSummary};
 use leafgate_review::Desk;
 use leafgate_review::screen::{Happening, Happenings, OutsideEditor, Screen, Surface, Theme, draw, run};
+use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -326,7 +327,7 @@ fn a_resume_asks_and_sends_what_is_shown() {
 
 #[test]
 fn a_refused_question_decides_nothing() {
-    let mut player = Player::new(&[AGENT]).keys("s n c esc");
+    let mut player = Player::new(&[AGENT]).keys("s ^y n c esc c ^c");
     assert!(player.screen().contains("Nothing was decided."));
     let desk = player.desk.0.borrow();
     assert!(desk.resumed.is_empty() && desk.cancelled.is_empty());
@@ -370,7 +371,7 @@ fn a_change_withdraws_the_question() {
 #[test]
 fn a_small_terminal_can_only_cancel() {
     insta::assert_snapshot!(Player::sized(&[AGENT], 60, 12).keys("s c").screen());
-    let mut player = Player::new(&[AGENT]).happens(Happening::Resize(60, 12)).keys("s y c y");
+    let mut player = Player::new(&[AGENT]).keys("s").happens(Happening::Resize(60, 12)).keys("y s y c y");
     player.screen();
     let desk = player.desk.0.borrow();
     assert!(desk.resumed.is_empty());
@@ -456,4 +457,28 @@ fn leaving_decides_nothing() {
         leafgate_review::screen::farewell(waiting).unwrap(),
         "2 turns keep waiting until their time is up."
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is pressed, nothing is decided without a yes, and no text that a terminal obeys reaches a cell.
+    #[test]
+    fn keys_in_any_order_decide_nothing_without_a_yes(
+        script in prop::collection::vec(
+            prop::sample::select(vec![
+                "j", "k", "enter", "esc", "e", "E", "d", "r", "u", "U", "X", "D", "s", "c", "/", "n", "N", "L", "?", "end", "pgdn",
+                "alt-enter", "^u", "^w", "^s", "'x", "'\u{1b}", "'日", "y",
+            ]),
+            0..40,
+        )
+    ) {
+        let hostile = hostile_body();
+        let mut player = Player::new(&[AGENT, &hostile]).keys(&script.join(" "));
+        player.screen();
+        let desk = player.desk.0.borrow();
+        let decided = desk.resumed.len() + desk.cancelled.len();
+        prop_assert!(decided <= script.iter().filter(|&&key| key == "y").count());
+        prop_assert_eq!(desk.turns.len() + decided, 2);
+    }
 }

@@ -1,0 +1,109 @@
+//! The state machine, where a front end would only be in the way.
+
+use leafgate_admin::{EditCommand, Event, PolicyStatus, Shown, State, Turn, TurnSummary};
+use leafgate_review::{Action, Answer, Call, Desk, Effect, Input, Level, Model, Outline, describe};
+
+use crate::support::{AGENT, FakeDesk};
+
+fn turn() -> Turn {
+    FakeDesk::with(&[AGENT]).turn("t1").unwrap()
+}
+
+fn open(turn: Turn) -> Model {
+    let mut model = Model::default();
+    model.update(Input::Answer(Answer::Turn(Ok(Box::new(turn)))));
+    model
+}
+
+#[test]
+fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
+    let mut model = open(turn());
+    let effects = model.update(Input::Act(Action::Resume { digest: "shown".to_owned() }));
+    assert_eq!(effects, [Effect::Ask(Call::Resume { id: "t1".to_owned(), digest: "shown".to_owned() })]);
+}
+
+#[test]
+fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
+    let mut model = open(turn());
+    let gone = TurnSummary { state: State::Resumed, ..turn().summary };
+    model.update(Input::Answer(Answer::Resume(Ok(gone.clone()))));
+    assert!(model.turn().is_none() && model.turns().is_empty());
+    model.hush();
+    model.update(Input::Gate(Event::Resolved { turn: gone }));
+    assert_eq!(model.notice(), None);
+}
+
+#[test]
+fn a_turn_that_ends_elsewhere_is_closed_and_said() {
+    let mut model = open(turn());
+    model.update(Input::Gate(Event::Resolved {
+        turn: TurnSummary { state: State::TimedOut, ..turn().summary },
+    }));
+    assert!(model.turn().is_none());
+    assert!(model.notice().unwrap().text.contains("its time was up"));
+}
+
+#[test]
+fn an_edit_that_brings_a_block_about_is_a_warning() {
+    let mut model = open(turn());
+    let mut edited = turn();
+    edited.version += 1;
+    edited.summary.holds[0].blocks = true;
+    model.update(Input::Answer(Answer::Edit(Ok(Box::new(edited)))));
+    let notice = model.notice().unwrap();
+    assert_eq!(notice.level, Level::Warning);
+    assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
+}
+
+#[test]
+fn an_edit_that_the_api_would_refuse_is_a_warning() {
+    let mut model = open(turn());
+    let edited = Turn { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
+    model.update(Input::Answer(Answer::Edit(Ok(Box::new(edited)))));
+    assert!(
+        model.notice().unwrap().text.starts_with("The API would refuse it: a tool result without its call.")
+    );
+}
+
+#[test]
+fn nothing_can_be_done_to_no_turn() {
+    let mut model = Model::default();
+    assert_eq!(model.update(Input::Act(Action::Cancel)), []);
+    assert_eq!(model.notice().unwrap().level, Level::Error);
+}
+
+#[test]
+fn a_refused_policy_is_a_warning() {
+    let mut model = Model::default();
+    let refused = Some("rules.toml:3: unknown key".to_owned());
+    let policy = PolicyStatus {
+        source: "default".into(),
+        generation: "g1".into(),
+        loads: 1,
+        failed_loads: 1,
+        refused,
+    };
+    model.update(Input::Gate(Event::Policy { policy }));
+    assert_eq!(model.notice().unwrap().level, Level::Warning);
+}
+
+#[test]
+fn what_changed_is_named_up_to_a_point() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let before = desk.turn("t1").unwrap();
+    assert_eq!(describe(&before, &before), "");
+    for pointer in ["/model", "/messages/0/content", "/messages/2/content", "/messages/4/content"] {
+        desk.edit("t1", EditCommand::Set { pointer: pointer.to_owned(), text: Shown::new("other") }).unwrap();
+    }
+    let after = desk.edit("t1", EditCommand::Delete { section: "user-1".to_owned() }).unwrap();
+    assert_eq!(describe(&before, &after), "model: changed, System: changed, User: deleted and 4 more");
+}
+
+#[test]
+fn a_section_whose_parent_is_missing_stands_at_the_edge() {
+    let mut turn = turn();
+    turn.sections.remove(3);
+    let outline = Outline::new(&turn);
+    assert_eq!(turn.sections[3].label, "Content #1");
+    assert_eq!((outline.entry(3).unwrap().depth, outline.entry(3).unwrap().end), (0, 4));
+}
