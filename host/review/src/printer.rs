@@ -6,7 +6,7 @@
 //!
 //! - what is not printable (control, C1, format, bidirectional, zero-width, private use, unassigned, odd spaces, variation selectors,
 //!   blank letters) becomes `\u{1b}`, the number in hexadecimal;
-//! - in a [`line`], a newline becomes `↵` and a tab `⇥`; in a [`block`], a newline stays, and a tab becomes `⇥` and three spaces;
+//! - in a [`line()`], a newline becomes `↵` and a tab `⇥`; in a [`block`], a newline stays, and a tab becomes `⇥` and three spaces;
 //! - a combining mark that has nothing to stand on, or more than [`MARKS`] of them on one letter, becomes a number as well;
 //! - a text that itself spells `\u{`, `↵` or `⇥` has that character as a number, so that nothing is shown like something else;
 //! - no output is longer than its bound; what was left out is counted at the end.
@@ -15,7 +15,7 @@
 
 use std::fmt::{self, Write as _};
 
-/// Longest text that [`line`] takes in, in bytes.
+/// Longest text that [`line()`] takes in, in bytes.
 pub const LINE_BYTES: usize = 16 * 1024;
 /// Longest text that [`block`] takes in, in bytes.
 pub const BLOCK_BYTES: usize = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! The prompt as a screen: pages, a cursor, an editor and questions over the one state machine.
 //!
 //! [`Screen::update`] takes what happened and gives what is to be done; [`draw`] shows a screen on a frame; [`run`] is the loop that
-//! binds both to a [`Desk`], a [`Surface`] and a source of [`Happenings`]. Only the last three do I/O, and tests drive all of it
+//! binds both to a [`crate::Desk`], a [`Surface`] and a source of [`Happenings`]. Only the last three do I/O, and tests drive all of it
 //! without a terminal or a clock.
 
 mod draw;

@@ -27,9 +27,10 @@ impl TerminalSurface {
     /// # Errors
     /// Standard output is no terminal; line mode works there.
     pub fn open(theme: Theme) -> io::Result<TerminalSurface> {
-        let terminal = ratatui::try_init()?;
+        // Made before anything else can fail, so that dropping it gives the terminal back.
+        let surface = TerminalSurface { terminal: ratatui::try_init()?, theme };
         execute!(stdout(), EnableBracketedPaste)?;
-        Ok(TerminalSurface { terminal, theme })
+        Ok(surface)
     }
 }
 

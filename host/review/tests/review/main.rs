@@ -4,5 +4,6 @@
 
 mod model;
 mod plain;
+mod player;
 mod screen;
 mod support;
