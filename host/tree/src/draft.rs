@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::document::{Document, LeafText};
+use crate::document::{Document, LeafText, Segment};
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
@@ -417,6 +417,12 @@ impl Draft {
         Some(self.journal.next_version())
     }
 
+    /// Whether an undone edit can be made again.
+    #[must_use]
+    pub fn can_redo(&self) -> bool {
+        !self.journal.undone.is_empty()
+    }
+
     /// Takes all edits back in one step, which undo takes back in turn. Redactions stay. `None`: there was nothing to take back.
     pub fn reset(&mut self) -> Option<Version> {
         let leaves = self.leaves.iter().filter(|(_, state)| state.current != 0);
@@ -483,20 +489,30 @@ impl Draft {
     /// The pointer of a value in the request as it stands now: deleted elements before it no longer count.
     #[must_use]
     pub fn pointer_now(&self, node: NodeId) -> String {
+        pointer::write_pointer(&self.segments_now(node))
+    }
+
+    /// The path of a value in the request as it stands now, for people.
+    #[must_use]
+    pub fn display_path_now(&self, node: NodeId) -> String {
+        pointer::write_display_path(&self.segments_now(node))
+    }
+
+    fn segments_now(&self, node: NodeId) -> Vec<Segment<'_>> {
         let mut segments = self.document.segments(node);
         if self.deleted.is_empty() {
-            return pointer::write_pointer(&segments);
+            return segments;
         }
         let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
         let way: Vec<_> = way.filter(|&at| self.document.segment(at).is_some()).collect();
         for (segment, &at) in segments.iter_mut().rev().zip(&way) {
-            if let crate::document::Segment::Index(index) = segment {
+            if let Segment::Index(index) = segment {
                 let parent = self.document.parent(at).unwrap_or(at);
                 let siblings = self.document.children(parent).take_while(|&sibling| sibling != at);
                 *index -= siblings.filter(|sibling| self.deleted.contains(sibling)).count();
             }
         }
-        pointer::write_pointer(&segments)
+        segments
     }
 
     /// Leaves with changes: their present pieces, and the length of the text that these are pieces of.

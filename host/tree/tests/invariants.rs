@@ -325,6 +325,9 @@ fn deleting_one_side_of_an_exchange_deletes_the_other() {
         draft.pointer_now(draft.document().resolve("/messages/4/content").unwrap()),
         "/messages/1/content"
     );
+    let last = draft.document().resolve("/messages/4/content").unwrap();
+    assert_eq!(draft.display_path_now(last), "messages[1].content");
     draft.restore(result, &RULE()).unwrap();
+    assert_eq!(draft.display_path_now(last), "messages[4].content");
     assert_eq!(draft.render(), body);
 }
