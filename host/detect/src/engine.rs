@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::block;
+use crate::bounds::Bounds;
 use crate::checks::Check;
 use crate::finding::{Finding, unite_from};
 use crate::input::Input;
@@ -18,8 +19,11 @@ use crate::registry::{self, DetectorInfo, UnknownDetector};
 /// Changes whenever the code that judges matches does: memoised answers of another version are void.
 const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
 
-/// A leaf longer than this is no value of its key, but a text that is scanned.
-const LONGEST_LEAF_VALUE: usize = 2048;
+/// A value is judged by this much of it: secrets in use are shorter, and what begins like one is masked to its end.
+const LONGEST_JUDGED: usize = 2048;
+
+/// From here on a match may have been cut by its own pattern's counts, the smallest of which is this.
+const MAY_BE_CUT: usize = 100;
 
 /// A window never grows beyond this.
 const WIDEST_WINDOW: usize = 64 << 10;
@@ -67,8 +71,13 @@ impl Engine {
 
     /// Appends what [`Engine::scan`] returns; allocates nothing where nothing is found.
     pub fn scan_into(&self, input: &Input<'_>, out: &mut Vec<Finding>) {
-        let mut scan =
-            Scan { engine: self, text: input.text, prefix_only: input.prefix_only, hits: Vec::new() };
+        let mut scan = Scan {
+            engine: self,
+            text: input.text,
+            prefix_only: input.prefix_only,
+            word: 0..0,
+            hits: Vec::new(),
+        };
         scan.leaf(input.key);
         scan.keywords();
         if !input.prefix_only {
@@ -126,6 +135,8 @@ struct Scan<'a> {
     engine: &'a Engine,
     text: &'a str,
     prefix_only: bool,
+    /// The last word whose end was looked for, from where on: many matches may lie in one long word.
+    word: Range<usize>,
     hits: Vec<(usize, Range<usize>)>,
 }
 
@@ -137,7 +148,7 @@ impl<'a> Scan<'a> {
     /// The whole leaf as the value of its key.
     fn leaf(&mut self, key: &str) {
         let value = self.text.trim();
-        if key.is_empty() || self.prefix_only || !(4..=LONGEST_LEAF_VALUE).contains(&value.len()) {
+        if key.is_empty() || self.prefix_only || value.len() < 4 {
             return;
         }
         let start = self.text.len() - self.text.trim_start().len();
@@ -148,7 +159,7 @@ impl<'a> Scan<'a> {
             if let Shape::Assigned { names } = &row.shape
                 && names.takes(key)
             {
-                self.value(index, range.clone(), true);
+                self.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
         });
     }
@@ -209,8 +220,14 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let whole = start + found.whole.start..start + found.whole.end;
-            if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
-                self.accept(index, start + found.secret.start..start + found.secret.end, true);
+            let mut secret = start + found.secret.start..start + found.secret.end;
+            if row.bounds.begins(bytes, whole.start) && (touches || row.bounds.ends(bytes, whole.end)) {
+                let open_ended = touches || matches!(row.bounds, Bounds::Left | Bounds::Any);
+                let judged = secret.end - secret.start;
+                if open_ended && secret.end == whole.end && judged >= MAY_BE_CUT {
+                    secret.end = self.word_end(secret.end);
+                }
+                self.accept(index, secret, judged, true);
             }
             return;
         }
@@ -235,7 +252,12 @@ impl<'a> Scan<'a> {
         let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
         let literal = found.quoted && !matches!(found.join, Join::Is | Join::Blank);
         let sure = literal || environment || found.join == Join::Tag;
-        self.value(index, found.value.clone(), sure);
+        let mut value = found.value.clone();
+        let judged = value.len().min(LONGEST_JUDGED);
+        if value.len() == keyed::MAX_BARE {
+            value.end = self.word_end(value.end);
+        }
+        self.value(index, value, judged, sure);
     }
 
     /// In prose and in argument lists, what stands beside a name may be any word.
@@ -253,19 +275,23 @@ impl<'a> Scan<'a> {
     }
 
     /// The value of a name that the row takes: its regex, where it has one, must take the whole of it.
-    fn value(&mut self, index: usize, range: Range<usize>, sure: bool) {
+    fn value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
         let row = &*self.engine.rows[index];
-        if !self.text.is_char_boundary(range.start) || !self.text.is_char_boundary(range.end) {
-            return;
+        if !row.has_regex() {
+            return self.accept(index, range, judged, sure);
         }
-        let secret = match row.has_regex() {
-            false => range,
-            true => match row.find(&self.bytes()[range.clone()]) {
-                Some(found) => range.start + found.secret.start..range.start + found.secret.end,
-                None => return,
-            },
-        };
-        self.accept(index, secret, sure);
+        if let Some(found) = row.find(&self.bytes()[range.clone()]) {
+            let secret = range.start + found.secret.start..range.start + found.secret.end;
+            self.accept(index, secret.clone(), secret.len(), sure);
+        }
+    }
+
+    /// Where the word ends that `at` stands in. Looks at no byte of a word twice.
+    fn word_end(&mut self, at: usize) -> usize {
+        if !(self.word.start..=self.word.end).contains(&at) {
+            self.word = at..keyed::bare_end(self.bytes(), at);
+        }
+        self.word.end
     }
 
     /// What no keyword announces.
@@ -316,17 +342,22 @@ impl<'a> Scan<'a> {
             let Some(found) = row.find(&bytes[from..range.end]) else { return };
             let whole = from + found.whole.start..from + found.whole.end;
             if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
-                self.accept(index, from + found.secret.start..from + found.secret.end, true);
+                let secret = from + found.secret.start..from + found.secret.end;
+                self.accept(index, secret.clone(), secret.len(), true);
             }
             from = whole.end.max(from + 1);
         }
     }
 
-    /// Applies placeholders and checks to a match, and keeps what stands.
-    fn accept(&mut self, index: usize, range: Range<usize>, sure: bool) {
+    /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what stands.
+    fn accept(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
         let row = &*self.engine.rows[index];
         let start = self.text.floor_char_boundary(range.start);
-        let mut end = self.text.ceil_char_boundary(range.end);
+        let cut = range.start + judged < range.end;
+        let mut end = match cut {
+            true => self.text.floor_char_boundary(range.start + judged),
+            false => self.text.ceil_char_boundary(range.end),
+        };
         if start >= end {
             return;
         }
@@ -338,7 +369,8 @@ impl<'a> Scan<'a> {
         }
         // Last, because it is the dearest test and the checks refuse most words.
         if row.placeholders || !is_placeholder(&self.text[start..end]) {
-            self.hits.push((index, start..end));
+            let whole = if cut { self.text.ceil_char_boundary(range.end) } else { end };
+            self.hits.push((index, start..whole));
         }
     }
 

@@ -3,17 +3,19 @@
 //! Secrets without a form of their own are known by their name: `password = "…"`, `API_KEY: …`, `--token …`,
 //! `<secret>…</secret>`, `{"client_secret": "…"}`, `set("apiToken", "…")`. This module finds name and value around a literal that
 //! the prefilter saw, by a small hand-written parser: it runs at every `key` and `token` of a source file, so it gives up at the
-//! first byte that does not fit, looks at no more than [`MAX_NAME`] bytes before and [`MAX_VALUE`] after, and allocates nothing.
+//! first byte that does not fit, looks at no more than [`MAX_NAME`] bytes before, and allocates nothing. A quoted value is given
+//! whole: the quote of the next assignment ends it at the latest, so all of them together cost one pass. A bare one is given as
+//! its first [`MAX_BARE`] bytes, because many names may share its end (`token=token=…`); [`bare_end`] says where it really ends.
 //! Whether name and value are worth a finding is the row's business, not its own.
 
 use std::ops::Range;
 
 /// Longer names than this are cut on the left.
 const MAX_NAME: usize = 80;
-/// A quoted value that does not end within this many bytes is not looked at.
-const MAX_VALUE: usize = 2048;
-/// A bare value longer than this is cut; tokens in use are shorter, and text by an attacker may be one long word.
-const MAX_BARE: usize = 512;
+/// An entity (`&quot;`) does not close a value further away than this.
+const MAX_ENTITY_VALUE: usize = 2048;
+/// As much of a bare value as is given; what stands behind it is asked for when the value is worth a finding.
+pub(crate) const MAX_BARE: usize = 512;
 /// How many words may stand between the name's first word and its value: `SECRET ACCESS KEY …`.
 const MAX_WORDS: usize = 4;
 
@@ -224,7 +226,7 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
     }
     if bytes[start..].starts_with(b"&quot;") {
         let open = start + 6;
-        let end = memchr::memchr(b'&', &bytes[open..bytes.len().min(open + MAX_VALUE)])?;
+        let end = memchr::memchr(b'&', &bytes[open..bytes.len().min(open + MAX_ENTITY_VALUE)])?;
         return (end > 0).then(|| (open..open + end, true));
     }
     bare(bytes, start, join).map(|range| (range, false))
@@ -238,11 +240,10 @@ fn string_prefix(bytes: &[u8], at: usize) -> usize {
 }
 
 fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<(Range<usize>, bool)> {
-    let window = &bytes[open..bytes.len().min(open + MAX_VALUE)];
-    let end = memchr::memchr2(quote, b'\n', window)?;
-    if window[end] == b'\n' {
+    let Some(end) = memchr::memchr2(quote, b'\n', &bytes[open..]).filter(|n| bytes[open + n] == quote) else {
+        // The quote is not closed on its line: the text was cut, or the quote was none.
         return bare(bytes, open, Join::Operator).map(|range| (range, true));
-    }
+    };
     // The quote that ends a string inside a string is escaped: `\"…\"`.
     let mut close = open + end;
     while close > open && bytes[close - 1] == b'\\' {
@@ -252,22 +253,25 @@ fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<(Range<usize>, bool)> 
 }
 
 fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
-    let ends = |b: u8| {
-        b.is_ascii_whitespace()
-            || b.is_ascii_control()
-            || matches!(
-                b,
-                b',' | b';' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'}' | b'|'
-            )
-            || matches!(b, b'&' | b'\\')
-    };
-    let end = skip(bytes, start, MAX_BARE, |b| !ends(b));
+    let end = skip(bytes, start, MAX_BARE, |b| !ends_bare(b));
     // A call or an index is an expression, not a value.
     if matches!(bytes.get(end), Some(b'(' | b'[')) && join != Join::Is {
         return None;
     }
+    if end - start == MAX_BARE {
+        return Some(start..end);
+    }
     let trimmed = bytes[start..end].iter().rposition(|b| !matches!(b, b'.' | b':'))?;
     Some(start..start + trimmed + 1)
+}
+
+/// Where the bare word ends that `from` stands in, however far that is.
+pub(crate) fn bare_end(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().position(|&b| ends_bare(b)).map_or(bytes.len(), |n| from + n)
+}
+
+fn ends_bare(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte.is_ascii_control() || b",;\"'`<>()[]}|&\\".contains(&byte)
 }
 
 #[cfg(test)]

@@ -137,7 +137,12 @@ const NO_PASSWORD: [&str; 85] = [
 ///
 /// `sure` where the notation itself says that this is a literal (quotes, an environment file).
 pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
-    if !(4..=128).contains(&value.len()) || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
+    /// Nobody writes down a longer password than this; programs do.
+    const LONGEST_WRITTEN: usize = 128;
+    if value.len() > LONGEST_WRITTEN {
+        return could_be_token(value, look);
+    }
+    if value.len() < 4 || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return false;
     }
     if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word))

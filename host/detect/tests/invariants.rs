@@ -79,6 +79,66 @@ fn everything_once() -> &'static Engine {
     &ENGINE
 }
 
+/// So many letters and digits that look random and are the same every time.
+fn random_word(len: usize) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+    let mut state = 0x9e37_79b9_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(ALPHABET[(state >> 16) as usize % ALPHABET.len()])
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+#[test]
+fn a_value_is_covered_to_its_last_byte_however_long_it_is() {
+    let notations = [
+        ("api_token=", " and more"),
+        ("api_token=", ""),
+        ("PASSWORD=", "\n"),
+        ("api_token: \"", "\", x"),
+        ("api_token = '", ""),
+        (r#"{\"client_secret\":\""#, r#"\"}"#),
+        ("<apiToken>", "</apiToken>"),
+        ("x --access-token ", " y"),
+        ("Authorization: Bearer ", "\n"),
+        ("Authorization: NTLM ", "'"),
+        ("machine h login me password ", "\nx"),
+        ("curl -u admin:", " https://x"),
+    ];
+    for len in [64, 199, 201, 511, 512, 513, 2_047, 2_049, 5_000, 100_000] {
+        let value = random_word(len);
+        for (before, after) in notations {
+            let text = format!("{before}{value}{after}");
+            let at = before.len()..before.len() + value.len();
+            let found = everything_once().scan(&Input::new(&text));
+            let whole = found.iter().any(|f| f.range.start <= at.start && at.end <= f.range.end);
+            assert!(whole, "{len} bytes behind {before:?}: only {:?}", found);
+            let end = found.iter().map(|f| f.range.end).max();
+            assert_eq!(end, Some(at.end), "{len} bytes behind {before:?}: too much");
+        }
+        let leaf = everything_once().scan(&Input::new(&value).with_key("client_secret"));
+        assert_eq!(leaf.first().map(|f| f.range.clone()), Some(0..len), "a leaf of {len} bytes");
+        let jwt = format!("{}{}.{}J{value}.{value}", "ey", "JhbGciOiJIUzI1NiJ9", "ey");
+        let text = format!("x {jwt} y");
+        let found = everything_once().scan(&Input::new(&text));
+        assert_eq!(found.first().map(|f| f.range.clone()), Some(2..2 + jwt.len()), "a JWT of {len} bytes");
+    }
+}
+
+#[test]
+fn a_value_that_is_cut_inside_a_character_is_covered_whole() {
+    for len in [511, 512, 513] {
+        let text = format!("API_TOKEN={}{} x", random_word(len), "é".repeat(400));
+        let found = everything_once().scan(&Input::new(&text));
+        assert_eq!(
+            found.first().map(|f| f.range.clone()),
+            Some(10..text.len() - 2),
+            "{len} bytes, then others"
+        );
+    }
+}
+
 #[test]
 fn a_leaf_is_judged_by_its_key() {
     let engine = Engine::new(&["secrets"]).unwrap();
