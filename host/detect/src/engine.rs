@@ -14,10 +14,11 @@ use crate::numbers;
 use crate::pack::{Row, Shape};
 use crate::placeholder::is_placeholder;
 use crate::prefilter::Prefilter;
+use crate::published::is_published;
 use crate::registry::{self, DetectorInfo, UnknownDetector};
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are void.
-const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is masked to its end.
 const LONGEST_JUDGED: usize = 2048;
@@ -367,8 +368,9 @@ impl<'a> Scan<'a> {
                 None => return,
             }
         }
-        // Last, because it is the dearest test and the checks refuse most words.
-        if row.placeholders || !is_placeholder(&self.text[start..end]) {
+        // Last, because these are the dearest tests and the checks refuse most words.
+        let kept = &self.text[start..end];
+        if (row.placeholders || !is_placeholder(kept)) && !is_published(kept) {
             let whole = if cut { self.text.ceil_char_boundary(range.end) } else { end };
             self.hits.push((index, start..whole));
         }

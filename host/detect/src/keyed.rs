@@ -145,7 +145,7 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
     let was_closed = closed > name_end;
     match *bytes.get(at)? {
         b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' => operator(bytes, at),
-        b',' if was_closed => Some((Join::Call, at + 1)),
+        b',' if was_closed && !is_itself_a_value(bytes, hit) => Some((Join::Call, at + 1)),
         b'(' => Some((Join::Call, at + 1)),
         b'>' | b'&' => tag_end(bytes, at),
         _ if at == closed => None,
@@ -153,6 +153,15 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
         _ if was_closed => None,
         _ => blank_or_typed(bytes, hit, at),
     }
+}
+
+/// `"kind": "api-key", "next": …`: the name stands where a value does, so what follows is the next member and not its own.
+fn is_itself_a_value(bytes: &[u8], hit: usize) -> bool {
+    let open = name_start(bytes, hit);
+    let floor = open.saturating_sub(8);
+    let signs = |b: &u8| matches!(b, b'"' | b'\'' | b'\\' | b' ');
+    let before = bytes[floor..open].iter().rfind(|b| !signs(b));
+    matches!(before, Some(b':' | b'='))
 }
 
 fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {

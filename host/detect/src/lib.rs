@@ -25,6 +25,7 @@ mod numbers;
 mod pack;
 mod placeholder;
 mod prefilter;
+mod published;
 mod registry;
 mod value;
 

@@ -13,7 +13,7 @@ const STANDS_FOR: [&str; 33] = [
     "example", "placeholder", "changeme", "change_me", "change-me", "replace", "your_", "your-", "yourpass",
     "yourtoken", "yourkey", "yoursecret", "yourapi", "my_secret", "my-secret", "insert", "dummy",
     "redacted", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env:", "env[", "secrets.",
-    "vault:", "_here", "-here", "not_a_real", "not-a-real", "sample",
+    "vault:", "_here", "-here", "not_a_", "not-a-", "sample",
 ];
 
 /// True where a person would say: that is no secret, that is the place where one goes.

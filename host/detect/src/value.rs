@@ -173,7 +173,9 @@ pub(crate) fn could_be_user_password(value: &str) -> bool {
         "password", "passwd", "pass", "pwd", "secret", "token", "yyy", "xxx", "port", "tag", "latest",
         "version",
     ];
-    let named = STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    // `<user:password>` is a shape, not a value.
+    let word = value.trim_end_matches(['>', ']', '}']);
+    let named = STAND_INS.iter().any(|known| word.eq_ignore_ascii_case(known));
     let code = value.starts_with(['$', '+', '(']) && value.ends_with([')', '+', '}']);
     value.len() >= 3 && !named && !code && !value.contains("()")
 }
@@ -238,7 +240,15 @@ pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
     }
     is_uuid(value)
         || is_long_hex(value, look)
-        || (look.random() && !dotted_words(value) && !dated(value) && !is_number(value))
+        || (look.random() && !dotted_words(value) && !dated(value) && !versioned(value) && !is_number(value))
+}
+
+/// `jackson-0.11.2`, `lib@1.2.3`: a name, a sign and a version of three numbers or more.
+fn versioned(value: &str) -> bool {
+    let Some((name, version)) = value.rsplit_once(['-', '@', ':', '_']) else { return false };
+    let number = |part: &str| !part.is_empty() && part.len() <= 5 && part.bytes().all(|b| b.is_ascii_digit());
+    let first = version.trim_start_matches('v');
+    !name.is_empty() && first.split('.').count() >= 3 && first.split('.').all(number)
 }
 
 /// Hexadecimal digits spell words by chance: long ones are judged by their number alone.
