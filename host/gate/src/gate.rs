@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -10,45 +10,56 @@ use http::header::EXPECT;
 use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use leafgate_admin::{Event, Status};
+use leafgate_desk::Target;
 use leafgate_policy::Policy;
 use leafgate_tree::Format;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
+use crate::admin::{self, AdminToken};
 use crate::body::{self, Bounds};
 use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
+use crate::events::Hub;
 use crate::headers::{self, RequestChanges};
-use crate::judge::{Case, Judged, Passed};
+use crate::hold::{self, Held};
+use crate::judge::{Case, Judged, Outcome, Passed};
 use crate::listener::Listener;
-use crate::log::Entry;
+use crate::log::{Course, Entry};
+use crate::pending::{Decision, Turns};
 use crate::refusal::Refusal;
 use crate::route::Route;
+use crate::server::{self, Patience};
 use crate::session::Sessions;
+use crate::status::{Counters, Loads};
 use crate::upstream::{Outgoing, RootsError, SendError, Upstream};
 use crate::{answer, guard};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
 const INLINE_BODY: usize = 64 * 1024;
 
-/// How long accepting rests after it failed, which it does when file descriptors run out: an immediate retry would spin.
-const ACCEPT_REST: std::time::Duration = std::time::Duration::from_millis(50);
-
 /// A gate before one upstream.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
-struct Shared {
+/// What all requests share.
+pub(crate) struct Shared {
     upstream: Upstream,
+    /// The upstream by name, as digests and status name it.
+    upstream_name: Arc<str>,
     policy: ArcSwap<Policy>,
+    loads: Loads,
     sessions: Arc<Sessions>,
-    limits: GateLimits,
+    pub(crate) turns: Arc<Turns>,
+    pub(crate) hub: Arc<Hub>,
+    counters: Arc<Counters>,
+    pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
+    /// Where clients send their requests; known once the gate serves.
+    listen: OnceLock<SocketAddr>,
 }
 
 impl Gate {
@@ -58,70 +69,108 @@ impl Gate {
     /// When the upstream is https and this system's certificate store cannot be read.
     pub fn new(config: GateConfig, keys: TokenKeys, policy: Arc<Policy>) -> Result<Self, RootsError> {
         let limits = config.limits;
+        let hub = Arc::new(Hub::new(limits.events, limits.keepalive));
+        let counters = Arc::new(Counters::default());
         Ok(Gate(Arc::new(Shared {
+            upstream_name: config.upstream.to_string().into(),
             upstream: Upstream::new(config.upstream, limits.connect)?,
+            loads: Loads::new(config.policy_source, policy.generation_name()),
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys, limits.sessions)),
+            turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters))),
+            hub,
+            counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
             limits,
+            listen: OnceLock::new(),
         })))
     }
 
-    /// Judges the requests that come from now on by another policy. Those in flight keep the one that they began with.
-    pub fn replace_policy(&self, policy: Arc<Policy>) {
-        self.0.policy.store(policy);
+    /// Another generation was loaded: it judges the requests that come from now on. Those in flight and those that wait keep the one
+    /// that they began with.
+    pub fn policy_loaded(&self, policy: Arc<Policy>) {
+        let generation = policy.generation_name();
+        tracing::info!(target: "leafgate::policy", generation, "another policy serves");
+        let policy = self.0.loads.loaded(generation, || self.0.policy.store(policy));
+        self.0.hub.tell(|| Event::Policy { policy });
     }
 
-    /// Serves until `shutdown` is ready, then lets the requests in flight end, for a while.
+    /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
+    pub fn policy_refused(&self, diagnostics: impl Into<String>) {
+        let policy = self.0.loads.refused(diagnostics.into());
+        tracing::warn!(
+            target: "leafgate::policy",
+            serving = policy.generation,
+            diagnostics = policy.refused,
+            "the policy on disk is refused, the last good one serves"
+        );
+        self.0.hub.tell(|| Event::Policy { policy });
+    }
+
+    /// How the gate is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.0.status()
+    }
+
+    /// Serves clients until `shutdown` is ready. Then the turns that wait are given up, and the requests in flight end, for a while.
     pub async fn serve(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
-        let mut shutdown = std::pin::pin!(shutdown);
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = &mut shutdown => break,
-            };
-            match accepted {
-                Ok(stream) => self.0.clone().converse(stream, listener.address(), &graceful),
-                Err(error) => {
-                    tracing::warn!(target: "leafgate::listener", %error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_REST).await;
-                }
-            }
+        let _ = self.0.listen.set(listener.address());
+        let shared = Arc::clone(&self.0);
+        let stopping = async {
+            shutdown.await;
+            self.0.turns.close();
+        };
+        let serving = server::serve(listener, self.0.patience(), stopping, move |request, local| {
+            let shared = Arc::clone(&shared);
+            async move { shared.respond(request, local).await }
+        });
+        tokio::select! {
+            () = serving => {}
+            () = self.0.turns.keep_time() => {}
         }
-        drop(listener);
-        let _ = tokio::time::timeout(self.0.limits.grace, graceful.shutdown()).await;
+    }
+
+    /// Serves the admin API, whose every call must bear `token`, until `shutdown` is ready.
+    pub async fn serve_admin(
+        &self,
+        listener: Listener,
+        token: AdminToken,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        let shared = Arc::clone(&self.0);
+        let token = Arc::new(token);
+        let stopping = async {
+            shutdown.await;
+            // Event streams have no end of their own, and the server waits for what is in flight.
+            self.0.hub.close();
+        };
+        server::serve(listener, self.0.patience(), stopping, move |request, local| {
+            let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
+            async move { admin::respond(&shared, &token, request, local).await }
+        })
+        .await;
     }
 }
 
 impl Shared {
-    /// Serves one connection in a task of its own: what fails there, fails there alone.
-    fn converse(
-        self: Arc<Self>,
-        stream: tokio::net::TcpStream,
-        local: SocketAddr,
-        graceful: &GracefulShutdown,
-    ) {
-        let _ = stream.set_nodelay(true);
-        let idle = self.limits.idle;
-        let service = service_fn(move |request| {
-            let shared = self.clone();
-            async move { Ok::<_, std::convert::Infallible>(shared.respond(request, local).await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(idle)
-            .serve_connection(TokioIo::new(stream), service);
-        let watched = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = watched.await {
-                tracing::debug!(target: "leafgate::listener", cause = cause(&error), "a connection broke off");
-            }
-        });
+    pub(crate) fn status(&self) -> Status {
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
+            upstream: self.upstream_name.to_string(),
+            policy: self.loads.read(),
+            pending: self.turns.count(),
+            requests: self.counters.read(),
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        Patience { idle: self.limits.idle, grace: self.limits.grace }
     }
 
     /// Answers one request, whatever happens.
-    async fn respond(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
+    async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (parts, mut body) = request.into_parts();
         let mut entry = Entry::new(&parts.method, parts.uri.path());
         let mut response = match self.pass(&parts, &mut body, local, &mut entry).await {
@@ -131,7 +180,7 @@ impl Shared {
                 if !parts.headers.contains_key(EXPECT) && !body.is_end_stream() {
                     body::drain(body, self.bounds()).await;
                 }
-                entry.refused(refusal.code());
+                self.refused(&refusal, &entry.course());
                 refusal.into_response()
             }
         };
@@ -140,27 +189,82 @@ impl Shared {
         response.map(|body| entry.follow(status, body))
     }
 
+    fn refused(&self, refusal: &Refusal, course: &Course) {
+        course.refused(refusal.code());
+        self.counters.refused(refusal.code());
+    }
+
     /// The way of a request, or the place where it ends.
     async fn pass(
-        &self,
+        self: &Arc<Self>,
         parts: &request::Parts,
         body: &mut Incoming,
         local: SocketAddr,
         entry: &mut Entry,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
-        let passed = match Route::of(parts, !body.is_end_stream())? {
-            Route::Pass => None,
-            Route::Walk(format) => Some(self.walk(parts, body, format, entry).await?),
+        let outcome = match Route::of(parts, !body.is_end_stream())? {
+            Route::Pass => return self.forward(Leaving::unread(parts), &entry.course()).await,
+            Route::Walk(format) => self.walk(parts, body, format, entry).await?,
         };
-        let (outgoing, vault) = outgoing(parts, passed);
-        entry.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
+        match outcome {
+            Outcome::Pass(passed) => self.forward(Leaving::read(parts, passed), &entry.course()).await,
+            Outcome::Wait(held) => self.hold(parts, held, entry).await,
+        }
+    }
+
+    /// Sends a request on, and prepares the answer for its client.
+    async fn forward(&self, leaving: Leaving, course: &Course) -> Result<Response<Content>, Refusal> {
+        let Leaving { outgoing, vault } = leaving;
+        course.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
+        self.counters.forwarded();
         let walked = outgoing.body.is_some();
         let response = self.upstream.send(outgoing).await.map_err(unreached)?;
         if walked {
             answer::refuse_redirect(response.status())?;
         }
         answer::prepare(response, vault, self.limits.answer).await
+    }
+
+    /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
+    async fn hold(
+        self: &Arc<Self>,
+        parts: &request::Parts,
+        mut held: Held,
+        entry: &mut Entry,
+    ) -> Result<Response<Content>, Refusal> {
+        entry.paused(&held.waiter.guard().generation);
+        let decision = if held.streams {
+            match timeout(self.limits.silence, held.waiter.decision()).await {
+                Ok(decision) => decision,
+                Err(_) => return Ok(self.begin(parts.clone(), held, entry.course())),
+            }
+        } else {
+            held.waiter.decision().await
+        };
+        if let Decision::Send(release) = &decision {
+            entry.made(release.made);
+        }
+        self.forward(Leaving::read(parts, held.settle(decision)?), &entry.course()).await
+    }
+
+    /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
+    fn begin(
+        self: &Arc<Self>,
+        parts: request::Parts,
+        mut held: Held,
+        course: Arc<Course>,
+    ) -> Response<Content> {
+        let shared = Arc::clone(self);
+        let answer = async move {
+            let decision = held.waiter.decision().await;
+            let answer = match held.settle(decision) {
+                Ok(passed) => shared.forward(Leaving::begun(&parts, passed), &course).await,
+                Err(refusal) => Err(refusal),
+            };
+            answer.inspect_err(|refusal| shared.refused(refusal, &course))
+        };
+        hold::begin(answer, self.limits.keepalive)
     }
 
     /// Reads a body and has it judged by the generation that is in force now.
@@ -170,14 +274,23 @@ impl Shared {
         body: &mut Incoming,
         format: Format,
         entry: &mut Entry,
-    ) -> Result<Passed, Refusal> {
+    ) -> Result<Outcome, Refusal> {
         let policy = self.policy.load_full();
         entry.generation(policy.generation_name());
         let codings = coding::codings(&parts.headers)?;
         let body = body::read(body, self.bounds()).await?;
         entry.received(body.len());
-        let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
-        let case = Case { body, codings, caps, format, policy, sessions: self.sessions.clone() };
+        let case = Case {
+            body,
+            codings,
+            caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
+            format,
+            policy,
+            sessions: Arc::clone(&self.sessions),
+            turns: Arc::clone(&self.turns),
+            target: Target { upstream: Arc::clone(&self.upstream_name), path: path(parts).into() },
+            client: headers::client(&parts.headers),
+        };
         let Judged { outcome, tally } = self.judge(case).await?;
         entry.judged(tally);
         outcome
@@ -188,14 +301,21 @@ impl Shared {
         if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !case.policy.has_plugins() {
             return Ok(case.judge());
         }
+        self.aside(move || case.judge()).await
+    }
+
+    /// Does work on the blocking pool, as much at a time as the limits say.
+    pub(crate) async fn aside<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
         let turn = self.judges.clone().acquire_owned().await.expect("the semaphore is never closed");
-        let judged = tokio::task::spawn_blocking(move || {
-            let judged = case.judge();
+        let done = tokio::task::spawn_blocking(move || {
+            let result = work();
             drop(turn);
-            judged
+            result
         });
-        judged
-            .await
+        done.await
             .map_err(|_| Refusal::internal("the policy could not be evaluated, so the request did not leave"))
     }
 
@@ -204,16 +324,46 @@ impl Shared {
     }
 }
 
-/// The request as it leaves, and the vault that its answer is restored from.
-fn outgoing(parts: &request::Parts, passed: Option<Passed>) -> (Outgoing, Option<Vault>) {
-    let (body, decoded, vault) = match passed {
-        Some(Passed { body, decoded, vault }) => (Some(body), decoded, vault),
-        None => (None, false, None),
-    };
-    let plain_answer = vault.as_ref().is_some_and(|vault| !vault.is_empty());
-    let headers = headers::of_request(&parts.headers, RequestChanges { decoded, plain_answer });
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    (Outgoing { method: parts.method.clone(), path, headers, body }, vault)
+/// A request as it leaves, and the vault that its answer is restored from.
+struct Leaving {
+    outgoing: Outgoing,
+    vault: Option<Vault>,
+}
+
+impl Leaving {
+    /// One without a body, which nobody read.
+    fn unread(parts: &request::Parts) -> Self {
+        Leaving::new(parts, None, RequestChanges::default(), None)
+    }
+
+    /// One whose body was read and may leave.
+    fn read(parts: &request::Parts, passed: Passed) -> Self {
+        let plain_answer = passed.vault.as_ref().is_some_and(|vault| !vault.is_empty());
+        let changes = RequestChanges { decoded: passed.decoded, plain_answer };
+        Leaving::new(parts, Some(passed.body), changes, passed.vault)
+    }
+
+    /// One whose answer goes into a stream that has begun, uncompressed.
+    fn begun(parts: &request::Parts, passed: Passed) -> Self {
+        let changes = RequestChanges { decoded: passed.decoded, plain_answer: true };
+        Leaving::new(parts, Some(passed.body), changes, passed.vault)
+    }
+
+    fn new(
+        parts: &request::Parts,
+        body: Option<Bytes>,
+        changes: RequestChanges,
+        vault: Option<Vault>,
+    ) -> Self {
+        let headers = headers::of_request(&parts.headers, changes);
+        let outgoing = Outgoing { method: parts.method.clone(), path: path(parts).to_owned(), headers, body };
+        Leaving { outgoing, vault }
+    }
+}
+
+/// Path and query as received.
+fn path(parts: &request::Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
 }
 
 /// What the network said goes to the log: the client cannot mend it.
@@ -221,14 +371,4 @@ fn unreached(error: SendError) -> Refusal {
     let source = std::error::Error::source(&error).map(ToString::to_string);
     tracing::warn!(target: "leafgate::upstream", cause = source.as_deref(), "{error}");
     Refusal::upstream(error.to_string())
-}
-
-/// Names why a connection ended without its words, which may quote what a client sent.
-fn cause(error: &hyper::Error) -> &'static str {
-    match error {
-        error if error.is_parse() => "not HTTP",
-        error if error.is_timeout() => "too slow",
-        error if error.is_incomplete_message() => "cut off",
-        _ => "lost",
-    }
 }

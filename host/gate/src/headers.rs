@@ -6,6 +6,7 @@
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    USER_AGENT,
 };
 
 /// Fields that end here in both directions, besides those that `Connection` names.
@@ -49,6 +50,24 @@ pub(crate) fn of_request(received: &HeaderMap, changes: RequestChanges) -> Heade
 /// The header of the answer to the client; `resized` when its body may have another length than the upstream said.
 pub(crate) fn of_response(received: &HeaderMap, resized: bool) -> HeaderMap {
     pass(received, |name| resized && *name == CONTENT_LENGTH)
+}
+
+/// How client programs call themselves (`user-agent`, its beginning), and what a person's list calls them.
+const CLIENTS: [(&str, &str); 7] = [
+    ("claude-cli/", "claude-code"),
+    ("codex_cli_rs/", "codex"),
+    ("GitHubCopilotChat/", "copilot-chat"),
+    ("OpenAI/Python", "openai-python"),
+    ("OpenAI/JS", "openai-node"),
+    ("Anthropic/Python", "anthropic-python"),
+    ("curl/", "curl"),
+];
+
+/// The program that sent a request, as far as we know it. Always one of our own words: what a header says is shown to nobody.
+pub(crate) fn client(received: &HeaderMap) -> &'static str {
+    let agent = received.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+    let known = CLIENTS.iter().find(|(agent_starts, _)| agent.starts_with(agent_starts.as_bytes()));
+    known.map_or("client", |(_, name)| name)
 }
 
 /// Built anew rather than by removal, because `HeaderMap::remove` changes the order of what stays.

@@ -1,20 +1,23 @@
 //! From the received bytes to those that leave, or to a refusal: decode, read as a tree, ask the policy, render.
 //!
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
-//! meanwhile does not matter to it.
+//! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_policy::{Context, Evaluation, Hold, Policy, STRUCTURE, Verdict};
+use leafgate_desk::{Target, Title};
+use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, ParseError};
 use leafgate_vault::Vault;
 
 use crate::coding::{self, Caps, Coding};
+use crate::hold::Held;
 use crate::log::Tally;
+use crate::pending::{Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
-use crate::session::Sessions;
+use crate::session::{Session, Sessions};
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -27,6 +30,37 @@ pub(crate) struct Case {
     /// The generation that judges it, whatever is loaded meanwhile.
     pub(crate) policy: Arc<Policy>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) turns: Arc<Turns>,
+    /// Where it would go.
+    pub(crate) target: Target,
+    /// Who asks, for a person's list.
+    pub(crate) client: &'static str,
+}
+
+/// What becomes of a request that is not refused.
+pub(crate) enum Outcome {
+    /// It may leave.
+    Pass(Passed),
+    /// A person must decide.
+    Wait(Held),
+}
+
+/// A body as it came over the wire.
+#[derive(Clone)]
+pub(crate) struct Received {
+    pub(crate) body: Bytes,
+    /// Whether it is compressed.
+    pub(crate) coded: bool,
+}
+
+impl Received {
+    /// What leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
+    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, vault: Option<Vault>) -> Passed {
+        if rendered == source {
+            return Passed { body: self.body, decoded: false, vault };
+        }
+        Passed { body: rendered, decoded: self.coded, vault }
+    }
 }
 
 /// A request that may leave.
@@ -40,7 +74,7 @@ pub(crate) struct Passed {
 
 /// The outcome, and what the policy did on the way to it.
 pub(crate) struct Judged {
-    pub(crate) outcome: Result<Passed, Refusal>,
+    pub(crate) outcome: Result<Outcome, Refusal>,
     pub(crate) tally: Tally,
 }
 
@@ -59,24 +93,61 @@ impl Case {
 
     fn ask(self, document: Arc<Document>) -> Judged {
         let session = self.sessions.of(&document);
+        if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
+            return Judged { outcome: Ok(self.held(&document, waiter)), tally: Tally::default() };
+        }
         let context = Context { session: &session.key, agent: None, subagent: false };
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let tally = tally(&evaluation);
-        let outcome = match &evaluation.verdict {
-            Verdict::Forward => Ok(self.render(&evaluation.draft, session.vault)),
-            Verdict::Pause(holds) => Err(paused(holds)),
-            Verdict::Block(hold) => Err(blocked(hold)),
+        let Evaluation { draft, verdict, recall, .. } = evaluation;
+        let outcome = match verdict {
+            Verdict::Forward => {
+                let vault = self.restores().then_some(session.vault);
+                Ok(Outcome::Pass(self.received().passed(draft.document().source(), draft.render(), vault)))
+            }
+            Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall)),
+            Verdict::Block(hold) => Err(blocked(&hold)),
         };
         Judged { outcome, tally }
     }
 
-    fn render(self, draft: &Draft, vault: Vault) -> Passed {
-        let vault = (self.format == Format::OpenaiChat).then_some(vault);
-        let rendered = draft.render();
-        if rendered == draft.document().source() {
-            return Passed { body: self.body, decoded: false, vault };
-        }
-        Passed { body: rendered, decoded: !self.codings.is_empty(), vault }
+    fn pause(self, session: Session, draft: Draft, holds: Vec<Hold>, recall: Recall) -> Outcome {
+        let document = Arc::clone(draft.document());
+        let guard = TurnGuard {
+            policy: Arc::clone(&self.policy),
+            generation: self.policy.generation_name().into(),
+            session: session.key.into(),
+            vault: session.vault,
+            recall,
+        };
+        let location = if self.restores() { "chat" } else { "request" };
+        let waiter = self.turns.pause(Paused {
+            target: self.target.clone(),
+            title: Title { location: location.into(), name: self.client.into() },
+            draft,
+            holds,
+            guard: Arc::new(guard),
+        });
+        self.held(&document, waiter)
+    }
+
+    fn held(self, document: &Document, waiter: Waiter) -> Outcome {
+        Outcome::Wait(Held {
+            waiter,
+            source: document.source().clone(),
+            streams: self.restores() && document.streams(),
+            restores: self.restores(),
+            received: self.received(),
+        })
+    }
+
+    fn received(&self) -> Received {
+        Received { body: self.body.clone(), coded: !self.codings.is_empty() }
+    }
+
+    /// Whether the answer is one that tokens are restored in.
+    fn restores(&self) -> bool {
+        self.format == Format::OpenaiChat
     }
 }
 
@@ -96,14 +167,6 @@ fn because(hold: &Hold) -> String {
         STRUCTURE => hold.reason.clone(),
         rule => format!("rule `{rule}`: {}", hold.reason),
     }
-}
-
-fn paused(holds: &[Hold]) -> Refusal {
-    let holds: Vec<_> = holds.iter().map(because).collect();
-    blocked_as(format!(
-        "a person must look at this request ({}), and pauses are not answered by this version",
-        holds.join("; ")
-    ))
 }
 
 /// 400, because SDKs read 401 and 403 as a failed login and retry 409 and 429.

@@ -3,7 +3,9 @@
 //!
 //! ```text
 //! connection ─► guard ─► route ─► body ─► judge (coding ─► tree ─► policy ─► render) ─► upstream ─► answer (restore, stream)
-//!                  └────────┴────────┴───────┴──► refusal, in the API's dialect
+//!                  └────────┴────────┴───────┼──► refusal, in the API's dialect            ▲
+//!                                            ▼ pause                                       │ resume: the bytes that were shown
+//!                                      pending (desk) ◄──► admin (a person)  ──► hold ─────┘
 //! ```
 //!
 //! What it promises:
@@ -11,33 +13,42 @@
 //! - A request that the policy does not change leaves byte for byte as it came, compressed or not.
 //! - A body is walked or refused; nothing is waved through. A guard that failed refuses.
 //! - One request, one generation: replacing the policy does not touch requests in flight.
+//! - A paused request waits with its connection held open, and leaves only as the bytes whose digest a person agreed to.
 //! - No header value and no text of a leaf is logged, or stands in an error.
 //!
-//! What it must not know: detectors, rules, how a plugin runs. It opens no socket but its listener's and the upstream's, and reads no
+//! What it must not know: detectors, rules, how a plugin runs. It opens no socket but its listeners' and the upstream's, and reads no
 //! file but the system's certificates.
 
+mod admin;
 mod answer;
 mod body;
 mod coding;
 mod config;
 mod content;
 mod echo;
+mod events;
 mod gate;
 mod guard;
 mod headers;
+mod hold;
 mod judge;
 mod listener;
 mod log;
+mod pending;
 mod refusal;
 mod restore;
 mod route;
+mod server;
 mod session;
 mod sse;
+mod status;
 mod stream;
 mod upstream;
 
+pub use admin::{AdminToken, AdminTokenError};
 pub use config::{GateConfig, GateLimits};
 pub use gate::Gate;
+pub use leafgate_desk::DeskLimits;
 pub use listener::{BindError, Listener};
 pub use session::{LOCAL_CLIENT, session_key};
 pub use upstream::{BaseUrl, RootsError, UpstreamTarget, UpstreamTargetError};

@@ -4,6 +4,8 @@
 //! request's nor the answer's, nor a reason that a plugin gave.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -24,13 +26,35 @@ pub(crate) struct Entry {
     path: String,
     began: Instant,
     status: Option<StatusCode>,
-    refused: Option<Code>,
     generation: Option<String>,
     tally: Tally,
     received: usize,
-    sent: usize,
+    paused: bool,
+    /// Edits and redactions in what left, where a person may have made more.
+    made: Option<usize>,
+    course: Arc<Course>,
     answered: usize,
     complete: bool,
+}
+
+/// What becomes of a request, known perhaps only when its answer has begun.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    refused: OnceLock<Code>,
+    sent: AtomicUsize,
+}
+
+impl Course {
+    /// It goes to the upstream, with a body of so many bytes.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.sent.store(bytes, Relaxed);
+    }
+
+    /// The gate answers it itself.
+    pub(crate) fn refused(&self, code: Code) {
+        // A request is refused once.
+        let _ = self.refused.set(code);
+    }
 }
 
 /// What the policy did, in numbers.
@@ -49,11 +73,12 @@ impl Entry {
             path: path.to_owned(),
             began: Instant::now(),
             status: None,
-            refused: None,
             generation: None,
             tally: Tally::default(),
             received: 0,
-            sent: 0,
+            paused: false,
+            made: None,
+            course: Arc::default(),
             answered: 0,
             complete: false,
         }
@@ -72,12 +97,20 @@ impl Entry {
         self.tally = tally;
     }
 
-    pub(crate) fn sent(&mut self, bytes: usize) {
-        self.sent = bytes;
+    /// It waits for a person, under the generation that its turn keeps.
+    pub(crate) fn paused(&mut self, generation: &str) {
+        self.paused = true;
+        self.generation = Some(generation.to_owned());
     }
 
-    pub(crate) fn refused(&mut self, code: Code) {
-        self.refused = Some(code);
+    /// So much of it was edited in the end.
+    pub(crate) fn made(&mut self, edits: usize) {
+        self.made = Some(edits);
+    }
+
+    /// For what happens from now on.
+    pub(crate) fn course(&self) -> Arc<Course> {
+        Arc::clone(&self.course)
     }
 
     /// Tells the client which generation judged its request, and how much it changed.
@@ -86,7 +119,8 @@ impl Entry {
         if let Ok(name) = HeaderValue::from_str(name) {
             headers.insert(GENERATION, name);
         }
-        headers.insert(EDITS, HeaderValue::from(self.tally.edits + self.tally.redactions));
+        let made = self.made.unwrap_or(self.tally.edits + self.tally.redactions);
+        headers.insert(EDITS, HeaderValue::from(made));
     }
 
     /// Follows the answer to its end.
@@ -99,7 +133,7 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        let verdict = self.refused.map_or("forwarded", Code::as_str);
+        let verdict = self.course.refused.get().map_or("forwarded", |code| code.as_str());
         tracing::info!(
             target: "leafgate::request",
             method = %self.method,
@@ -111,7 +145,8 @@ impl Drop for Entry {
             edits = self.tally.edits,
             redactions = self.tally.redactions,
             bytes_received = self.received,
-            bytes_sent = self.sent,
+            paused = self.paused,
+            bytes_sent = self.course.sent.load(Relaxed),
             bytes_answered = self.answered,
             complete = self.complete,
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),

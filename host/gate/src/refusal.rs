@@ -28,8 +28,14 @@ pub(crate) struct Refusal {
 /// The machine-readable cause, `error.code` in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// The policy said no, or asked for a person.
+    /// The policy said no, or asked for a person where no more can wait for one.
     Blocked,
+    /// A turn was given up before it was sent.
+    Cancelled,
+    /// Nobody decided about a turn in time.
+    TimedOut,
+    /// The same request came again on another connection.
+    Replaced,
     /// The listener was addressed by a foreign name or from a foreign page.
     Foreign,
     /// Method, path, content type or framing that the gate does not serve.
@@ -52,6 +58,9 @@ impl Code {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Code::Blocked => "leafgate_blocked",
+            Code::Cancelled => "leafgate_cancelled",
+            Code::TimedOut => "leafgate_timed_out",
+            Code::Replaced => "leafgate_replaced",
             Code::Foreign => "leafgate_foreign_origin",
             Code::Unsupported => "leafgate_unsupported",
             Code::Malformed => "leafgate_malformed",
@@ -100,7 +109,6 @@ impl Refusal {
         self
     }
 
-    #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
@@ -109,8 +117,25 @@ impl Refusal {
         self.code
     }
 
+    /// For the client.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The answer in OpenAI's error dialect (`{"error": {message, type, param, code}}`).
     pub(crate) fn into_response(self) -> Response<Content> {
+        let mut response = Response::new(content::full(self.body()));
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.code != Code::Upstream {
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        response
+    }
+
+    /// The body of that answer; in a stream that was begun already, the data of its last event. One line.
+    pub(crate) fn body(&self) -> Bytes {
         let body = ErrorBody {
             error: ErrorDetail {
                 message: &self.message,
@@ -119,15 +144,7 @@ impl Refusal {
                 code: self.code.as_str(),
             },
         };
-        let body = serde_json::to_vec(&body).expect("strings always serialise");
-        let mut response = Response::new(content::full(Bytes::from(body)));
-        *response.status_mut() = self.status;
-        response.headers_mut().extend(self.headers);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if self.code != Code::Upstream {
-            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
-        }
-        response
+        Bytes::from(serde_json::to_vec(&body).expect("strings always serialise"))
     }
 }
 

@@ -1,0 +1,106 @@
+//! What a call is answered with: JSON that nobody keeps, or an error in words.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::{Response, StatusCode};
+use leafgate_admin::ApiError;
+use leafgate_desk::DeskError;
+use serde::Serialize;
+
+use crate::content::{self, Content};
+use crate::refusal::{Code, Refusal};
+
+/// A call that failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    error: ApiError,
+    allow: Option<&'static str>,
+}
+
+impl Failure {
+    /// The message must hold no text of a leaf, and nothing that the caller sent.
+    pub(super) fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        let error = ApiError { code: code.to_owned(), message: message.into(), hint: None };
+        Failure { status, error, allow: None }
+    }
+
+    /// Says what to do about it.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.error.hint = Some(hint.into());
+        self
+    }
+
+    /// Says which method would have been right.
+    pub(super) fn allow(mut self, method: &'static str) -> Self {
+        self.allow = Some(method);
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn into_response(self) -> Response<Content> {
+        let mut response = json(&self.error);
+        *response.status_mut() = self.status;
+        if let Some(method) = self.allow {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
+        }
+        response
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal.code() {
+            Code::Foreign => "foreign-origin",
+            Code::TooLarge => "too-large",
+            Code::Internal => "internal",
+            _ => "invalid",
+        };
+        Failure::new(refusal.status(), code, refusal.message())
+    }
+}
+
+/// What the desk says, in its own words: they name rules, turns and digests only.
+impl From<DeskError> for Failure {
+    fn from(error: DeskError) -> Self {
+        let (status, code) = match &error {
+            DeskError::Unknown { .. } => (StatusCode::NOT_FOUND, "not-found"),
+            DeskError::Over { .. } | DeskError::Expired { .. } => (StatusCode::CONFLICT, "over"),
+            DeskError::Queued { .. } => (StatusCode::CONFLICT, "queued"),
+            DeskError::Disconnected { .. } => (StatusCode::CONFLICT, "disconnected"),
+            DeskError::Stale { .. } => (StatusCode::CONFLICT, "stale"),
+            DeskError::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
+            DeskError::Blocked(_) => (StatusCode::CONFLICT, "blocked"),
+            DeskError::Invalid(_) => (StatusCode::CONFLICT, "invalid"),
+            DeskError::Nothing(_) => (StatusCode::UNPROCESSABLE_ENTITY, "nothing"),
+            _ => (StatusCode::UNPROCESSABLE_ENTITY, "refused-edit"),
+        };
+        Failure::new(status, code, error.to_string())
+    }
+}
+
+/// An answer in JSON.
+pub(super) fn json(answer: &impl Serialize) -> Response<Content> {
+    let body = serde_json::to_vec(answer).expect("the words of the admin API always serialise");
+    kept_by_nobody(content::full(Bytes::from(body)), "application/json")
+}
+
+/// An answer in events.
+pub(super) fn events(body: Content) -> Response<Content> {
+    kept_by_nobody(body, "text/event-stream")
+}
+
+/// No cache keeps it, no browser takes it for anything else, and no page may read it: there are no CORS headers.
+fn kept_by_nobody(body: Content, kind: &'static str) -> Response<Content> {
+    let mut response = Response::new(body);
+    let headers: [(HeaderName, &str); 3] =
+        [(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,196 @@
+//! The calls: which path is which, and what each does.
+//!
+//! Nine fixed routes are one match; a router would be more to read than that.
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode, request};
+use hyper::body::Incoming;
+use leafgate_admin::{Cancel, EditCommand, Pending, Resume};
+use leafgate_desk::{CancelReason, Digest, TurnId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answer::{self, Failure};
+use super::{door, view};
+use crate::body::{self, Bounds};
+use crate::content::Content;
+use crate::gate::Shared;
+use crate::pending::Snapshot;
+
+/// A call, its turn included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Status,
+    Events,
+    Pending,
+    Turn(TurnId),
+    Diff(TurnId),
+    Payload(TurnId),
+    Edit(TurnId),
+    Resume(TurnId),
+    Cancel(TurnId),
+}
+
+impl Call {
+    fn of(method: &Method, path: &str) -> Result<Call, Failure> {
+        let segments: Vec<_> = path.split('/').skip(1).collect();
+        let call = match *segments.as_slice() {
+            ["v1", "status"] => Call::Status,
+            ["v1", "events"] => Call::Events,
+            ["v1", "pending"] => Call::Pending,
+            ["v1", "pending", turn] => Call::Turn(id(turn)?),
+            ["v1", "pending", turn, "diff"] => Call::Diff(id(turn)?),
+            ["v1", "pending", turn, "payload"] => Call::Payload(id(turn)?),
+            ["v1", "pending", turn, "edit"] => Call::Edit(id(turn)?),
+            ["v1", "pending", turn, "resume"] => Call::Resume(id(turn)?),
+            ["v1", "pending", turn, "cancel"] => Call::Cancel(id(turn)?),
+            _ => {
+                return Err(Failure::new(
+                    StatusCode::NOT_FOUND,
+                    "not-found",
+                    "the admin API has no such path",
+                ));
+            }
+        };
+        let expected = if call.writes() { "POST" } else { "GET" };
+        if method.as_str() == expected {
+            return Ok(call);
+        }
+        let message = format!("this path is asked with {expected}");
+        Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", message).allow(expected))
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Call::Edit(_) | Call::Resume(_) | Call::Cancel(_))
+    }
+}
+
+/// A turn's id is its number, spelled in one way only.
+fn id(text: &str) -> Result<TurnId, Failure> {
+    let number = text.parse().ok().map(TurnId).filter(|id| id.to_string() == text);
+    number.ok_or_else(|| {
+        Failure::new(StatusCode::NOT_FOUND, "not-found", "there is no such turn: its id is a number")
+            .hint("list the pending turns")
+    })
+}
+
+pub(super) fn bounds(gate: &Shared) -> Bounds {
+    Bounds { size: gate.limits.command, idle: gate.limits.idle }
+}
+
+/// Answers a call that came through the door.
+pub(super) async fn answer(
+    gate: &Shared,
+    parts: &request::Parts,
+    body: &mut Incoming,
+) -> Result<Response<Content>, Failure> {
+    let call = Call::of(&parts.method, parts.uri.path())?;
+    let command = if call.writes() {
+        door::check_json(&parts.headers)?;
+        body::read(body, bounds(gate)).await?
+    } else {
+        Bytes::new()
+    };
+    match call {
+        Call::Status => Ok(answer::json(&gate.status())),
+        Call::Events => Ok(answer::events(gate.hub.listen())),
+        Call::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
+        Call::Turn(turn) => show(gate, turn, |snapshot| view::turn(&snapshot)).await,
+        Call::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.draft)).await,
+        Call::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
+        Call::Edit(turn) => edit(gate, turn, read(&command)?).await,
+        Call::Resume(turn) => resume(gate, turn, &read(&command)?),
+        Call::Cancel(turn) => {
+            let Cancel {} = read(&command)?;
+            Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
+        }
+    }
+}
+
+/// A view of a turn, made on the blocking pool: a request has megabytes, and other requests pass meanwhile.
+async fn show<V: Serialize + Send + 'static>(
+    gate: &Shared,
+    turn: TurnId,
+    view: impl FnOnce(Snapshot) -> V + Send + 'static,
+) -> Result<Response<Content>, Failure> {
+    let snapshot = gate.turns.snapshot(turn)?;
+    Ok(gate.aside(move || answer::json(&view(snapshot))).await?)
+}
+
+/// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
+async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Response<Content>, Failure> {
+    let change = view::change(command, &*gate.turns.document(turn)?)?;
+    let revision = gate.turns.revise(turn)?;
+    let revised = gate.aside(move || revision.make(change)).await??;
+    gate.turns.accept(revised)?;
+    show(gate, turn, |snapshot| view::turn(&snapshot)).await
+}
+
+fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Content>, Failure> {
+    let seen: Digest = command.digest.parse().map_err(|error: leafgate_desk::BadDigest| {
+        Failure::new(StatusCode::BAD_REQUEST, "invalid", error.to_string())
+    })?;
+    Ok(answer::json(&gate.turns.resume(turn, &seen)?))
+}
+
+/// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.
+fn read<C: DeserializeOwned>(command: &[u8]) -> Result<C, Failure> {
+    serde_json::from_slice(command).map_err(|error| {
+        let what = match error.classify() {
+            serde_json::error::Category::Data => "does not say what this call takes",
+            _ => "is not JSON",
+        };
+        // A command that is told apart by its tag is read in a second step, which knows no place.
+        let place = match error.line() {
+            0 => String::new(),
+            line => format!(", at line {line}, column {}", error.column()),
+        };
+        Failure::new(StatusCode::BAD_REQUEST, "invalid", format!("the body {what}{place}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_has_one_call_and_one_method() {
+        let turn = TurnId(7);
+        for (method, path, call) in [
+            (Method::GET, "/v1/status", Call::Status),
+            (Method::GET, "/v1/events", Call::Events),
+            (Method::GET, "/v1/pending", Call::Pending),
+            (Method::GET, "/v1/pending/7", Call::Turn(turn)),
+            (Method::GET, "/v1/pending/7/diff", Call::Diff(turn)),
+            (Method::GET, "/v1/pending/7/payload", Call::Payload(turn)),
+            (Method::POST, "/v1/pending/7/edit", Call::Edit(turn)),
+            (Method::POST, "/v1/pending/7/resume", Call::Resume(turn)),
+            (Method::POST, "/v1/pending/7/cancel", Call::Cancel(turn)),
+        ] {
+            assert_eq!(Call::of(&method, path).unwrap(), call);
+            let other = if method == Method::GET { Method::POST } else { Method::GET };
+            for wrong in [other, Method::OPTIONS, Method::HEAD, Method::DELETE] {
+                let failure = Call::of(&wrong, path).unwrap_err();
+                assert_eq!(failure.status(), StatusCode::METHOD_NOT_ALLOWED, "{wrong} {path}");
+            }
+        }
+        let unknown = ["/", "/v1", "/v2/status", "/v1/status/", "//v1/status", "/v1/pending/7/"];
+        let no_turns =
+            ["/v1/pending/07", "/v1/pending/+7", "/v1/pending/x", "/v1/pending/99999999999999999999"];
+        for path in unknown.into_iter().chain(no_turns) {
+            assert_eq!(Call::of(&Method::GET, path).unwrap_err().status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bad_command_is_not_quoted() {
+        for (body, words) in [
+            (r#"{"action": "set", "pointer": "/a", "text": "quoted", "quoted": 1}"#, "does not say what"),
+            (r#"{"action": "quoted"}"#, "does not say what"),
+            ("{\n quoted", "is not JSON, at line 2"),
+        ] {
+            let error = format!("{:?}", read::<EditCommand>(body.as_bytes()).unwrap_err());
+            assert!(error.contains(words) && !error.contains("quoted"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The admin API: what a person's prompt and the command line ask of a running gate.
+//!
+//! It has a listener of its own, and every call passes the [`door`] first: host, origin and token, before a byte of a body is read.
+//! What its calls are, the words of `leafgate-admin` say; this is their only server.
+//!
+//! Nothing that it answers, logs or refuses holds a value that redaction took away: views are made of drafts, whose present text is
+//! redacted and whose received text is masked. What a person writes is redacted by the turn's own generation before it is kept.
+
+mod answer;
+mod calls;
+mod door;
+mod view;
+
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+
+use crate::body;
+use crate::content::Content;
+use crate::gate::Shared;
+
+pub use door::{AdminToken, AdminTokenError};
+
+/// Answers one call, whatever happens.
+pub(crate) async fn respond(
+    gate: &Shared,
+    token: &AdminToken,
+    request: Request<Incoming>,
+    local: std::net::SocketAddr,
+) -> Response<Content> {
+    let (parts, mut body) = request.into_parts();
+    let answered = match door::check(&parts, token, local) {
+        Ok(()) => calls::answer(gate, &parts, &mut body).await,
+        Err(failure) => Err(failure),
+    };
+    match answered {
+        Ok(response) => response,
+        Err(failure) => {
+            if !body.is_end_stream() {
+                body::drain(body, calls::bounds(gate)).await;
+            }
+            failure.into_response()
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What happens, told to whoever listens: server-sent events of the admin API.
+//!
+//! All listeners share one bounded buffer. One that falls behind by more than that is let go with a last word: it connects again and
+//! asks what is pending. Telling never waits and costs nothing while nobody listens.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body::Frame;
+use http_body_util::StreamBody;
+use leafgate_admin::Event;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::time::sleep;
+
+use crate::content::{self, Content, ContentError};
+
+/// Sent in every silence: a listener whose connection is dead finds out, and so do we.
+const HEARTBEAT: &[u8] = b": heartbeat\n\n";
+
+/// The last word to a listener that fell behind.
+const BEHIND: &[u8] = b": you fell behind; connect again and list the pending turns\n\n";
+
+/// Where events are told.
+pub(crate) struct Hub {
+    /// `None` once nothing will be told any more.
+    sender: Mutex<Option<broadcast::Sender<Bytes>>>,
+    heartbeat: Duration,
+}
+
+impl Hub {
+    /// A hub that keeps up to `buffer` events for the slowest listener.
+    pub(crate) fn new(buffer: usize, heartbeat: Duration) -> Self {
+        Hub { sender: Mutex::new(Some(broadcast::Sender::new(buffer.max(1)))), heartbeat }
+    }
+
+    /// Tells an event, which is only made where somebody listens.
+    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) {
+            // Nobody listening any more is no fault.
+            let _ = sender.send(frame(&event()));
+        }
+    }
+
+    /// Everything that is told from now on, as the body of an answer.
+    pub(crate) fn listen(&self) -> Content {
+        let receiver =
+            self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|s| s.subscribe());
+        let heartbeat = self.heartbeat;
+        let events = stream::unfold(receiver, move |receiver| async move {
+            let mut receiver = receiver?;
+            tokio::select! {
+                told = receiver.recv() => match told {
+                    Ok(event) => Some((data(event), Some(receiver))),
+                    Err(RecvError::Lagged(_)) => Some((data(Bytes::from_static(BEHIND)), None)),
+                    Err(RecvError::Closed) => None,
+                },
+                () = sleep(heartbeat) => Some((data(Bytes::from_static(HEARTBEAT)), Some(receiver))),
+            }
+        });
+        content::stream(StreamBody::new(events))
+    }
+
+    /// Ends all listeners' streams, after what was told so far.
+    pub(crate) fn close(&self) {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+fn data(bytes: Bytes) -> Result<Frame<Bytes>, ContentError> {
+    Ok(Frame::data(bytes))
+}
+
+/// One event as it stands in the stream.
+fn frame(event: &Event) -> Bytes {
+    let name = match event {
+        Event::Paused { .. } => "paused",
+        Event::Changed { .. } => "changed",
+        Event::Resolved { .. } => "resolved",
+        Event::Policy { .. } => "policy",
+    };
+    let json = serde_json::to_string(event).expect("the words of the admin API always serialise");
+    Bytes::from(format!("event: {name}\ndata: {json}\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use leafgate_admin::PolicyStatus;
+
+    use super::*;
+
+    fn policy(loads: u64) -> Event {
+        let (source, generation) = ("none".to_owned(), "0".to_owned());
+        Event::Policy { policy: PolicyStatus { source, generation, loads, failed_loads: 0, refused: None } }
+    }
+
+    async fn next(body: &mut Content) -> Option<Bytes> {
+        Some(body.frame().await?.unwrap().into_data().unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_is_told_arrives_in_order_under_the_name_of_its_tag() {
+        let hub = Hub::new(4, Duration::from_secs(9));
+        hub.tell(|| panic!("nobody listens"));
+        let mut listener = hub.listen();
+        hub.tell(|| policy(1));
+        hub.tell(|| policy(2));
+        for loads in [1, 2] {
+            let event = String::from_utf8(next(&mut listener).await.unwrap().to_vec()).unwrap();
+            let json = event.strip_prefix("event: policy\ndata: ").unwrap();
+            assert_eq!(serde_json::from_str::<Event>(json).unwrap(), policy(loads));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_falls_behind_is_let_go() {
+        let hub = Hub::new(2, Duration::from_secs(9));
+        let mut slow = hub.listen();
+        (0..3).for_each(|loads| hub.tell(|| policy(loads)));
+        assert_eq!(next(&mut slow).await.unwrap(), BEHIND);
+        assert_eq!(next(&mut slow).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_holds_heartbeats_and_a_closed_hub_ends_its_streams() {
+        let hub = Hub::new(2, Duration::from_secs(9));
+        let mut listener = hub.listen();
+        assert_eq!(next(&mut listener).await.unwrap(), HEARTBEAT);
+        hub.tell(|| policy(1));
+        hub.close();
+        assert!(next(&mut listener).await.unwrap().starts_with(b"event: policy\n"));
+        assert_eq!(next(&mut listener).await, None);
+        assert_eq!(next(&mut hub.listen()).await, None);
+    }
+}

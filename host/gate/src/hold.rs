@@ -1,0 +1,163 @@
+//! A paused request from its client's side: its connection is held open until somebody decides.
+//!
+//! Nothing is sent to the client while it waits, since an error can have a status only as long as no answer was begun. A client that
+//! asked for a stream gets one after a silent grace period: comments that keep the connection alive, then the upstream's events, or an
+//! error as an event, which SDKs raise like any other. Other clients are held silently up to the deadline that every turn has.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use leafgate_desk::{Digest, Dismissal};
+use leafgate_vault::Vault;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::body::{self, Bounds};
+use crate::content::{self, Content, ContentError};
+use crate::judge::{Passed, Received};
+use crate::pending::{Decision, Release, Waiter};
+use crate::refusal::{Code, Refusal};
+
+/// A comment by the grammar of event streams (WHATWG HTML, 9.2.5), which clients skip.
+const KEEPALIVE: &[u8] = b": keepalive\n\n";
+
+/// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
+const MOST_ERROR: usize = 64 * 1024;
+
+/// How long an upstream may be silent within its error.
+const ERROR_IDLE: Duration = Duration::from_secs(10);
+
+/// A request that waits, and what leaves for it depends on.
+pub(crate) struct Held {
+    pub(crate) waiter: Waiter,
+    pub(crate) received: Received,
+    /// The body without its codings.
+    pub(crate) source: Bytes,
+    /// Whether its client asked for a stream of events.
+    pub(crate) streams: bool,
+    /// Whether tokens are restored in its answer.
+    pub(crate) restores: bool,
+}
+
+impl Held {
+    /// What leaves after a decision.
+    pub(crate) fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
+        let release = match decision {
+            Decision::Send(release) => release,
+            Decision::Dismissed(dismissal) => return Err(refusal(dismissal)),
+        };
+        check(&release)?;
+        let vault = self.restores.then(|| Vault::clone(&self.waiter.guard().vault));
+        Ok(self.received.passed(&self.source, release.body, vault))
+    }
+}
+
+/// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave.
+fn check(release: &Release) -> Result<(), Refusal> {
+    if Digest::of(&release.target, &release.body) == release.digest {
+        return Ok(());
+    }
+    Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
+}
+
+/// 400 in any case: SDKs retry most others, and the same request would only wait again.
+fn refusal(dismissal: Dismissal) -> Refusal {
+    let code = match dismissal {
+        Dismissal::TimedOut { .. } => Code::TimedOut,
+        Dismissal::Replaced => Code::Replaced,
+        Dismissal::NoRoom(_) => Code::Blocked,
+        _ => Code::Cancelled,
+    };
+    Refusal::new(StatusCode::BAD_REQUEST, code, dismissal.to_string())
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Content>, Refusal>> + Send>>;
+
+/// How a begun stream goes on.
+enum Begun {
+    /// There is no answer yet.
+    Waiting(Answer),
+    /// The upstream's events pass.
+    Passing(Content),
+    Over,
+}
+
+/// Begins a stream before there is an answer to fill it with. Dropping its body gives `answer` up.
+pub(crate) fn begin(
+    answer: impl Future<Output = Result<Response<Content>, Refusal>> + Send + 'static,
+    every: Duration,
+) -> Response<Content> {
+    let first = stream::iter([Ok::<_, ContentError>(Frame::data(Bytes::from_static(KEEPALIVE)))]);
+    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, every));
+    let events = futures_util::StreamExt::chain(first, rest);
+    let mut response = Response::new(content::stream(StreamBody::new(events)));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+async fn go_on(begun: Begun, every: Duration) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
+    let mut passing = match begun {
+        Begun::Over => return None,
+        Begun::Passing(body) => body,
+        Begun::Waiting(mut answer) => {
+            let answered = tokio::select! {
+                biased;
+                answered = &mut answer => answered,
+                () = sleep(every) => {
+                    return Some((Ok(Frame::data(Bytes::from_static(KEEPALIVE))), Begun::Waiting(answer)));
+                }
+            };
+            match splice(answered).await {
+                Ok(body) => body,
+                Err(error) => return Some((Ok(Frame::data(event(&error))), Begun::Over)),
+            }
+        }
+    };
+    passing.frame().await.map(|frame| (frame, Begun::Passing(passing)))
+}
+
+/// The body that the begun stream goes on with, or the data of the event that ends it.
+async fn splice(answered: Result<Response<Content>, Refusal>) -> Result<Content, Bytes> {
+    let (parts, body) = answered.map_err(|refusal| refusal.body())?.into_parts();
+    if !parts.status.is_success() {
+        return Err(upstream_error(parts.status, body).await);
+    }
+    if !is_event_stream(&parts.headers) {
+        return Err(Refusal::upstream("the upstream answered without an event stream").body());
+    }
+    Ok(body)
+}
+
+/// A begun stream has no `content-encoding`, and its upstream was asked for none.
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let plain = headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes() == b"identity");
+    plain && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+/// The upstream's own words, where they are an error in the dialect that was asked for.
+async fn upstream_error(status: StatusCode, mut body: Content) -> Bytes {
+    let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE };
+    let said =
+        body::read(&mut body, bounds).await.ok().and_then(|read| serde_json::from_slice::<Value>(&read).ok());
+    match said.as_ref().and_then(|said| said.get("error")).filter(|error| !error.is_null()) {
+        // On one line, whatever it was on: a line end would end the event's data.
+        Some(error) => Bytes::from(serde_json::json!({ "error": error }).to_string()),
+        None => Refusal::upstream(format!("the upstream answered with status {}", status.as_u16())).body(),
+    }
+}
+
+fn event(data: &Bytes) -> Bytes {
+    let mut event = BytesMut::from(&b"data: "[..]);
+    event.extend_from_slice(data);
+    event.extend_from_slice(b"\n\n");
+    event.freeze()
+}

@@ -1,0 +1,25 @@
+//! What a turn keeps of the policy that paused it.
+
+use std::sync::Arc;
+
+use leafgate_desk::Guard;
+use leafgate_policy::{Context, Hold, Policy, Recall, Verdict};
+use leafgate_tree::Draft;
+use leafgate_vault::Vault;
+
+/// The generation that judged a turn, and what it must know to judge it again.
+pub(crate) struct TurnGuard {
+    pub(crate) policy: Arc<Policy>,
+    /// The policy's name, for whoever asks which generation it was.
+    pub(crate) generation: Arc<str>,
+    pub(crate) session: Arc<str>,
+    pub(crate) vault: Vault,
+    pub(crate) recall: Recall,
+}
+
+impl Guard for TurnGuard {
+    fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
+        let context = Context { session: &self.session, agent: None, subagent: false };
+        self.policy.review(draft, &context, &self.vault, &self.recall)
+    }
+}

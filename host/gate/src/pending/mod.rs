@@ -1,0 +1,317 @@
+//! The pending turns of a gate: the desk, the clock that it is told, and the connections that it answers.
+//!
+//! The desk is a state machine that does nothing itself. Here it is given the time with every event, and its effects are carried out:
+//! an answer goes to the connection that waits for it, a change to whoever listens for events, a deadline to the alarm.
+//!
+//! It stands behind a plain mutex and not in a task of its own. An event is a few map operations, nothing is awaited and nothing
+//! rendered while the lock is held, and callers want the result at once; a task would add a queue whose length is one more bound to
+//! choose. Effects are carried out under the lock too (each is a send that never waits), so that no listener hears of a turn's end
+//! before its change.
+//!
+//! A turn is given up with its connection because [`Waiter`] says so when it is dropped, however that came about.
+
+mod guard;
+mod summary;
+mod waiter;
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use leafgate_admin::{Event, TurnSummary};
+use leafgate_desk::{
+    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Digest, Effect, Effects, RequestKey,
+    Revised, Revision, Target, Tick, TurnId, TurnState,
+};
+use leafgate_tree::{Document, Draft};
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::events::Hub;
+use crate::status::Counters;
+
+pub(crate) use guard::TurnGuard;
+pub(crate) use waiter::{Decision, Paused, Release, Waiter};
+
+/// All turns that wait for a person.
+pub(crate) struct Turns {
+    state: Mutex<State>,
+    /// The desk's time counts from here.
+    start: Instant,
+    /// When the desk next wants to be told the time.
+    alarm: watch::Sender<Option<Tick>>,
+    hub: Arc<Hub>,
+    counters: Arc<Counters>,
+}
+
+struct State {
+    desk: Desk<TurnGuard>,
+    /// Who waits for an answer.
+    waiting: HashMap<ConnectionId, oneshot::Sender<Decision>>,
+    /// The generations of the turns that listeners know of.
+    told: HashMap<TurnId, Arc<str>>,
+    last_connection: u64,
+}
+
+/// A turn as it stood at one moment, to be looked at without holding anything up.
+pub(crate) struct Snapshot {
+    pub(crate) summary: TurnSummary,
+    pub(crate) draft: Draft,
+    pub(crate) body: Bytes,
+    pub(crate) digest: Digest,
+    pub(crate) version: u64,
+}
+
+impl Turns {
+    pub(crate) fn new(limits: DeskLimits, hub: Arc<Hub>, counters: Arc<Counters>) -> Self {
+        Turns {
+            state: Mutex::new(State {
+                desk: Desk::new(limits),
+                waiting: HashMap::new(),
+                told: HashMap::new(),
+                last_connection: 0,
+            }),
+            start: Instant::now(),
+            alarm: watch::Sender::new(None),
+            hub,
+            counters,
+        }
+    }
+
+    /// Joins the turn of the same request, where one is pending. Asked before the policy is: another generation may serve by now.
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        session: &str,
+        target: &Target,
+        document: &Document,
+    ) -> Option<Waiter> {
+        // The digest of a large body takes its time, and hardly ever is anything pending.
+        if !self.lock().desk.pending().any(|turn| **turn.session() == *session) {
+            return None;
+        }
+        let received = Digest::of(target, document.source());
+        let key = RequestKey { session: session.into(), received };
+        let mut state = self.lock();
+        let now = self.now();
+        let (connection, decision) = state.connect();
+        let (joined, effects) = state.desk.join(&key, connection, now);
+        let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(turn.guard()));
+        self.carry_out(&mut state, effects, now);
+        if guard.is_none() {
+            state.waiting.remove(&connection);
+        }
+        drop(state);
+        guard.map(|guard| Waiter::new(Arc::clone(self), connection, decision, guard))
+    }
+
+    /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
+    pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
+        let guard = Arc::clone(&paused.guard);
+        let (connection, decision) = self.lock().connect();
+        // Renders and digests, so outside of the lock.
+        let arrival = Arrival::from(paused.on(connection));
+        self.event(|desk, now| desk.pause(arrival, now));
+        Waiter::new(Arc::clone(self), connection, decision, guard)
+    }
+
+    /// Hands a turn out to be changed.
+    pub(crate) fn revise(&self, turn: TurnId) -> Result<Revision<TurnGuard>, DeskError> {
+        let state = self.lock();
+        state.desk.revise(turn, self.now())
+    }
+
+    /// Puts a change in its place.
+    pub(crate) fn accept(&self, revised: Revised) -> Result<(), DeskError> {
+        self.decide(|desk, now| desk.accept(revised, now))
+    }
+
+    /// Lets a turn go as a person saw it.
+    pub(crate) fn resume(&self, turn: TurnId, seen: &Digest) -> Result<TurnSummary, DeskError> {
+        self.end(turn, |desk, now| desk.resume(turn, seen, now))
+    }
+
+    /// Gives a turn up.
+    pub(crate) fn cancel(&self, turn: TurnId, reason: CancelReason) -> Result<TurnSummary, DeskError> {
+        self.end(turn, |desk, now| desk.cancel(turn, reason, now))
+    }
+
+    /// Gives all turns up, because the gate stops.
+    pub(crate) fn close(&self) {
+        self.event(|desk, now| ((), desk.close(CancelReason::EditorDisabled, now)));
+    }
+
+    /// A connection is gone, answered or not.
+    fn lose(&self, connection: ConnectionId) {
+        self.lock().waiting.remove(&connection);
+        self.event(|desk, now| ((), desk.lose(connection, now)));
+    }
+
+    /// Tells the desk the time whenever it asked for it. Does not end.
+    pub(crate) async fn keep_time(&self) {
+        let mut alarm = self.alarm.subscribe();
+        loop {
+            let at = *alarm.borrow_and_update();
+            let at = at.and_then(|tick| self.start.checked_add(Duration::from_millis(tick.as_millis())));
+            let ring = async {
+                match at {
+                    Some(at) => sleep_until(at).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = ring => self.elapse(),
+                // Never an error: the sender is ours.
+                _ = alarm.changed() => {}
+            }
+        }
+    }
+
+    fn elapse(&self) {
+        let mut state = self.lock();
+        let now = self.now();
+        let effects = state.desk.elapse(now);
+        self.carry_out(&mut state, effects, now);
+        // The desk names a deadline once; this one has passed, and what it named before it may stand unchanged.
+        self.alarm.send_replace(state.desk.next_deadline());
+    }
+
+    /// The turns in a line each, oldest first.
+    pub(crate) fn list(&self) -> Vec<TurnSummary> {
+        let state = self.lock();
+        let now = self.now();
+        state
+            .desk
+            .pending()
+            .map(|turn| summary::summary(turn.summary(), &turn.guard().generation, now))
+            .collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().desk.pending().len()
+    }
+
+    /// The request of a turn as it was received.
+    pub(crate) fn document(&self, turn: TurnId) -> Result<Arc<Document>, DeskError> {
+        self.lock().desk.turn(turn).map(|turn| Arc::clone(turn.draft().document()))
+    }
+
+    /// A turn in full.
+    pub(crate) fn snapshot(&self, turn: TurnId) -> Result<Snapshot, DeskError> {
+        let state = self.lock();
+        let turn = state.desk.turn(turn)?;
+        Ok(Snapshot {
+            summary: summary::summary(turn.summary(), &turn.guard().generation, self.now()),
+            draft: turn.draft().clone(),
+            body: turn.body().clone(),
+            digest: turn.digest(),
+            version: turn.version(),
+        })
+    }
+
+    /// An event that ends a turn, and the turn after it.
+    fn end(
+        &self,
+        turn: TurnId,
+        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects<TurnGuard>, DeskError>,
+    ) -> Result<TurnSummary, DeskError> {
+        let mut state = self.lock();
+        let now = self.now();
+        let generation = Arc::clone(&state.desk.turn(turn)?.guard().generation);
+        let effects = event(&mut state.desk, now)?;
+        self.carry_out(&mut state, effects, now);
+        Ok(summary::summary(state.desk.summary(turn)?, &generation, now))
+    }
+
+    fn decide(
+        &self,
+        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects<TurnGuard>, DeskError>,
+    ) -> Result<(), DeskError> {
+        self.event(|desk, now| match event(desk, now) {
+            Ok(effects) => (Ok(()), effects),
+            Err(error) => (Err(error), Effects::new()),
+        })
+    }
+
+    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> (R, Effects<TurnGuard>)) -> R {
+        let mut state = self.lock();
+        let now = self.now();
+        let (result, effects) = event(&mut state.desk, now);
+        self.carry_out(&mut state, effects, now);
+        result
+    }
+
+    fn carry_out(&self, state: &mut State, effects: Effects<TurnGuard>, now: Tick) {
+        for effect in effects {
+            match effect {
+                Effect::Forward { turn, to, target, body, digest, .. } => {
+                    let made = state.desk.summary(turn).map_or(0, |over| over.edits + over.redactions);
+                    state.answer(to, Decision::Send(Release { body, target, digest, made }));
+                }
+                Effect::Answer { to, dismissal, .. } => state.answer(to, Decision::Dismissed(dismissal)),
+                Effect::Changed(turn) => self.tell(state, turn, now),
+                Effect::NextDeadline(at) => {
+                    self.alarm.send_replace(Some(at));
+                }
+            }
+        }
+    }
+
+    /// Counts, logs and tells what became of a turn.
+    fn tell(&self, state: &mut State, turn: TurnId, now: Tick) {
+        let Ok(line) = state.desk.summary(turn) else { return };
+        let began = match state.desk.turn(turn) {
+            Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.guard().generation)).is_none(),
+            Err(_) => false,
+        };
+        let Some(generation) = state.told.get(&turn).cloned() else { return };
+        let over = line.state.is_over();
+        match line.state {
+            _ if began => self.counters.paused(),
+            TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
+            _ => {}
+        }
+        if began || over {
+            summary::log(&line, &generation);
+        }
+        self.hub.tell(|| {
+            let turn = summary::summary(line, &generation, now);
+            match (began, over) {
+                (true, _) => Event::Paused { turn },
+                (false, true) => Event::Resolved { turn },
+                (false, false) => Event::Changed { turn },
+            }
+        });
+        if over {
+            state.told.remove(&turn);
+        }
+    }
+
+    /// Must be asked with the lock held: the desk's time does not run backwards.
+    fn now(&self) -> Tick {
+        Tick::from_millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked did so between two events: the desk changes in one call each.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn connect(&mut self) -> (ConnectionId, oneshot::Receiver<Decision>) {
+        self.last_connection += 1;
+        let connection = ConnectionId(self.last_connection);
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.insert(connection, sender);
+        (connection, receiver)
+    }
+
+    fn answer(&mut self, to: ConnectionId, decision: Decision) {
+        if let Some(waiting) = self.waiting.remove(&to) {
+            // It went away in this moment: then nothing is sent, and nobody is there to be told.
+            let _ = waiting.send(decision);
+        }
+    }
+}

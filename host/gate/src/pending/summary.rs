@@ -1,0 +1,65 @@
+//! A turn in a line, from the desk's words into those of the admin API.
+
+use std::sync::Arc;
+
+use leafgate_admin::{Hold, OnTimeout, State, TurnSummary};
+use leafgate_desk::{Tick, TurnState};
+
+pub(super) fn summary(line: leafgate_desk::TurnSummary, generation: &Arc<str>, now: Tick) -> TurnSummary {
+    let holds = line.holds.iter().map(|held| hold(&held.hold, false));
+    let block = line.block.iter().map(|block| hold(block, true));
+    TurnSummary {
+        id: line.id.to_string(),
+        session: line.session.to_string(),
+        model: line.model.unwrap_or_default(),
+        format: line.format.name().to_owned(),
+        state: state(line.state),
+        holds: holds.chain(block).collect(),
+        waited_ms: millis(line.waiting_since, now),
+        left_ms: if line.state.is_over() { 0 } else { millis(now, line.deadline) },
+        on_timeout: match line.at_deadline {
+            leafgate_policy::OnTimeout::Cancel => OnTimeout::Cancel,
+            leafgate_policy::OnTimeout::Resume => OnTimeout::Resume,
+        },
+        edits: line.edits,
+        redactions: line.redactions,
+        connections: usize::from(!line.state.is_over() && line.state != TurnState::Disconnected),
+        generation: generation.to_string(),
+        label: line.label,
+    }
+}
+
+fn millis(from: Tick, to: Tick) -> u64 {
+    u64::try_from(from.until(to).as_millis()).unwrap_or(u64::MAX)
+}
+
+fn hold(hold: &leafgate_policy::Hold, blocks: bool) -> Hold {
+    Hold { rule: hold.rule.to_string(), reason: hold.reason.clone(), detail: hold.detail.clone(), blocks }
+}
+
+/// That a person changed a turn shows in its edits and is no state here.
+fn state(state: TurnState) -> State {
+    match state {
+        TurnState::Queued => State::Queued,
+        TurnState::Waiting | TurnState::Edited => State::Waiting,
+        TurnState::Disconnected => State::Disconnected,
+        TurnState::Resumed => State::Resumed,
+        TurnState::Cancelled => State::Cancelled,
+        TurnState::TimedOut => State::TimedOut,
+    }
+}
+
+/// A line when a turn begins to wait, and one when it is over: names and numbers only, so neither the model nor the reasons.
+pub(super) fn log(line: &leafgate_desk::TurnSummary, generation: &str) {
+    let rules: Vec<_> = line.holds.iter().map(|held| &*held.hold.rule).collect();
+    tracing::info!(
+        target: "leafgate::turn",
+        turn = %line.id,
+        state = %line.state,
+        ending = line.ending.as_deref(),
+        rules = %rules.join(","),
+        edits = line.edits,
+        redactions = line.redactions,
+        generation,
+    );
+}

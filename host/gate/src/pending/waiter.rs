@@ -1,0 +1,89 @@
+//! One connection that waits for what becomes of its turn.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_desk::{CancelReason, ConnectionId, Digest, Dismissal, Target, Title};
+use leafgate_policy::Hold;
+use leafgate_tree::Draft;
+use tokio::sync::oneshot;
+
+use super::{TurnGuard, Turns};
+
+/// A request that the policy paused.
+pub(crate) struct Paused {
+    pub(crate) target: Target,
+    pub(crate) title: Title,
+    pub(crate) draft: Draft,
+    pub(crate) holds: Vec<Hold>,
+    pub(crate) guard: Arc<TurnGuard>,
+}
+
+impl Paused {
+    pub(super) fn on(self, connection: ConnectionId) -> leafgate_desk::Paused<TurnGuard> {
+        leafgate_desk::Paused {
+            session: Arc::clone(&self.guard.session),
+            connection,
+            target: self.target,
+            title: self.title,
+            draft: self.draft,
+            holds: self.holds,
+            guard: self.guard,
+        }
+    }
+}
+
+/// What becomes of a turn, for the connection that gets its answer.
+pub(crate) enum Decision {
+    /// It is to be sent.
+    Send(Release),
+    /// The client gets a refusal.
+    Dismissed(Dismissal),
+}
+
+/// A turn that was let go.
+pub(crate) struct Release {
+    /// The very bytes that were shown.
+    pub(crate) body: Bytes,
+    pub(crate) target: Target,
+    /// What the person agreed to.
+    pub(crate) digest: Digest,
+    /// Edits and redactions in it.
+    pub(crate) made: usize,
+}
+
+/// Waits for a decision. Dropping it tells the desk that the connection is gone.
+pub(crate) struct Waiter {
+    turns: Arc<Turns>,
+    connection: ConnectionId,
+    decision: oneshot::Receiver<Decision>,
+    guard: Arc<TurnGuard>,
+}
+
+impl Waiter {
+    pub(super) fn new(
+        turns: Arc<Turns>,
+        connection: ConnectionId,
+        decision: oneshot::Receiver<Decision>,
+        guard: Arc<TurnGuard>,
+    ) -> Self {
+        Waiter { turns, connection, decision, guard }
+    }
+
+    /// What the turn keeps of its policy.
+    pub(crate) fn guard(&self) -> &TurnGuard {
+        &self.guard
+    }
+
+    /// Waits; may be given up and called again. The desk answers every connection once, at its deadline at the latest.
+    pub(crate) async fn decision(&mut self) -> Decision {
+        let decided = (&mut self.decision).await;
+        decided.unwrap_or(Decision::Dismissed(Dismissal::Cancelled(CancelReason::Invalid)))
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.turns.lose(self.connection);
+    }
+}

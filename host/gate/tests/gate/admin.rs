@@ -1,0 +1,245 @@
+//! The admin API: who may call it, what it shows, what it refuses.
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::Full;
+use leafgate_admin::{ApiError, Diff, EditCommand, Event, State};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+
+/// What an attack changes of a proper call; an empty value leaves the header out.
+async fn attack(house: &House, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut request = house.admin_request(method, path, None);
+    *request.body_mut() = Full::new(Bytes::from(body.to_owned()));
+    for (name, value) in headers {
+        let name: http::HeaderName = name.parse().unwrap();
+        request.headers_mut().remove(&name);
+        if !value.is_empty() {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+    }
+    read(ask(house.admin, request).await).await
+}
+
+#[tokio::test]
+async fn who_may_not_call_learns_and_changes_nothing() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let cancel = format!("/v1/pending/{id}/cancel");
+    let json = ("content-type", "application/json");
+    let wrong = format!("Bearer {}", "0".repeat(64));
+    let rebound = format!("rebound.example:{}", house.admin.port());
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let attacks: &[(&[(&str, &str)], u16, &str)] = &[
+        (&[json, ("authorization", "")], 401, "unauthorised"),
+        (&[json, ("authorization", &wrong)], 401, "unauthorised"),
+        (&[json, ("host", &rebound)], 403, "foreign-origin"),
+        (&[json, ("origin", "https://page.example")], 403, "foreign-origin"),
+        (&[json, ("origin", "null")], 403, "foreign-origin"),
+        (&[form, ("authorization", "")], 401, "unauthorised"),
+        (&[form], 415, "no-json"),
+        (&[("content-type", "text/plain")], 415, "no-json"),
+        (&[("content-type", "")], 415, "no-json"),
+    ];
+    for (headers, status, code) in attacks {
+        let answer = attack(&house, Method::POST, &cancel, headers, "{}").await;
+        assert_eq!((answer.status, answer.json::<ApiError>().code.as_str()), (*status, *code), "{headers:?}");
+    }
+    for path in ["/v1/status", "/v1/pending", "/v1/events", "/v1/nothing", "/"] {
+        let answer = attack(&house, Method::GET, path, &[("authorization", "")], "").await;
+        assert_eq!(answer.status, 401, "{path}");
+    }
+    // What a browser asks before it sends JSON across origins is not granted.
+    let preflight = [
+        ("authorization", ""),
+        ("origin", "https://page.example"),
+        ("access-control-request-method", "POST"),
+    ];
+    let answer = attack(&house, Method::OPTIONS, &cancel, &preflight, "").await;
+    assert_eq!(answer.status, 403);
+    assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control-")));
+    assert_eq!(house.pending().await[0].state, State::Waiting);
+}
+
+#[tokio::test]
+async fn the_data_port_is_no_admin_api_and_takes_no_foreign_pages() {
+    let house = House::start().await;
+    let own = house.address.to_string();
+    for (host, origin) in [("page.example", None), (own.as_str(), Some("https://page.example"))] {
+        let mut request = house.request(chat("Hi").to_string());
+        request.headers_mut().insert("host", host.parse().unwrap());
+        if let Some(origin) = origin {
+            request.headers_mut().insert("origin", origin.parse().unwrap());
+        }
+        assert_eq!(read(ask(house.address, request).await).await.status, 403);
+    }
+    let request = Request::post("/pending/1/cancel").header("host", own).body(Full::default()).unwrap();
+    assert_eq!(read(ask(house.address, request).await).await.status, 404);
+    assert_eq!(house.gate.status().requests.refused, 3);
+}
+
+#[tokio::test]
+async fn bad_calls_are_answered_in_words() {
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.command = 1000).await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let edit = format!("/v1/pending/{id}/edit");
+    let json = [("content-type", "application/json")];
+    let set =
+        |pointer: &str, text: &str| json!({ "action": "set", "pointer": pointer, "text": text }).to_string();
+    let cases = [
+        (Method::GET, "/v1/pending/77".to_owned(), String::new(), 404, "not-found"),
+        (Method::GET, "/v1/pending/none".to_owned(), String::new(), 404, "not-found"),
+        (Method::GET, "/v2/status".to_owned(), String::new(), 404, "not-found"),
+        (Method::GET, edit.clone(), String::new(), 405, "wrong-method"),
+        (Method::POST, "/v1/status".to_owned(), "{}".to_owned(), 405, "wrong-method"),
+        (Method::POST, edit.clone(), "x".repeat(1001), 413, "too-large"),
+        (Method::POST, edit.clone(), "{".to_owned(), 400, "invalid"),
+        (
+            Method::POST,
+            edit.clone(),
+            json!({ "action": "set", "pointer": CANARY }).to_string(),
+            400,
+            "invalid",
+        ),
+        (Method::POST, edit.clone(), json!({ "action": CANARY }).to_string(), 400, "invalid"),
+        (Method::POST, edit.clone(), set("messages", CANARY), 422, "refused-edit"),
+        (Method::POST, edit.clone(), set("/messages/9", CANARY), 422, "refused-edit"),
+        (Method::POST, edit.clone(), set("/messages", CANARY), 422, "refused-edit"),
+        (
+            Method::POST,
+            edit.clone(),
+            json!({ "action": "delete", "section": CANARY }).to_string(),
+            422,
+            "refused-edit",
+        ),
+        (Method::POST, edit.clone(), json!({ "action": "undo" }).to_string(), 422, "nothing"),
+        (
+            Method::POST,
+            format!("/v1/pending/{id}/cancel"),
+            json!({ "because": CANARY }).to_string(),
+            400,
+            "invalid",
+        ),
+        (Method::POST, "/v1/pending/77/cancel".to_owned(), "{}".to_owned(), 404, "not-found"),
+    ];
+    let before = house.turn(&id).await;
+    for (method, path, body, status, code) in cases {
+        let headers: &[_] = if method == Method::POST { &json } else { &[] };
+        let answer = attack(&house, method, &path, headers, &body).await;
+        let error: ApiError = answer.json();
+        assert_eq!((answer.status, error.code.as_str()), (status, code), "{path} {body}");
+        assert!(!answer.text().contains(CANARY), "{}", answer.text());
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    }
+    assert_eq!(house.turn(&id).await.version, before.version);
+}
+
+#[tokio::test]
+async fn a_turn_shows_every_leaf_once_and_every_edit_with_its_author() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let mut body = chat(&format!("{CANARY} asks about prod-db"));
+    body["temperature"] = json!(0.5);
+    body["tools"] =
+        json!([{ "type": "function", "function": { "name": "look", "parameters": { "type": "object" } } }]);
+    let _client = house.send(&body);
+    let id = events.paused().await.id;
+    let turn = house.turn(&id).await;
+    let mut shown: Vec<_> =
+        turn.sections.iter().flat_map(|section| &section.leaves).map(|leaf| leaf.pointer.clone()).collect();
+    shown.sort();
+    let mut expected = Vec::new();
+    leaves(&body, String::new(), &mut expected);
+    expected.sort();
+    assert_eq!(shown, expected);
+
+    let message = turn.sections.iter().find(|section| section.key == "user-3").unwrap();
+    assert_eq!((message.path.as_str(), message.editable, message.deletable), ("messages[3]", true, true));
+    let content = message.leaves.iter().find(|leaf| leaf.path == "content").unwrap();
+    let span = &content.redacted[0];
+    assert!(content.changed && content.text.expose()[span.start..span.end].starts_with("EMAIL_"));
+    assert_eq!(span.label, "EMAIL");
+    let redaction = &turn.edits[0];
+    assert_eq!((redaction.kind.as_str(), redaction.author.as_str()), ("redact", "rule addresses"));
+    assert_eq!((redaction.version, redaction.label.as_deref()), (0, Some("EMAIL")));
+    assert_eq!(redaction.path, "messages[3].content");
+}
+
+fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(place, item)| leaves(item, format!("{pointer}/{place}"), found));
+        }
+        Value::Object(members) => {
+            members.iter().for_each(|(key, member)| leaves(member, format!("{pointer}/{key}"), found));
+        }
+        _ => found.push(pointer),
+    }
+}
+
+#[tokio::test]
+async fn a_diff_masks_what_came_and_names_what_is_left_out() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
+    let id = events.paused().await.id;
+    let edited = house.edit(&id, &EditCommand::Delete { section: "system-0".to_owned() }).await.unwrap();
+    let section = |key: &str| edited.sections.iter().find(|section| section.key == key).unwrap();
+    assert!(section("system-0").deleted && !section("user-3").deleted);
+    assert_eq!(section("user-3").path, "messages[2]");
+    house.write(&id, "/model", "m-2").await.unwrap();
+    let diff: Diff = house.get(&format!("/v1/pending/{id}/diff")).await;
+    assert_eq!(diff.deleted, ["messages[0]"]);
+    let lines: Vec<_> = diff
+        .leaves
+        .iter()
+        .map(|leaf| (leaf.path.as_str(), leaf.before.expose(), leaf.authors.join(", ")))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("messages[3].content", "‹EMAIL› asks about prod-db", "rule addresses".to_owned()),
+            ("model", "m-1", "person".to_owned()),
+        ]
+    );
+    assert!(diff.leaves[0].after.expose().starts_with("EMAIL_"));
+    let restored = house.edit(&id, &EditCommand::Restore { section: "system-0".to_owned() }).await.unwrap();
+    assert!(restored.sections.iter().all(|section| !section.deleted));
+}
+
+#[tokio::test]
+async fn events_tell_the_life_of_a_turn_in_order() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat("prod-db"));
+    let Event::Paused { turn } = events.next().await else { panic!("it pauses first") };
+    house.write(&turn.id, "/model", "m-2").await.unwrap();
+    let Event::Changed { turn: changed } = events.next().await else { panic!("then it changes") };
+    assert_eq!((changed.id.as_str(), changed.model.as_str(), changed.edits), (turn.id.as_str(), "m-2", 1));
+    house.cancel(&turn.id).await.unwrap();
+    let Event::Resolved { turn: over } = events.next().await else { panic!("then it is over") };
+    assert_eq!((over.state, over.connections, over.left_ms), (State::Cancelled, 0, 0));
+}
+
+#[tokio::test]
+async fn the_status_says_what_serves_and_what_became_of_requests() {
+    let house =
+        House::with(RULES, Reply::echo(), |config| config.policy_source = "/etc/rules".to_owned()).await;
+    house.send(&chat("Hi")).await.unwrap();
+    house.send(&chat("rm -rf /")).await.unwrap().refusal();
+    let status: leafgate_admin::Status = house.get("/v1/status").await;
+    assert_eq!(status, house.gate.status());
+    assert_eq!(status.listen, format!("http://{}", house.address));
+    assert_eq!(status.upstream, format!("http://{}", house.upstream.address));
+    assert_eq!(status.policy.source, "/etc/rules");
+    assert_eq!((status.requests.forwarded, status.requests.blocked, status.pending), (1, 1, 0));
+}

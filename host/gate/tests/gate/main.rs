@@ -1,0 +1,12 @@
+//! The gate as its clients and reviewers meet it: over sockets, before an upstream in this process.
+//!
+//! Nothing here waits by sleeping. A test waits for an event of the admin API, for an answer, or for the end of a connection; deadlines
+//! are set so short or so long that they come at once or not at all.
+
+mod admin;
+mod logs;
+mod pause;
+mod queue;
+mod reload;
+mod stream;
+mod support;

@@ -1,0 +1,243 @@
+//! One turn from its pause to its end.
+
+use std::io::Write as _;
+
+use http::Method;
+use leafgate_admin::{EditCommand, Payload, State};
+use serde_json::Value;
+
+use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
+
+#[tokio::test]
+async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
+    let paused = events.paused().await;
+    assert_eq!(paused.holds[0].rule, "production");
+    assert_eq!(paused.holds[0].reason, "Names the production database");
+    assert!(paused.label.starts_with("chat · client · …"), "{}", paused.label);
+    assert_eq!((paused.state, paused.redactions, paused.model.as_str()), (State::Waiting, 1, "m-1"));
+
+    let payload: Payload = house.get(&format!("/v1/pending/{}/payload", paused.id)).await;
+    assert_eq!(house.turn(&paused.id).await.digest, payload.digest);
+    assert_eq!(house.digest(payload.body.expose().as_bytes()), payload.digest);
+    let resumed = house.resume(&paused.id, &payload.digest).await.unwrap();
+    assert_eq!((resumed.state, resumed.left_ms), (State::Resumed, 0));
+
+    let answer = client.await.unwrap();
+    assert_eq!((answer.status, answer.header("leafgate-edits")), (200, "1"));
+    assert_eq!(answer.header("leafgate-generation"), paused.generation);
+    assert!(answer.text().contains(CANARY), "the answer is restored like any other");
+    assert_eq!(house.upstream.received(), [payload.body.expose()]);
+    assert_eq!(events.until(&paused.id, State::Resumed).await.generation, paused.generation);
+}
+
+#[tokio::test]
+async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let body = chat("prod-db, please");
+    let client = house.send(&body);
+    let id = events.paused().await.id;
+    let before = house.turn(&id).await;
+    let edited = house.write(&id, "/messages/3/content", "test-db, please").await.unwrap();
+    assert_ne!(edited.digest, before.digest);
+    assert_eq!((edited.edits.len(), edited.edits[0].author.as_str()), (1, "person"));
+    assert!(edited.can_undo && !edited.can_redo);
+    let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
+    assert_eq!(undone.digest, before.digest);
+    assert!(!undone.can_undo && undone.can_redo && undone.version > edited.version);
+    house.resume(&id, &undone.digest).await.unwrap();
+    assert_eq!(client.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received(), [body.to_string()]);
+}
+
+#[tokio::test]
+async fn an_edit_is_what_leaves() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db, please"));
+    let id = events.paused().await.id;
+    house.write(&id, "/messages/3/content", "test-db, please").await.unwrap();
+    house.edit(&id, &EditCommand::Delete { section: "system-0".to_owned() }).await.unwrap();
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().header("leafgate-edits"), "2");
+    let sent: Value = serde_json::from_slice(&house.upstream.received()[0]).unwrap();
+    assert_eq!(sent["messages"][2]["content"], "test-db, please");
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn an_edit_that_brings_a_secret_in_is_redacted_before_it_is_shown_and_no_undo_brings_it_back() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let secret = format!("prod-db of {CANARY}");
+    // Every answer and event is checked for the canary by the helpers that read them.
+    let edited = house.write(&id, "/messages/3/content", &secret).await.unwrap();
+    assert_eq!(edited.summary.redactions, 1);
+    let text = leaf(&edited, "/messages/3/content");
+    assert!(text.starts_with("prod-db of EMAIL_"), "{text}");
+    house.write(&id, "/messages/3/content", "something else").await.unwrap();
+    let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
+    assert_eq!(undone.digest, edited.digest);
+    house.edit(&id, &EditCommand::Undo).await.unwrap();
+    let redone = house.edit(&id, &EditCommand::Redo).await.unwrap();
+    assert_eq!(redone.digest, edited.digest);
+    house.call(Method::GET, &format!("/v1/pending/{id}/diff"), None).await;
+    house.call(Method::GET, &format!("/v1/pending/{id}/payload"), None).await;
+    house.let_go(&id).await;
+    assert!(client.await.unwrap().text().contains(CANARY), "its token is restored for who wrote it");
+    assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(CANARY));
+}
+
+fn leaf<'t>(turn: &'t leafgate_admin::Turn, pointer: &str) -> &'t str {
+    let mut leaves = turn.sections.iter().flat_map(|section| &section.leaves);
+    leaves.find(|leaf| leaf.pointer == pointer).unwrap().text.expose()
+}
+
+#[tokio::test]
+async fn a_stale_digest_is_refused() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let seen = house.turn(&id).await.digest;
+    let edited = house.write(&id, "/messages/3/content", "prod-db again").await.unwrap();
+    let (status, error) = house.resume(&id, &seen).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "stale"));
+    assert_eq!(house.resume(&id, "no digest").await.unwrap_err().0, 400);
+    assert_eq!(house.upstream.received().len(), 0);
+    house.resume(&id, &edited.digest).await.unwrap();
+    assert_eq!(client.await.unwrap().status, 200);
+    let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "over"));
+    assert_eq!(house.upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_rule_blocks_cannot_be_resumed_until_it_is_undone() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let edited = house.write(&id, "/messages/3/content", "prod-db: rm -rf /").await.unwrap();
+    assert!(edited.summary.holds.iter().any(|hold| hold.blocks && hold.rule == "no-destruction"));
+    let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "blocked"));
+    house.edit(&id, &EditCommand::Reset).await.unwrap();
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_cancelled_request_is_refused_in_its_dialect_and_never_sent() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    assert_eq!(house.cancel(&id).await.unwrap().state, State::Cancelled);
+    let answer = client.await.unwrap();
+    let refusal = ("leafgate_cancelled".to_owned(), "Request canceled before sending.".to_owned());
+    assert_eq!(answer.refusal(), refusal);
+    assert_eq!(answer.header("leafgate-generation").len(), 12);
+    assert_eq!(house.upstream.received().len(), 0);
+    assert!(house.pending().await.is_empty());
+    let counts = house.gate.status().requests;
+    assert_eq!((counts.paused, counts.cancelled, counts.forwarded, counts.blocked), (1, 1, 0, 0));
+}
+
+#[tokio::test]
+async fn a_deadline_cancels_where_nothing_else_is_said() {
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
+    let (code, message) = house.send(&chat("prod-db")).await.unwrap().refusal();
+    assert_eq!(code, "leafgate_timed_out");
+    assert!(message.starts_with("Nobody decided"), "{message}");
+    assert_eq!(house.upstream.received().len(), 0);
+    // The clock goes on after a deadline: the next one is met too.
+    assert_eq!(house.send(&chat("prod-db")).await.unwrap().refusal().0, "leafgate_timed_out");
+}
+
+#[tokio::test]
+async fn a_deadline_resumes_where_the_rule_says_so() {
+    let rules = RULES.replace(r#"action = "pause""#, "action = \"pause\"\non_timeout = \"resume\"");
+    let house = House::with(&rules, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
+    let body = chat("prod-db");
+    assert_eq!(house.send(&body).await.unwrap().status, 200);
+    assert_eq!(house.upstream.received(), [body.to_string()]);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_turn_along_after_a_while() {
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.linger = SOON).await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    client.abort();
+    let gone = events.until(&id, State::Disconnected).await;
+    assert_eq!(gone.connections, 0);
+    events.until(&id, State::Cancelled).await;
+    assert_eq!(house.upstream.received().len(), 0);
+}
+
+#[tokio::test]
+async fn a_turn_without_a_client_is_not_sent() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let seen = house.turn(&id).await.digest;
+    client.abort();
+    events.until(&id, State::Disconnected).await;
+    let (status, error) = house.resume(&id, &seen).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "disconnected"));
+    assert_eq!(house.upstream.received().len(), 0);
+}
+
+#[tokio::test]
+async fn a_compressed_body_leaves_as_it_came_unless_it_was_edited() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let plain = chat("prod-db").to_string();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(plain.as_bytes()).unwrap();
+    let packed = gzip.finish().unwrap();
+    for edit in [false, true] {
+        let mut request = house.request(packed.clone());
+        request.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+        let client = house.send_raw(request);
+        let id = events.paused().await.id;
+        if edit {
+            house.write(&id, "/model", "m-2").await.unwrap();
+        }
+        house.let_go(&id).await;
+        assert_eq!(client.await.unwrap().status, 200);
+    }
+    let received = house.upstream.received();
+    assert_eq!(received[0], packed);
+    assert_eq!(received[1], plain.replace("m-1", "m-2"));
+}
+
+#[tokio::test]
+async fn a_gate_that_stops_answers_who_waits() {
+    let mut house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    house.stop().await;
+    assert_eq!(client.await.unwrap().refusal().0, "leafgate_cancelled");
+    events.until(&id, State::Cancelled).await;
+    assert_eq!(house.upstream.received().len(), 0);
+}
+
+#[tokio::test]
+async fn a_request_that_no_rule_pauses_is_not_held_up_by_one_that_waits() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat("prod-db"));
+    events.paused().await;
+    let passed = crate::support::read(ask(house.address, house.request(chat("Hi").to_string())).await).await;
+    assert_eq!(passed.status, 200);
+}

@@ -1,0 +1,103 @@
+//! Several requests at a time: retries, queues, many sessions, no room.
+
+use leafgate_admin::State;
+use tokio::task::JoinSet;
+
+use crate::support::{House, RULES, Reply, chat, other_chat};
+
+#[tokio::test]
+async fn a_retry_joins_and_one_request_leaves() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let first = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    first.abort();
+    events.until(&id, State::Disconnected).await;
+    let retry = house.send(&chat("prod-db"));
+    let joined = events.until(&id, State::Waiting).await;
+    assert_eq!(joined.connections, 1);
+    assert_eq!(house.pending().await.len(), 1);
+    house.let_go(&id).await;
+    let answer = retry.await.unwrap();
+    assert_eq!((answer.status, answer.header("leafgate-generation")), (200, joined.generation.as_str()));
+    assert_eq!(house.upstream.received().len(), 1);
+    assert_eq!(house.gate.status().requests.paused, 1);
+}
+
+#[tokio::test]
+async fn the_newest_connection_gets_the_answer() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let older = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    let newer = house.send(&chat("prod-db"));
+    assert_eq!(older.await.unwrap().refusal().0, "leafgate_replaced");
+    house.let_go(&id).await;
+    assert_eq!(newer.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn another_request_of_the_session_queues() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let first = house.send(&chat("prod-db one"));
+    let one = events.paused().await;
+    let second = house.send(&chat("prod-db two"));
+    let two = events.paused().await;
+    assert_eq!((one.state, two.state), (State::Waiting, State::Queued));
+    assert_eq!(one.session, two.session);
+    let digest = house.turn(&two.id).await.digest;
+    let (status, error) = house.resume(&two.id, &digest).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "queued"));
+    house.let_go(&one.id).await;
+    assert_eq!(first.await.unwrap().status, 200);
+    events.until(&two.id, State::Waiting).await;
+    house.let_go(&two.id).await;
+    assert_eq!(second.await.unwrap().status, 200);
+    let said: Vec<_> = house
+        .upstream
+        .received()
+        .iter()
+        .map(|body| body.ends_with(b"two\",\"role\":\"user\"}],\"model\":\"m-1\"}"))
+        .collect();
+    assert_eq!(said.len(), 2);
+}
+
+#[tokio::test]
+async fn two_hundred_turns_wait_at_once() {
+    const MANY: usize = 200;
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let mut clients = JoinSet::new();
+    for place in 0..MANY {
+        let answer = house.send(&other_chat(&format!("prod-db {place}")));
+        clients.spawn(async move { answer.await.unwrap() });
+        events.paused().await;
+    }
+    let waiting = house.pending().await;
+    assert_eq!((waiting.len(), house.gate.status().pending), (MANY, MANY));
+    for turn in &waiting {
+        house.let_go(&turn.id).await;
+    }
+    let mut answered = 0;
+    while let Some(answer) = clients.join_next().await {
+        assert_eq!(answer.unwrap().status, 200);
+        answered += 1;
+    }
+    assert_eq!((answered, house.upstream.received().len()), (MANY, MANY));
+    assert_eq!(house.gate.status().pending, 0);
+}
+
+#[tokio::test]
+async fn what_nobody_has_room_for_is_blocked() {
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
+    let mut events = house.events().await;
+    let _first = house.send(&other_chat("prod-db one"));
+    events.paused().await;
+    let (code, message) = house.send(&other_chat("prod-db two")).await.unwrap().refusal();
+    assert_eq!(code, "leafgate_blocked");
+    assert!(message.contains("1 requests wait for review"), "{message}");
+    assert_eq!(house.upstream.received().len(), 0);
+    assert_eq!(house.gate.status().requests.blocked, 1);
+}

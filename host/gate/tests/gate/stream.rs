@@ -1,0 +1,168 @@
+//! Clients that asked for a stream, and how errors reach them before and after it has begun.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use crate::support::{CANARY, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
+
+const KEEPALIVE: &str = ": keepalive\n\n";
+
+/// A gate whose streams begin at once and show signs of life at this pace.
+async fn house(reply: Reply, keepalive: Duration) -> House {
+    House::with(RULES, reply, |config| {
+        config.limits.silence = SOON;
+        config.limits.keepalive = keepalive;
+    })
+    .await
+}
+
+/// A begun stream after its first sign of life, and its turn's id.
+async fn begun(house: &House, says: &str) -> (Incoming, String) {
+    let response = ask(house.address, house.request(streaming(chat(says)).to_string())).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut body = response.into_body();
+    assert_eq!(next(&mut body).await, KEEPALIVE);
+    let turn = house.pending().await.remove(0);
+    (body, turn.id)
+}
+
+async fn next(body: &mut Incoming) -> String {
+    let frame = body.frame().await.expect("the stream goes on").unwrap();
+    String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+}
+
+async fn rest(body: Incoming) -> String {
+    String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+/// The error of a stream's only and last event.
+fn error(stream: &str) -> Value {
+    let data = stream.strip_prefix("data: ").and_then(|rest| rest.strip_suffix("\n\n")).expect(stream);
+    assert!(!data.contains('\n'), "one line: {stream}");
+    serde_json::from_str::<Value>(data).unwrap()["error"].clone()
+}
+
+#[tokio::test]
+async fn before_the_grace_period_is_over_an_error_has_a_status() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&streaming(chat("prod-db")));
+    let id = events.paused().await.id;
+    house.cancel(&id).await.unwrap();
+    assert_eq!(client.await.unwrap().refusal().1, "Request canceled before sending.");
+}
+
+#[tokio::test]
+async fn before_the_grace_period_is_over_a_resume_passes_the_answer_as_it_is() {
+    let house = House::with(RULES, Reply::events("data: [DONE]\n\n"), |_| ()).await;
+    let mut events = house.events().await;
+    let client = house.send(&streaming(chat("prod-db")));
+    let id = events.paused().await.id;
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().text(), "data: [DONE]\n\n");
+}
+
+#[tokio::test]
+async fn a_silent_stream_is_kept_alive_and_goes_on_with_the_answer() {
+    let token_free = "data: {\"choices\":[]}\n\ndata: [DONE]\n\n";
+    let house = house(Reply::events(token_free), SOON).await;
+    let (mut body, id) = begun(&house, "prod-db").await;
+    for _ in 0..3 {
+        assert_eq!(next(&mut body).await, KEEPALIVE);
+    }
+    house.let_go(&id).await;
+    let rest = rest(body).await;
+    assert_eq!(rest.trim_start_matches(KEEPALIVE), token_free);
+    assert_eq!(house.upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn tokens_come_back_in_a_stream_that_was_begun() {
+    // What the upstream says is the token that it was sent, which is the same for the same value and session.
+    let probe = House::start().await;
+    probe.send(&chat(CANARY)).await.unwrap();
+    let sent: Value = serde_json::from_slice(&probe.upstream.received()[0]).unwrap();
+    let token = sent["messages"][3]["content"].as_str().unwrap();
+    assert!(token.starts_with("EMAIL_"), "{token}");
+    let says = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{token}\"}}}}]}}\n\ndata: [DONE]\n\n"
+    );
+    let house = house(Reply::events(says.clone()), LONG).await;
+    let (body, id) = begun(&house, &format!("prod-db of {CANARY}")).await;
+    house.let_go(&id).await;
+    assert_eq!(rest(body).await.replace("\"delta\":{\"content\":\"\"}", ""), says.replace(token, CANARY));
+}
+
+#[tokio::test]
+async fn a_cancel_after_the_grace_period_is_an_event() {
+    let house = house(Reply::echo(), LONG).await;
+    let (body, id) = begun(&house, "prod-db").await;
+    house.cancel(&id).await.unwrap();
+    let error = error(&rest(body).await);
+    assert_eq!(error["message"], "Request canceled before sending.");
+    assert_eq!(
+        (&error["code"], &error["type"]),
+        (&"leafgate_cancelled".into(), &"invalid_request_error".into())
+    );
+    assert_eq!(house.upstream.received().len(), 0);
+}
+
+#[tokio::test]
+async fn an_error_of_the_upstream_is_an_event_in_its_own_words() {
+    let body = "{\n  \"error\": {\"message\": \"Slow down\", \"type\": \"rate_limit\", \"code\": \"rl\"}\n}";
+    let reply = Reply { status: 429, kind: "application/json", body: Some(body.to_owned()) };
+    let house = house(reply, LONG).await;
+    let (body, id) = begun(&house, "prod-db").await;
+    house.let_go(&id).await;
+    let error = error(&rest(body).await);
+    assert_eq!((&error["message"], &error["code"]), (&"Slow down".into(), &"rl".into()));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_is_an_event_too() {
+    for (reply, words) in [
+        (Reply { status: 502, kind: "text/html", body: Some("<p>bad gateway".to_owned()) }, "status 502"),
+        (Reply::echo(), "without an event stream"),
+    ] {
+        let house = house(reply, LONG).await;
+        let (body, id) = begun(&house, "prod-db").await;
+        house.let_go(&id).await;
+        let error = error(&rest(body).await);
+        assert!(error["message"].as_str().unwrap().contains(words), "{error}");
+        assert_eq!(error["code"], "leafgate_upstream");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_a_begun_stream_is_noticed() {
+    let house = house(Reply::echo(), SOON).await;
+    let mut events = house.events().await;
+    let (body, id) = begun(&house, "prod-db").await;
+    drop(body);
+    events.until(&id, leafgate_admin::State::Disconnected).await;
+}
+
+#[tokio::test]
+async fn who_did_not_ask_for_a_stream_hears_nothing_before_the_answer() {
+    let house = house(Reply::echo(), SOON).await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let id = events.paused().await.id;
+    // A stream that is held as long has begun by now.
+    let (body, _) = begun_of_another_session(&house).await;
+    assert!(!client.is_finished());
+    house.cancel(&id).await.unwrap();
+    client.await.unwrap().refusal();
+    drop(body);
+}
+
+async fn begun_of_another_session(house: &House) -> (Incoming, u16) {
+    let body = streaming(crate::support::other_chat("prod-db elsewhere")).to_string();
+    let response = ask(house.address, house.request(body)).await;
+    let status = response.status().as_u16();
+    (response.into_body(), status)
+}

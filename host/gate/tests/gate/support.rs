@@ -1,0 +1,403 @@
+//! A gate with both listeners before an upstream that records, and clients for each.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use leafgate_admin::{ApiError, EditCommand, Event, Shown, State, Turn, TurnSummary};
+use leafgate_desk::{Digest, Target};
+use leafgate_gate::{AdminToken, Gate, GateConfig, Listener};
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::logs;
+
+/// What redaction must take away, wherever it stands: no answer, event or log may hold it.
+pub(crate) const CANARY: &str = "wanda.canary@corp-mail.net";
+
+/// Redacts e-mail addresses, asks for a person where somebody names `prod-db`, blocks `rm -rf`.
+pub(crate) const RULES: &str = r#"
+[[rule]]
+id = "addresses"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+
+[[rule]]
+id = "production"
+match = { role = "user" }
+when = 'leaf.text.contains("prod-db")'
+action = "pause"
+reason = "Names the production database"
+
+[[rule]]
+id = "no-destruction"
+match = {}
+when = 'leaf.text.contains("rm -rf")'
+action = "block"
+reason = "Would delete files"
+"#;
+
+/// Far longer than any test runs.
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
+/// As good as at once.
+pub(crate) const SOON: Duration = Duration::from_millis(30);
+
+pub(crate) const CHAT: &str = "/v1/chat/completions";
+
+pub(crate) fn policy(rules: &str) -> Arc<Policy> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    load(folder.path())
+}
+
+fn load(folder: &Path) -> Arc<Policy> {
+    Arc::new(Policy::load(&PolicySource::Folder(folder.to_owned()), &NoPlugins).unwrap())
+}
+
+/// A chat that begins alike, so that all of them are one session.
+pub(crate) fn chat(says: &str) -> Value {
+    json!({ "model": "m-1", "messages": [
+        { "role": "system", "content": "Be brief" },
+        { "role": "user", "content": "Hello" },
+        { "role": "assistant", "content": "Yes?" },
+        { "role": "user", "content": says },
+    ]})
+}
+
+/// A chat of a session of its own.
+pub(crate) fn other_chat(opens: &str) -> Value {
+    json!({ "model": "m-1", "messages": [{ "role": "user", "content": opens }] })
+}
+
+pub(crate) fn streaming(mut chat: Value) -> Value {
+    chat["stream"] = json!(true);
+    chat
+}
+
+/// An answer as read by a client.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// `error.code` and `error.message` of a refusal that must not be retried.
+    pub(crate) fn refusal(&self) -> (String, String) {
+        assert_eq!((self.status, self.header("x-should-retry")), (400, "false"), "{}", self.text());
+        let body: Value = self.json();
+        let word = |name: &str| body["error"][name].as_str().unwrap().to_owned();
+        (word("code"), word("message"))
+    }
+}
+
+/// A connection of its own, with a request on it.
+pub(crate) async fn connect(to: SocketAddr) -> SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(to).await.unwrap();
+    let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    sender
+}
+
+pub(crate) async fn ask(to: SocketAddr, request: Request<Full<Bytes>>) -> Response<Incoming> {
+    connect(to).await.send_request(request).await.unwrap()
+}
+
+pub(crate) async fn read(response: Response<Incoming>) -> Answer {
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+/// What an upstream answers with.
+#[derive(Clone)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) kind: &'static str,
+    /// `None` answers with what the user said last, as a completion.
+    pub(crate) body: Option<String>,
+}
+
+impl Reply {
+    pub(crate) fn echo() -> Self {
+        Reply { status: 200, kind: "application/json", body: None }
+    }
+
+    pub(crate) fn events(body: impl Into<String>) -> Self {
+        Reply { status: 200, kind: "text/event-stream", body: Some(body.into()) }
+    }
+}
+
+/// An upstream in this process. It records every body that reaches it.
+pub(crate) struct Upstream {
+    pub(crate) address: SocketAddr,
+    received: Arc<Mutex<Vec<Bytes>>>,
+}
+
+impl Upstream {
+    async fn start(reply: Reply) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let received: Arc<Mutex<Vec<Bytes>>> = Arc::default();
+        let record = Arc::clone(&received);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (record, reply) = (Arc::clone(&record), reply.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (record, reply) = (Arc::clone(&record), reply.clone());
+                    async move {
+                        let body = request.into_body().collect().await.unwrap().to_bytes();
+                        record.lock().unwrap().push(body.clone());
+                        Ok::<_, Infallible>(answer(&reply, &body))
+                    }
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Upstream { address, received }
+    }
+
+    /// Every body so far, in order of arrival.
+    pub(crate) fn received(&self) -> Vec<Bytes> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn answer(reply: &Reply, body: &Bytes) -> Response<Full<Bytes>> {
+    let said = || {
+        let request: Value = serde_json::from_slice(body).unwrap_or_default();
+        let last = request["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        let message = json!({ "role": "assistant", "content": last["content"] });
+        json!({ "choices": [{ "index": 0, "message": message }] }).to_string()
+    };
+    let text = reply.body.clone().unwrap_or_else(said);
+    let response = Response::builder().status(reply.status).header("content-type", reply.kind);
+    response.body(Full::new(text.into())).unwrap()
+}
+
+/// A gate that serves, with what stands around it.
+pub(crate) struct House {
+    pub(crate) gate: Gate,
+    pub(crate) upstream: Upstream,
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) token: String,
+    stop: Option<oneshot::Sender<()>>,
+    serving: JoinHandle<()>,
+}
+
+impl House {
+    /// A gate under [`RULES`] whose waits do not end by themselves.
+    pub(crate) async fn start() -> Self {
+        House::with(RULES, Reply::echo(), |_| ()).await
+    }
+
+    pub(crate) async fn with(rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
+        logs::record();
+        let upstream = Upstream::start(reply).await;
+        let mut config = GateConfig::new(format!("http://{}", upstream.address).parse().unwrap());
+        config.limits.silence = LONG;
+        config.limits.desk.timeout = LONG;
+        config.limits.desk.linger = LONG;
+        change(&mut config);
+        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"));
+        let gate = Gate::new(config, keys, policy(rules)).unwrap();
+        let bind = || Listener::bind((Ipv4Addr::LOCALHOST, 0).into());
+        let (clients, admins) = (bind().await.unwrap(), bind().await.unwrap());
+        let (address, admin) = (clients.address(), admins.address());
+        let token = AdminToken::generate().unwrap();
+        let text = token.expose().to_owned();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = gate.clone();
+        let serving = tokio::spawn(async move { serve.serve(clients, async { drop(stopped.await) }).await });
+        let serve = gate.clone();
+        tokio::spawn(async move { serve.serve_admin(admins, token, std::future::pending()).await });
+        House { gate, upstream, address, admin, token: text, stop: Some(stop), serving }
+    }
+
+    /// Tells the gate to stop and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        self.stop.take().unwrap().send(()).unwrap();
+        (&mut self.serving).await.unwrap();
+    }
+
+    pub(crate) fn request(&self, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+        let request = Request::post(CHAT).header("host", self.address.to_string());
+        request.header("content-type", "application/json").body(Full::new(body.into())).unwrap()
+    }
+
+    /// Sends a chat and reads its answer to the end, in a task of its own.
+    pub(crate) fn send(&self, chat: &Value) -> JoinHandle<Answer> {
+        self.send_raw(self.request(chat.to_string()))
+    }
+
+    pub(crate) fn send_raw(&self, request: Request<Full<Bytes>>) -> JoinHandle<Answer> {
+        let to = self.address;
+        tokio::spawn(async move { read(ask(to, request).await).await })
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        Target { upstream: format!("http://{}", self.upstream.address).into(), path: CHAT.into() }
+    }
+
+    /// The digest of a body that goes to the upstream.
+    pub(crate) fn digest(&self, body: &[u8]) -> String {
+        Digest::of(&self.target(), body).to_string()
+    }
+
+    /// A call of the admin API as a proper client makes it.
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+        let answer = read(ask(self.admin, self.admin_request(method, path, body)).await).await;
+        assert!(!answer.text().contains(CANARY), "{path}: {}", answer.text());
+        answer
+    }
+
+    pub(crate) fn admin_request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Request<Full<Bytes>> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", self.admin.to_string())
+            .header("authorization", format!("Bearer {}", self.token));
+        let request =
+            if body.is_some() { request.header("content-type", "application/json") } else { request };
+        request.body(Full::new(body.map(ToString::to_string).unwrap_or_default().into())).unwrap()
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> T {
+        let answer = self.call(Method::GET, path, None).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.json()
+    }
+
+    pub(crate) async fn turn(&self, id: &str) -> Turn {
+        self.get(&format!("/v1/pending/{id}")).await
+    }
+
+    pub(crate) async fn pending(&self) -> Vec<TurnSummary> {
+        self.get::<leafgate_admin::Pending>("/v1/pending").await.turns
+    }
+
+    async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, (u16, ApiError)> {
+        let answer = self.call(Method::POST, path, Some(body)).await;
+        if answer.status == 200 { Ok(answer.json()) } else { Err((answer.status, answer.json())) }
+    }
+
+    pub(crate) async fn edit(&self, id: &str, command: &EditCommand) -> Result<Turn, (u16, ApiError)> {
+        self.post(&format!("/v1/pending/{id}/edit"), &serde_json::to_value(command).unwrap()).await
+    }
+
+    /// A person writes into a leaf.
+    pub(crate) async fn write(&self, id: &str, pointer: &str, text: &str) -> Result<Turn, (u16, ApiError)> {
+        self.edit(id, &EditCommand::Set { pointer: pointer.to_owned(), text: Shown::new(text) }).await
+    }
+
+    pub(crate) async fn resume(&self, id: &str, digest: &str) -> Result<TurnSummary, (u16, ApiError)> {
+        self.post(&format!("/v1/pending/{id}/resume"), &json!({ "digest": digest })).await
+    }
+
+    pub(crate) async fn cancel(&self, id: &str) -> Result<TurnSummary, (u16, ApiError)> {
+        self.post(&format!("/v1/pending/{id}/cancel"), &json!({})).await
+    }
+
+    /// Resumes a turn as it stands.
+    pub(crate) async fn let_go(&self, id: &str) {
+        let digest = self.turn(id).await.digest;
+        assert_eq!(self.resume(id, &digest).await.unwrap().state, State::Resumed);
+    }
+
+    /// Listens to events from now on.
+    pub(crate) async fn events(&self) -> Events {
+        let response = ask(self.admin, self.admin_request(Method::GET, "/v1/events", None)).await;
+        assert_eq!(response.status(), 200);
+        Events { body: response.into_body(), read: String::new() }
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            logs::assert_clean();
+        }
+    }
+}
+
+/// What the gate tells.
+pub(crate) struct Events {
+    body: Incoming,
+    read: String,
+}
+
+impl Events {
+    /// The next event.
+    pub(crate) async fn next(&mut self) -> Event {
+        loop {
+            while let Some(end) = self.read.find("\n\n") {
+                let event: String = self.read.drain(..end + 2).collect();
+                assert!(!event.contains(CANARY), "{event}");
+                if let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) {
+                    return serde_json::from_str(data).unwrap();
+                }
+            }
+            let frame = self.body.frame().await.expect("the events go on").unwrap();
+            self.read.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
+        }
+    }
+
+    /// The next turn that begins to wait.
+    pub(crate) async fn paused(&mut self) -> TurnSummary {
+        loop {
+            if let Event::Paused { turn } = self.next().await {
+                return turn;
+            }
+        }
+    }
+
+    /// The turn when it is next in this state.
+    pub(crate) async fn until(&mut self, id: &str, state: State) -> TurnSummary {
+        loop {
+            match self.next().await {
+                Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }
+                    if turn.id == id && turn.state == state =>
+                {
+                    return turn;
+                }
+                _ => {}
+            }
+        }
+    }
+}
