@@ -1,0 +1,112 @@
+//! Answers on their way back: restored where this session has values, otherwise byte for byte.
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use serde_json::json;
+
+use crate::support::{
+    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, Whole, answer, chat, email_token, fed, full, gate,
+    gate_with, json_answer, once, says,
+};
+
+async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Whole {
+    let upstream = Upstream::start(move |_| {
+        let (kind, body) = answer.clone();
+        async move { crate::support::answer(kind, full(body)) }
+    })
+    .await;
+    once(&gate(rules, &upstream.url()).await, chat(says(said))).await
+}
+
+#[tokio::test]
+async fn a_json_answer_is_restored_and_its_length_fits() {
+    let completion = |said: &str| {
+        format!(r#"{{ "choices": [ {{"index":0,"message":{{"content": "mail {said}."}}}} ], "n": 1.0 }}"#)
+    };
+    let answer = answered(REDACT_EMAIL, EMAIL, ("application/json", completion(&email_token()))).await;
+    assert_eq!(answer.text(), completion(EMAIL));
+    assert_eq!(answer.headers["content-length"], answer.body.len().to_string());
+}
+
+#[tokio::test]
+async fn what_another_session_redacted_stays_a_token() {
+    let body = format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, email_token());
+    let answer = answered(REDACT_EMAIL, "hi", ("application/json", body.clone())).await;
+    assert_eq!(answer.text(), body);
+}
+
+#[tokio::test]
+async fn a_stream_is_restored_over_its_fragments() {
+    let token = email_token();
+    let event = |text: &str| {
+        format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": { "content": text } }] }))
+    };
+    let (left, right) = token.split_at(8);
+    let stream = event(left) + &event(right) + "data: [DONE]\n\n";
+    let answer = answered(REDACT_EMAIL, EMAIL, ("text/event-stream", stream)).await;
+    assert_eq!(answer.text(), event("") + &event(EMAIL) + "data: [DONE]\n\n");
+}
+
+#[tokio::test]
+async fn each_event_leaves_before_the_next_one_comes() {
+    let (feed, body) = fed();
+    let body = std::sync::Arc::new(std::sync::Mutex::new(Some(body)));
+    let upstream = Upstream::start(move |_| {
+        let body = body.lock().unwrap().take().unwrap();
+        async move { answer("text/event-stream", body) }
+    })
+    .await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let mut stream = Client::connect(gate.address).await.send(chat(says(EMAIL))).await.into_body();
+    for event in
+        [": waiting\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: [DONE]\n\n"]
+    {
+        feed.send(Ok(Bytes::from(event))).unwrap();
+        let frame =
+            tokio::time::timeout(SOON, stream.frame()).await.expect("the event left").unwrap().unwrap();
+        assert_eq!(frame.into_data().unwrap(), event);
+    }
+    drop(feed);
+    assert!(stream.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn without_values_any_answer_passes_byte_for_byte() {
+    for (kind, body) in [
+        ("application/json", "{ \"choices\": [ 1.0e5, \"\\u0041\" ] }"),
+        ("application/json", "no json"),
+        ("text/event-stream", "\u{feff}data: {\r\n\rdata: [DONE]"),
+        ("audio/mpeg", "\u{0}\u{1}"),
+    ] {
+        let answer = answered("", EMAIL, (kind, body.to_owned())).await;
+        assert_eq!(answer.text(), body);
+        assert_eq!(answer.headers["content-type"], kind);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_passes_with_its_tokens() {
+    let body =
+        format!(r#"{{"choices":[{{"message":{{"content":"{}{}"}}}}]}}"#, email_token(), "x".repeat(2000));
+    let sent = body.clone();
+    let upstream = Upstream::start(move |_| {
+        let sent = sent.clone();
+        async move { json_answer(sent) }
+    })
+    .await;
+    let gate = gate_with(REDACT_EMAIL, &upstream.url(), |limits| limits.answer = 1000).await;
+    assert_eq!(once(&gate, chat(says(EMAIL))).await.text(), body);
+}
+
+#[tokio::test]
+async fn the_built_in_upstream_streams_tokens_in_fragments_and_they_come_back() {
+    let gate = gate(REDACT_EMAIL, "echo:").await;
+    let body = says(&format!("write to {EMAIL}")).replacen('{', r#"{"stream": true, "#, 1);
+    let answer = once(&gate, chat(body.clone())).await;
+    let data = answer.text().lines().filter_map(|line| line.strip_prefix("data: "));
+    let chunks: Vec<serde_json::Value> = data.filter_map(|data| serde_json::from_str(data).ok()).collect();
+    let said: String =
+        chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
+    assert_eq!(said, body);
+    assert!(answer.text().ends_with("data: [DONE]\n\n"));
+}

@@ -1,0 +1,131 @@
+//! Invariant 1: a request that nothing edits leaves byte for byte as it came.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use proptest::prelude::*;
+
+use crate::fixtures;
+use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, says};
+
+/// Matches everything and changes nothing.
+const WATCHES: &str = r#"
+mode = "monitor"
+[[rule]]
+id = "all"
+match = {}
+detect = ["secrets", "pii"]
+action = "redact"
+[[rule]]
+id = "polite"
+match = { role = "user" }
+action = "rewrite"
+append = " please"
+"#;
+
+fn gzip(body: &[u8]) -> Bytes {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap().into()
+}
+
+/// Sends a body through a gate, plain and compressed, and compares what arrives.
+async fn arrives_unchanged(client: &mut Client, upstream: &Upstream, name: &str, body: &Bytes) {
+    for (coding, sent) in [("identity", body.clone()), ("gzip", gzip(body))] {
+        let mut request = chat(sent.clone());
+        if coding != "identity" {
+            request.headers_mut().insert("content-encoding", coding.parse().unwrap());
+        }
+        let answer = client.whole(request).await;
+        assert_eq!(answer.status, 200, "{name}: {}", answer.text());
+        let seen = upstream.seen().pop().unwrap();
+        assert!(seen.body == sent, "{name}, {coding}: the body changed");
+        assert_eq!(seen.headers["content-length"], sent.len().to_string());
+        assert_eq!(seen.headers.get("content-encoding").is_some(), coding != "identity");
+    }
+}
+
+#[tokio::test]
+async fn untouched_is_identical_over_recorded_requests() {
+    let Some(requests) = fixtures::requests("openai-chat") else { return };
+    for rules in ["", WATCHES] {
+        let upstream = Upstream::silent().await;
+        let gate = gate(rules, &upstream.url()).await;
+        let mut client = Client::connect(gate.address).await;
+        for (name, body) in &requests {
+            arrives_unchanged(&mut client, &upstream, name, body).await;
+        }
+    }
+}
+
+/// JSON with the spellings that a serialiser would not choose: blanks, escapes, number forms, duplicate keys.
+fn json_text() -> impl Strategy<Value = String> {
+    let scalar = prop_oneof![
+        Just("null".to_owned()),
+        Just("-0.0e+00".to_owned()),
+        Just("1E400".to_owned()),
+        Just(r#""\ud800 \u0041\/""#.to_owned()),
+        Just(format!("\"{EMAIL}\"")),
+        Just("\"\u{2028}\u{0}\"".replace('\u{0}', "\\u0000")),
+        "[0-9]{1,30}".prop_map(|digits| format!("1{digits}")),
+        "\"[ a-zé€]{0,8}\"",
+    ];
+    scalar.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec((inner.clone(), "[ \n\t\r]{0,2}"), 0..5).prop_map(|items| format!(
+                "[{}]",
+                items
+                    .iter()
+                    .map(|(item, blank)| format!("{blank}{item}{blank}"))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )),
+            prop::collection::vec(("\"(a|b|content|role|messages)\"", inner, "[ \n\t\r]{0,2}"), 0..5)
+                .prop_map(|members| {
+                    let members: Vec<_> = members
+                        .iter()
+                        .map(|(key, value, blank)| format!("{blank}{key}{blank}:{value}{blank}"))
+                        .collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+        ]
+    })
+}
+
+#[test]
+fn untouched_is_identical_over_any_json() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (upstream, gates) = runtime.block_on(async {
+        let upstream = Upstream::silent().await;
+        let gates = [gate("", &upstream.url()).await, gate(WATCHES, &upstream.url()).await];
+        (upstream, gates)
+    });
+    let config = ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let check = |json: String| {
+        runtime.block_on(async {
+            for gate in &gates {
+                let mut client = Client::connect(gate.address).await;
+                arrives_unchanged(&mut client, &upstream, &json, &Bytes::from(json.clone())).await;
+            }
+        });
+        Ok(())
+    };
+    runner.run(&json_text(), check).unwrap();
+}
+
+#[tokio::test]
+async fn an_edited_body_leaves_decoded() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let body = says(&format!("write to {EMAIL}"));
+    let mut request = chat(body.clone()).map(|_| Full::new(gzip(body.as_bytes())));
+    request.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+    let answer = Client::connect(gate.address).await.whole(request).await;
+    assert_eq!(answer.headers["leafgate-edits"], "1");
+    let seen = upstream.only();
+    assert_eq!(seen.body, body.replace(EMAIL, &crate::support::email_token()));
+    assert!(!seen.headers.contains_key("content-encoding"));
+    assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
+}

@@ -1,0 +1,13 @@
+//! Requests and answers on their way through the gate, over real sockets, before an upstream of the test's own that records what it gets.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![allow(clippy::print_stdout, reason = "a test that skips says so")]
+
+mod answers;
+mod fixtures;
+mod identity;
+mod lifecycle;
+mod logging;
+mod passing;
+mod refusals;
+mod support;

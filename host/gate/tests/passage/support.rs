@@ -1,0 +1,256 @@
+//! A recording upstream, a running gate, and a client that sends exactly what a test says.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use leafgate_gate::{Gate, GateConfig, GateLimits, LOCAL_CLIENT, Listener};
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+/// Nothing in these tests takes a second; what takes so long, hangs.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+pub(crate) const EMAIL: &str = "jane.doe@mail.example.org";
+
+pub(crate) const REDACT_EMAIL: &str = r#"
+[[rule]]
+id = "mail"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+with = "token"
+"#;
+
+pub(crate) type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+/// A request as it arrived at the upstream.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: Method,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// An upstream that keeps everything it is sent.
+pub(crate) struct Upstream {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Upstream {
+    /// Answers each request with what `answer` makes of it.
+    pub(crate) async fn start<F, A>(answer: F) -> Upstream
+    where
+        F: Fn(Seen) -> A + Clone + Send + 'static,
+        A: Future<Output = Response<Body>> + Send,
+    {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&seen);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = socket.accept().await.unwrap();
+                let (answer, kept) = (answer.clone(), Arc::clone(&kept));
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (answer, kept) = (answer.clone(), Arc::clone(&kept));
+                    async move {
+                        let seen = seen_of(request).await;
+                        kept.lock().unwrap().push(seen.clone());
+                        Ok::<_, Infallible>(answer(seen).await)
+                    }
+                });
+                // Errors are what some tests provoke.
+                tokio::spawn(
+                    hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service),
+                );
+            }
+        });
+        Upstream { address, seen }
+    }
+
+    /// Answers every request with `{}`.
+    pub(crate) async fn silent() -> Upstream {
+        Upstream::start(|_| async { json_answer("{}") }).await
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The only request so far.
+    pub(crate) fn only(&self) -> Seen {
+        let seen = self.seen();
+        assert_eq!(seen.len(), 1, "the upstream got one request");
+        seen[0].clone()
+    }
+}
+
+async fn seen_of(request: Request<Incoming>) -> Seen {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Seen { method: parts.method, target: parts.uri.to_string(), headers: parts.headers, body }
+}
+
+pub(crate) fn full(body: impl Into<Bytes>) -> Body {
+    Full::new(body.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+pub(crate) fn json_answer(body: impl Into<Bytes>) -> Response<Body> {
+    answer("application/json", full(body))
+}
+
+pub(crate) fn answer(content_type: &str, body: Body) -> Response<Body> {
+    Response::builder().header("content-type", content_type).body(body).unwrap()
+}
+
+/// A body that a test feeds as it goes; it ends when the sender is dropped, and breaks off on an error.
+pub(crate) fn fed() -> (tokio::sync::mpsc::UnboundedSender<std::io::Result<Bytes>>, Body) {
+    let (feed, mut fed) = tokio::sync::mpsc::unbounded_channel();
+    let frames = futures_util::stream::poll_fn(move |context| fed.poll_recv(context));
+    let frames = futures_util::TryStreamExt::map_ok(frames, http_body::Frame::data);
+    (feed, http_body_util::StreamBody::new(frames).boxed_unsync())
+}
+
+/// A gate that serves until it is dropped.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) gate: Gate,
+    _stop: oneshot::Sender<()>,
+}
+
+pub(crate) fn keys() -> TokenKeys {
+    TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new(LOCAL_CLIENT))
+}
+
+/// The token that stands for [`EMAIL`].
+pub(crate) fn email_token() -> String {
+    keys().token("EMAIL", EMAIL).to_string()
+}
+
+/// A policy of one rule file; an empty one is no policy.
+pub(crate) fn policy(rules: &str) -> Arc<Policy> {
+    if rules.is_empty() {
+        return Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    let loaded = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
+    Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Starts a gate with these rules before `upstream`.
+pub(crate) async fn gate(rules: &str, upstream: &str) -> Running {
+    gate_with(rules, upstream, |_| {}).await
+}
+
+pub(crate) async fn gate_with(rules: &str, upstream: &str, limit: impl FnOnce(&mut GateLimits)) -> Running {
+    let mut config = GateConfig::new(upstream.parse().unwrap());
+    limit(&mut config.limits);
+    let gate = Gate::new(config, keys(), policy(rules)).unwrap();
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.address();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = gate.clone();
+    tokio::spawn(async move {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        serving.serve(listener, stopped).await;
+    });
+    Running { address, gate, _stop: stop }
+}
+
+/// One connection to the gate.
+pub(crate) struct Client {
+    address: SocketAddr,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Client {
+    pub(crate) async fn connect(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        Client { address, sender }
+    }
+
+    /// Sends a request; the Host header is the gate's unless the request has one.
+    pub(crate) async fn send(&mut self, mut request: Request<Full<Bytes>>) -> Response<Incoming> {
+        if !request.headers().contains_key("host") {
+            request.headers_mut().insert("host", self.address.to_string().parse().unwrap());
+        }
+        self.sender.ready().await.unwrap();
+        tokio::time::timeout(SOON, self.sender.send_request(request))
+            .await
+            .expect("an answer in time")
+            .unwrap()
+    }
+
+    pub(crate) async fn whole(&mut self, request: Request<Full<Bytes>>) -> Whole {
+        let (parts, body) = self.send(request).await.into_parts();
+        let body =
+            tokio::time::timeout(SOON, body.collect()).await.expect("an end in time").unwrap().to_bytes();
+        Whole { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Whole {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// `error.code` and `error.message` of a refusal.
+    pub(crate) fn error(&self) -> (String, String) {
+        let body: Value = serde_json::from_slice(&self.body).unwrap();
+        let field = |name: &str| body["error"][name].as_str().unwrap().to_owned();
+        (field("code"), field("message"))
+    }
+}
+
+pub(crate) fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    let request = Request::post(path).header("content-type", "application/json");
+    request.body(Full::new(body.into())).unwrap()
+}
+
+pub(crate) fn chat(body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    post("/v1/chat/completions", body)
+}
+
+/// A chat request with one message of the user.
+pub(crate) fn says(text: &str) -> String {
+    json!({ "model": "m", "messages": [{ "role": "user", "content": text }] }).to_string()
+}
+
+pub(crate) async fn once(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
+    Client::connect(gate.address).await.whole(request).await
+}
