@@ -57,7 +57,7 @@ pub(crate) struct Assignment {
 pub(crate) fn assignment(text: &str, hit: Range<usize>) -> Option<Assignment> {
     let bytes = text.as_bytes();
     let ident_end = identifier_end(bytes, hit.end);
-    if let Some(value) = attached_value(bytes, hit.end, ident_end) {
+    if let Some(value) = attached_value(bytes, hit.start, hit.end, ident_end) {
         let name = name_start(bytes, hit.start)..hit.end;
         return Some(Assignment { name, value, quoted: false, join: Join::Attached });
     }
@@ -111,14 +111,19 @@ fn whole_name_start(bytes: &[u8], from: usize) -> usize {
     if word < gap && start == from && bytes[start].is_ascii_alphabetic() { word } else { start }
 }
 
-/// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with digits in it.
-fn attached_value(bytes: &[u8], word_end: usize, ident_end: usize) -> Option<Range<usize>> {
+/// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with digits in it. As a part of
+/// a path (`/api-0123…`) it names a page or a file.
+fn attached_value(bytes: &[u8], hit: usize, word_end: usize, ident_end: usize) -> Option<Range<usize>> {
     const LEAST: usize = 20;
     let rest = bytes.get(word_end + 1..ident_end)?;
     let apart = matches!(bytes[word_end], b'-' | b'_');
     let digits = rest.iter().filter(|b| b.is_ascii_digit()).count();
     // Names of many words (`secret-manager-for-the-2nd-cluster`) hold few digits.
-    (apart && rest.len() >= LEAST && digits * 5 >= rest.len()).then(|| word_end + 1..ident_end)
+    let in_path = name_start(bytes, hit).checked_sub(1).is_some_and(|i| bytes[i] == b'/');
+    // `api_0123…(self)`, `api_0123….xml`: a function, a file.
+    let in_code = matches!(bytes.get(ident_end), Some(b'(' | b'.'));
+    (apart && !in_path && !in_code && rest.len() >= LEAST && digits * 5 >= rest.len())
+        .then(|| word_end + 1..ident_end)
 }
 
 /// Words that lengthen a name across blanks; anything else ends it.
@@ -146,6 +151,7 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
     match *bytes.get(at)? {
         b'=' | b':' | b'?' | b'+' | b'.' | b'|' | b'!' | b'-' => operator(bytes, at),
         b',' if was_closed && !is_itself_a_value(bytes, hit) => Some((Join::Call, at + 1)),
+        b',' if is_constant(bytes, hit, name_end) => Some((Join::Call, at + 1)),
         b'(' => Some((Join::Call, at + 1)),
         b'>' | b'&' => tag_end(bytes, at),
         _ if at == closed => None,
@@ -162,6 +168,12 @@ fn is_itself_a_value(bytes: &[u8], hit: usize) -> bool {
     let signs = |b: &u8| matches!(b, b'"' | b'\'' | b'\\' | b' ');
     let before = bytes[floor..open].iter().rfind(|b| !signs(b));
     matches!(before, Some(b':' | b'='))
+}
+
+/// `setopt(handle, CURLOPT_USERPWD, "…")`: a constant in an argument list, and the next argument is its value.
+fn is_constant(bytes: &[u8], hit: usize, name_end: usize) -> bool {
+    let name = &bytes[name_start(bytes, hit)..name_end];
+    name.contains(&b'_') && name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
 fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {

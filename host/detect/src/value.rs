@@ -12,6 +12,8 @@ pub(crate) struct Look {
     pub(crate) digits: usize,
     /// Bytes that belong in no token: blanks, quotes, brackets, controls, anything beyond ASCII.
     pub(crate) foreign: usize,
+    /// How often a letter stands beside a digit.
+    pub(crate) switches: usize,
     /// How many different bytes.
     pub(crate) distinct: usize,
     /// Shannon entropy in bits per byte.
@@ -36,7 +38,7 @@ impl Look {
         let mut counts = [0u16; 256];
         let (mut lower, mut upper, mut digits, mut foreign) = (0, 0, 0, 0);
         let (mut pairs, mut common) = (0usize, 0usize);
-        let mut before = None;
+        let (mut switches, mut before, mut previous) = (0, None, 0u8);
         for &byte in value.as_bytes() {
             counts[byte as usize] = counts[byte as usize].saturating_add(1);
             match byte {
@@ -68,6 +70,10 @@ impl Look {
                 common += (FOLLOWS[first as usize] >> second & 1) as usize;
             }
             before = letter;
+            let mixes = byte.is_ascii_digit() && previous.is_ascii_alphabetic()
+                || byte.is_ascii_alphabetic() && previous.is_ascii_digit();
+            switches += usize::from(mixes);
+            previous = byte;
         }
         let len = value.len();
         let present = counts.iter().filter(|&&n| n > 0);
@@ -80,6 +86,7 @@ impl Look {
             upper,
             digits,
             foreign,
+            switches,
             distinct,
             entropy,
             wordiness: common as f32 / pairs.max(1) as f32,
@@ -91,9 +98,12 @@ impl Look {
         self.lower + self.upper
     }
 
-    /// Made of words: most of its letters stand as they stand in words. Short runs of letters say nothing.
+    /// Made of words: most of its letters stand as they stand in words. Short runs of letters say nothing, and words are not
+    /// shot through with digits.
     pub(crate) fn wordy(&self) -> bool {
-        self.pairs >= 5 && self.pairs * 3 >= self.len && self.wordiness > 0.65
+        /// `sha256_base64_utf8` switches five times.
+        const SHOT_THROUGH: usize = 7;
+        self.switches < SHOT_THROUGH && self.pairs >= 5 && self.pairs * 3 >= self.len && self.wordiness > 0.65
     }
 
     /// A token's alphabet, and nothing that a person would have written as words.
