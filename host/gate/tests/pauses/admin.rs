@@ -33,7 +33,7 @@ async fn who_may_not_call_learns_and_changes_nothing() {
     let wrong = format!("Bearer {}", "0".repeat(64));
     let rebound = format!("rebound.example:{}", house.admin.port());
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let attacks: &[(&[(&str, &str)], u16, &str)] = &[
+    let attacks: [(&[_], _, _); 9] = [
         (&[json, ("authorization", "")], 401, "unauthorised"),
         (&[json, ("authorization", &wrong)], 401, "unauthorised"),
         (&[json, ("host", &rebound)], 403, "foreign-origin"),
@@ -46,7 +46,7 @@ async fn who_may_not_call_learns_and_changes_nothing() {
     ];
     for (headers, status, code) in attacks {
         let answer = attack(&house, Method::POST, &cancel, headers, "{}").await;
-        assert_eq!((answer.status, answer.json::<ApiError>().code.as_str()), (*status, *code), "{headers:?}");
+        assert_eq!((answer.status, answer.json::<ApiError>().code.as_str()), (status, code), "{headers:?}");
     }
     for path in ["/v1/status", "/v1/pending", "/v1/events", "/v1/nothing", "/"] {
         let answer = attack(&house, Method::GET, path, &[("authorization", "")], "").await;

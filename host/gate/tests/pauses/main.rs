@@ -1,7 +1,9 @@
-//! The gate as its clients and reviewers meet it: over sockets, before an upstream in this process.
+//! Requests that wait for a person, as clients and reviewers meet them: over sockets, before an upstream in this process.
 //!
 //! Nothing here waits by sleeping. A test waits for an event of the admin API, for an answer, or for the end of a connection; deadlines
 //! are set so short or so long that they come at once or not at all.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod admin;
 mod logs;
