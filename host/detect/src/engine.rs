@@ -303,7 +303,7 @@ impl<'a> Scan<'a> {
             numbers::each_number(bytes, |range, digits| {
                 for &(index, least) in &walkers.number {
                     if digits >= least {
-                        self.search_all(index, range.clone());
+                        self.search_groups(index, range.clone());
                     }
                 }
             });
@@ -348,6 +348,32 @@ impl<'a> Scan<'a> {
             }
             from = whole.end.max(from + 1);
         }
+    }
+
+    /// Runs the row's regex over a number. Numbers stand in rows: what the regex takes may begin with a year or end with an expiry date,
+    /// so a match that is refused is tried again without its last groups, and then from its next group on.
+    fn search_groups(&mut self, index: usize, range: Range<usize>) {
+        let row = &*self.engine.rows[index];
+        let bytes = self.bytes();
+        let mut from = range.start;
+        while let Some(found) = row.find(&bytes[from..range.end]) {
+            let (start, longest) = (from + found.whole.start, from + found.whole.end);
+            let taken = row.bounds.begins(bytes, start).then(|| {
+                group_ends(bytes, start, longest).find(|&end| {
+                    let whole =
+                        row.find(&bytes[start..end]).is_some_and(|found| found.whole == (0..end - start));
+                    whole && row.bounds.ends(bytes, end) && self.takes(index, start..end)
+                })
+            });
+            from = taken.flatten().unwrap_or_else(|| next_group(bytes, start, range.end));
+        }
+    }
+
+    /// Accepts a match, and says whether it stands.
+    fn takes(&mut self, index: usize, range: Range<usize>) -> bool {
+        let before = self.hits.len();
+        self.accept(index, range.clone(), range.len(), true);
+        self.hits.len() > before
     }
 
     /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what stands.
@@ -397,10 +423,44 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Where a match may end: where the regex ended it, and before that behind each of its groups of digits, the longest first.
+fn group_ends(bytes: &[u8], start: usize, longest: usize) -> impl Iterator<Item = usize> {
+    let behind_group = move |&end: &usize| bytes[end - 1].is_ascii_digit() && !bytes[end].is_ascii_digit();
+    std::iter::once(longest).chain((start + 1..longest).rev().filter(behind_group))
+}
+
+/// Where the next group of digits begins, at the latest at `end`.
+fn next_group(bytes: &[u8], start: usize, end: usize) -> usize {
+    let group = bytes[start..end].iter().take_while(|byte| byte.is_ascii_digit()).count().max(1);
+    let gap = bytes[start + group..end].iter().take_while(|byte| !byte.is_ascii_digit()).count();
+    start + group + gap
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::registry::all_detectors;
+
+    #[test]
+    fn a_number_is_found_among_numbers() {
+        let engine = Engine::new(&["pii/payment-card"]).unwrap();
+        let card = format!("{} {}", "4539 5787", "6362 1486");
+        let plain = card.replace(' ', "");
+        for text in [
+            format!("{card} {card}"),
+            format!("{plain} {plain} {plain} {plain}"),
+            format!("2024 {card}"),
+            format!("{card} 12/27 123"),
+            format!("{card}-{plain}"),
+            format!("12 {plain} 12 27 123"),
+        ] {
+            let found = engine.scan(&Input::new(&text));
+            let covered: usize = found.iter().map(|finding| finding.range.len()).sum();
+            let expected =
+                text.matches(&card).count() * card.len() + text.matches(&plain).count() * plain.len();
+            assert_eq!(covered, expected, "{text}");
+        }
+    }
 
     #[test]
     fn every_example_is_found_by_its_own_detector_and_no_counterexample_is() {

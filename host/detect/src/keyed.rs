@@ -121,7 +121,7 @@ fn attached_value(bytes: &[u8], hit: usize, word_end: usize, ident_end: usize) -
     // Names of many words (`secret-manager-for-the-2nd-cluster`) hold few digits.
     let in_path = name_start(bytes, hit).checked_sub(1).is_some_and(|i| bytes[i] == b'/');
     // `api_0123…(self)`, `api_0123….xml`: a function, a file.
-    let in_code = matches!(bytes.get(ident_end), Some(b'(' | b'.'));
+    let in_code = bytes.get(ident_end) == Some(&b'(') || rest.contains(&b'.');
     (apart && !in_path && !in_code && rest.len() >= LEAST && digits * 5 >= rest.len())
         .then(|| word_end + 1..ident_end)
 }
@@ -274,7 +274,7 @@ fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<(Range<usize>, bool)> 
 }
 
 fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
-    let end = skip(bytes, start, MAX_BARE, |b| !ends_bare(b));
+    let end = bare_end(&bytes[..bytes.len().min(start + MAX_BARE)], start);
     // A call or an index is an expression, not a value.
     if matches!(bytes.get(end), Some(b'(' | b'[')) && join != Join::Is {
         return None;
@@ -291,8 +291,25 @@ pub(crate) fn bare_end(bytes: &[u8], from: usize) -> usize {
     bytes[from..].iter().position(|&b| ends_bare(b)).map_or(bytes.len(), |n| from + n)
 }
 
+/// A table, because under attack this is asked for every byte of [`MAX_BARE`] at every name.
+const ENDS_BARE: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < ends.len() {
+        ends[byte] = byte <= 0x20 || byte == 0x7f;
+        byte += 1;
+    }
+    let signs = b",;\"'`<>()[]}|&\\";
+    let mut sign = 0;
+    while sign < signs.len() {
+        ends[signs[sign] as usize] = true;
+        sign += 1;
+    }
+    ends
+};
+
 fn ends_bare(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte.is_ascii_control() || b",;\"'`<>()[]}|&\\".contains(&byte)
+    ENDS_BARE[usize::from(byte)]
 }
 
 #[cfg(test)]
@@ -321,9 +338,17 @@ mod tests {
             ("acme SECRET ACCESS KEY abc", "SECRET", "acme SECRET ACCESS KEY", "abc", Join::Blank),
             ("the password is 'abc'", "pass", "the password", "abc", Join::Is),
             ("x_TOKEN :::= \"abc\"", "TOKEN", "x_TOKEN", "abc", Join::Operator),
+            (r#"setopt(c, API_USERPWD, "a:b")"#, "PWD", "API_USERPWD", "a:b", Join::Call),
             ("if password == 'abc':", "pass", "if password", "abc", Join::Comparison),
             ("$fooToken .= \"abc\"", "Token", "$fooToken", "abc", Join::Operator),
             ("\"password&quot;: &quot;abc&quot;", "pass", "password", "abc", Join::Operator),
+            (
+                "acme-KEY-1123456789abcdef0123456789.",
+                "KEY",
+                "acme-KEY",
+                "1123456789abcdef0123456789",
+                Join::Attached,
+            ),
             (
                 "acme-KEY-0123456789abcdef0123456789",
                 "KEY",
@@ -346,6 +371,10 @@ mod tests {
             ("keys.len()", "key"),
             ("token", "token"),
             ("password = \"\"", "pass"),
+            (r#"{"kind": "api-key", "next": 1}"#, "key"),
+            ("https://x/api-0123456789abcdef0123456789", "api"),
+            ("load(api_0123456789abcdef0123456789.xml)", "api"),
+            ("set(token, \"x\")", "token"),
         ] {
             assert_eq!(parsed(text, literal), None, "{text}");
         }

@@ -33,53 +33,56 @@ const FOLLOWS: [u32; 26] = [
     0x01cc195, 0x11e4991, 0x00eb917, 0x0000111, 0x0000101, 0x0000000, 0x0008000, 0x0000010,
 ];
 
+/// Signs that belong in no token.
+const FOREIGN_SIGNS: &[u8] = b"\"'`<>()[]{}\\|,;";
+
+/// What follows the letters in [`CLASS`].
+const DIGIT: u8 = 26;
+const OTHER: u8 = 27;
+
+/// For each byte which letter it is, 0 to 25, or [`DIGIT`] or [`OTHER`]: values are read byte by byte at every name in a text.
+const CLASS: [u8; 256] = {
+    let mut class = [OTHER; 256];
+    let mut letter = 0;
+    while letter < DIGIT {
+        class[(b'a' + letter) as usize] = letter;
+        class[(b'A' + letter) as usize] = letter;
+        letter += 1;
+    }
+    let mut digit = b'0';
+    while digit <= b'9' {
+        class[digit as usize] = DIGIT;
+        digit += 1;
+    }
+    class
+};
+
 impl Look {
     pub(crate) fn of(value: &str) -> Self {
-        let mut counts = [0u16; 256];
-        let (mut lower, mut upper, mut digits, mut foreign) = (0, 0, 0, 0);
-        let (mut pairs, mut common) = (0usize, 0usize);
-        let (mut switches, mut before, mut previous) = (0, None, 0u8);
+        let mut counts = [0u32; 256];
+        let (mut pairs, mut common, mut switches) = (0usize, 0usize, 0);
+        let mut before = OTHER;
         for &byte in value.as_bytes() {
-            counts[byte as usize] = counts[byte as usize].saturating_add(1);
-            match byte {
-                b'a'..=b'z' => lower += 1,
-                b'A'..=b'Z' => upper += 1,
-                b'0'..=b'9' => digits += 1,
-                0..=b' '
-                | 0x7f..
-                | b'"'
-                | b'\''
-                | b'`'
-                | b'<'
-                | b'>'
-                | b'('
-                | b')'
-                | b'['
-                | b']'
-                | b'{'
-                | b'}'
-                | b'\\'
-                | b'|'
-                | b','
-                | b';' => foreign += 1,
-                _ => {}
-            }
-            let letter = byte.is_ascii_alphabetic().then(|| byte.to_ascii_lowercase() - b'a');
-            if let (Some(first), Some(second)) = (before, letter) {
+            counts[usize::from(byte)] += 1;
+            let here = CLASS[usize::from(byte)];
+            if here < DIGIT && before < DIGIT {
                 pairs += 1;
-                common += (FOLLOWS[first as usize] >> second & 1) as usize;
+                common += (FOLLOWS[usize::from(before)] >> here & 1) as usize;
             }
-            before = letter;
-            let mixes = byte.is_ascii_digit() && previous.is_ascii_alphabetic()
-                || byte.is_ascii_alphabetic() && previous.is_ascii_digit();
-            switches += usize::from(mixes);
-            previous = byte;
+            switches += usize::from((here == DIGIT && before < DIGIT) || (here < DIGIT && before == DIGIT));
+            before = here;
         }
+        let count = |bytes: std::ops::RangeInclusive<u8>| -> usize {
+            counts[usize::from(*bytes.start())..=usize::from(*bytes.end())].iter().map(|&n| n as usize).sum()
+        };
+        let (lower, upper, digits) = (count(b'a'..=b'z'), count(b'A'..=b'Z'), count(b'0'..=b'9'));
+        let signs: usize = FOREIGN_SIGNS.iter().map(|&sign| counts[usize::from(sign)] as usize).sum();
+        let foreign = count(0..=b' ') + count(0x7f..=0xff) + signs;
         let len = value.len();
         let present = counts.iter().filter(|&&n| n > 0);
         let distinct = present.clone().count();
         let total = len.max(1) as f32;
-        let entropy = present.map(|&n| f32::from(n) / total).map(|p| -p * p.log2()).sum();
+        let entropy = present.map(|&n| n as f32 / total).map(|p| -p * p.log2()).sum();
         Self {
             len,
             lower,
@@ -306,11 +309,23 @@ mod tests {
         for random in [
             "DdZV6ZDZW6Vpl7n7Jq",
             "zpczok4kqgnw5prpfy3ehiylbqvg",
+            "con4tra2tion8ing5hers",
             "0123456789abcdef0123456789abcdef",
             "hBGXVFWQvNnAZkTr",
         ] {
             assert!(!Look::of(random).wordy(), "{random}");
             assert!(Look::of(random).random() || random.len() < 20, "{random}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_version_is_no_token() {
+        let token = |value: &str| could_be_token(value, &Look::of(value));
+        for value in ["jackson-databind-0.11.2", "q7xk2-parser@1.22.3", "z9k3q-x7v:v2.0.1"] {
+            assert!(!token(value), "{value}");
+        }
+        for value in ["q7Zk29fLmXw84TbV", "kQ9-Lm2.Xw84TbV7z", "8f41c0d2e7-1.2"] {
+            assert!(token(value), "{value}");
         }
     }
 }

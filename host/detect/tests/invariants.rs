@@ -246,6 +246,11 @@ fn ten_times_the_text_takes_about_ten_times_as_long() {
         "\"kty\"",
         "machine a login b ",
         "TlRMTVNTUAAD",
+        "authorization:",
+        "token=A1b2C3d4E5f6G7h8",
+        "kind: secret\n",
+        "kind: secret\ndata:\n a: AAAA\n",
+        "api_",
     ] {
         let (small, large) = (fill(part, SMALL), fill(part, 10 * SMALL));
         // Quadratic would be a hundred times, on every attempt; a busy machine is slow on some. Under a millisecond all is noise.
