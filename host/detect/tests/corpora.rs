@@ -140,6 +140,17 @@ fn secrets_are_found_and_little_else_is() {
     let Some(sources) = sources() else { return };
     let engine = Engine::new(&["secrets"]).unwrap();
     let mut all = Score::default();
+    // What noseyparker marks first is often the user name beside a password, and many of secretlint's and credsweeper's rows hold
+    // `pass`, `xxxx` or a lone UUID: we leave those in clear.
+    let floors = BTreeMap::from([
+        ("betterleaks", 0.965),
+        ("credsweeper", 0.81),
+        ("detect-secrets", 0.79),
+        ("gitleaks", 0.97),
+        ("kingfisher-1.x", 0.83),
+        ("noseyparker", 0.65),
+        ("secretlint", 0.64),
+    ]);
     let mut missed: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (name, rows) in &sources {
         let mut score = Score::default();
@@ -155,6 +166,12 @@ fn secrets_are_found_and_little_else_is() {
         }
         if score.positives > 0 {
             score.print(name);
+            let floor = floors.get(name.as_str()).copied().unwrap_or(0.0);
+            assert!(
+                score.recall() > floor,
+                "{name}: recall {:.3}, at least {floor} expected",
+                score.recall()
+            );
         }
     }
     all.print("all");
@@ -164,10 +181,10 @@ fn secrets_are_found_and_little_else_is() {
     for (family, (missed, of)) in missed {
         println!("  {family:28} {missed} of {of}");
     }
-    assert!(all.recall() > 0.87, "recall {:.3}", all.recall());
-    assert!(all.precision() > 0.96, "precision {:.3}", all.precision());
-    assert!(all.masked() > 0.84, "masked {:.3}", all.masked());
-    assert!(all.benign_alarms < 100, "benign alarms {}", all.benign_alarms);
+    assert!(all.recall() > 0.895, "recall {:.3}", all.recall());
+    assert!(all.precision() > 0.97, "precision {:.3}", all.precision());
+    assert!(all.masked() > 0.87, "masked {:.3}", all.masked());
+    assert!(all.benign_alarms < 80, "benign alarms {}", all.benign_alarms);
 }
 
 #[test]
