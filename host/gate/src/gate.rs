@@ -14,7 +14,7 @@ use leafgate_admin::{Event, Status};
 use leafgate_desk::Target;
 use leafgate_policy::Policy;
 use leafgate_tree::Format;
-use leafgate_vault::{TokenKeys, Vault};
+use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -24,9 +24,10 @@ use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
-use crate::headers::{self, RequestChanges};
+use crate::headers;
 use crate::hold::{self, Held};
 use crate::judge::{Case, Judged, Outcome, Passed};
+use crate::leaving::{self, Leaving};
 use crate::listener::Listener;
 use crate::log::{Course, Entry};
 use crate::pending::{Decision, Turns};
@@ -35,7 +36,7 @@ use crate::route::Route;
 use crate::server::{self, Patience};
 use crate::session::Sessions;
 use crate::status::{Counters, Loads};
-use crate::upstream::{Outgoing, RootsError, SendError, Upstream};
+use crate::upstream::{RootsError, SendError, Upstream};
 use crate::{answer, guard};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
@@ -245,7 +246,16 @@ impl Shared {
         if let Decision::Send(release) = &decision {
             entry.made(release.made);
         }
-        self.forward(Leaving::read(parts, held.settle(decision)?), &entry.course()).await
+        let passed = self.settle(held, decision).await?;
+        self.forward(Leaving::read(parts, passed), &entry.course()).await
+    }
+
+    /// What leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
+    async fn settle(&self, held: Held, decision: Decision) -> Result<Passed, Refusal> {
+        if held.source.len() <= INLINE_BODY {
+            return held.settle(decision);
+        }
+        self.aside(move || held.settle(decision)).await?
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
@@ -258,7 +268,7 @@ impl Shared {
         let shared = Arc::clone(self);
         let answer = async move {
             let decision = held.waiter.decision().await;
-            let answer = match held.settle(decision) {
+            let answer = match shared.settle(held, decision).await {
                 Ok(passed) => shared.forward(Leaving::begun(&parts, passed), &course).await,
                 Err(refusal) => Err(refusal),
             };
@@ -288,7 +298,7 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            target: Target { upstream: Arc::clone(&self.upstream_name), path: path(parts).into() },
+            target: Target { upstream: Arc::clone(&self.upstream_name), path: leaving::path(parts).into() },
             client: headers::client(&parts.headers),
         };
         let Judged { outcome, tally } = self.judge(case).await?;
@@ -315,55 +325,13 @@ impl Shared {
             drop(turn);
             result
         });
-        done.await
-            .map_err(|_| Refusal::internal("the policy could not be evaluated, so the request did not leave"))
+        // What panicked there says so by itself.
+        done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
     }
 
     fn bounds(&self) -> Bounds {
         Bounds { size: self.limits.body, idle: self.limits.idle }
     }
-}
-
-/// A request as it leaves, and the vault that its answer is restored from.
-struct Leaving {
-    outgoing: Outgoing,
-    vault: Option<Vault>,
-}
-
-impl Leaving {
-    /// One without a body, which nobody read.
-    fn unread(parts: &request::Parts) -> Self {
-        Leaving::new(parts, None, RequestChanges::default(), None)
-    }
-
-    /// One whose body was read and may leave.
-    fn read(parts: &request::Parts, passed: Passed) -> Self {
-        let plain_answer = passed.vault.as_ref().is_some_and(|vault| !vault.is_empty());
-        let changes = RequestChanges { decoded: passed.decoded, plain_answer };
-        Leaving::new(parts, Some(passed.body), changes, passed.vault)
-    }
-
-    /// One whose answer goes into a stream that has begun, uncompressed.
-    fn begun(parts: &request::Parts, passed: Passed) -> Self {
-        let changes = RequestChanges { decoded: passed.decoded, plain_answer: true };
-        Leaving::new(parts, Some(passed.body), changes, passed.vault)
-    }
-
-    fn new(
-        parts: &request::Parts,
-        body: Option<Bytes>,
-        changes: RequestChanges,
-        vault: Option<Vault>,
-    ) -> Self {
-        let headers = headers::of_request(&parts.headers, changes);
-        let outgoing = Outgoing { method: parts.method.clone(), path: path(parts).to_owned(), headers, body };
-        Leaving { outgoing, vault }
-    }
-}
-
-/// Path and query as received.
-fn path(parts: &request::Parts) -> &str {
-    parts.uri.path_and_query().map_or("/", |path| path.as_str())
 }
 
 /// What the network said goes to the log: the client cannot mend it.

@@ -32,6 +32,7 @@ mod guard;
 mod headers;
 mod hold;
 mod judge;
+mod leaving;
 mod listener;
 mod log;
 mod pending;

@@ -315,3 +315,114 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use leafgate_desk::{Dismissal, Title};
+    use leafgate_policy::plugin::NoPlugins;
+    use leafgate_policy::{Cause, Hold, OnTimeout, Policy, PolicySource, Recall};
+    use leafgate_tree::{Format, Limits};
+    use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
+    use tokio::time::{advance, timeout};
+
+    use super::*;
+
+    const LIMITS: DeskLimits = DeskLimits {
+        turns: 8,
+        queued: 8,
+        bytes: 1 << 20,
+        timeout: Duration::from_secs(60),
+        linger: Duration::from_secs(5),
+        remembered: 8,
+    };
+
+    fn turns() -> Arc<Turns> {
+        let hub = Arc::new(Hub::new(8, Duration::from_secs(60)));
+        let turns = Arc::new(Turns::new(LIMITS, hub, Arc::default()));
+        let clock = Arc::clone(&turns);
+        tokio::spawn(async move { clock.keep_time().await });
+        turns
+    }
+
+    fn target() -> Target {
+        Target { upstream: "main".into(), path: "/v1/chat/completions".into() }
+    }
+
+    fn document(session: &str) -> Arc<Document> {
+        let body = format!(r#"{{"messages": [{{"role": "user", "content": "{session}"}}]}}"#);
+        Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap())
+    }
+
+    fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
+        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"));
+        let guard = TurnGuard {
+            policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
+            generation: "one".into(),
+            session: session.into(),
+            vault: Vault::new(keys),
+            recall: Recall::default(),
+        };
+        let hold = Hold {
+            rule: "ask".into(),
+            cause: Cause::Rule,
+            reason: String::new(),
+            detail: String::new(),
+            timeout: None,
+            on_timeout: OnTimeout::Cancel,
+        };
+        turns.pause(Paused {
+            target: target(),
+            title: Title { location: "chat".into(), name: "test".into() },
+            draft: Draft::new(document(session)),
+            holds: vec![hold],
+            guard: Arc::new(guard),
+        })
+    }
+
+    /// How long it takes until a connection is answered, by a deadline.
+    async fn times_out(waiter: &mut Waiter) -> Duration {
+        let began = Instant::now();
+        let decision = waiter.decision().await;
+        assert!(matches!(decision, Decision::Dismissed(Dismissal::TimedOut { .. })));
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_turn_meets_its_own_deadline() {
+        let turns = turns();
+        let mut first = pause(&turns, "a");
+        advance(Duration::from_secs(20)).await;
+        let mut second = pause(&turns, "b");
+        assert_eq!(times_out(&mut first).await, Duration::from_secs(40));
+        assert_eq!(times_out(&mut second).await, Duration::from_secs(20));
+        assert_eq!(turns.count(), 0);
+        // Nothing is pending, and the next turn's clock runs all the same.
+        assert_eq!(times_out(&mut pause(&turns, "c")).await, Duration::from_secs(60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lost_connection_leaves_its_turn_a_moment() {
+        let turns = turns();
+        drop(pause(&turns, "a"));
+        advance(Duration::from_secs(4)).await;
+        let mut joined = turns.join("a", &target(), &document("a")).expect("it still waits");
+        assert_eq!(turns.count(), 1);
+        // The deadline of the turn is that of its first connection.
+        assert_eq!(times_out(&mut joined).await, Duration::from_secs(56));
+        drop(pause(&turns, "b"));
+        let mut end = pause(&turns, "other");
+        assert!(timeout(Duration::from_secs(6), end.decision()).await.is_err());
+        assert_eq!(turns.list().len(), 1, "the turn that nobody came back to is gone");
+        assert!(turns.join("b", &target(), &document("b")).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_given_up_can_be_taken_up_again() {
+        let turns = turns();
+        let mut waiter = pause(&turns, "a");
+        assert!(timeout(Duration::from_secs(15), waiter.decision()).await.is_err());
+        turns.cancel(TurnId(1), CancelReason::User).unwrap();
+        let decision = waiter.decision().await;
+        assert!(matches!(decision, Decision::Dismissed(Dismissal::Cancelled(CancelReason::User))));
+    }
+}

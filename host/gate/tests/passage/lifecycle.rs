@@ -97,7 +97,7 @@ async fn one_request_one_generation() {
     let first = tokio::spawn(async move { Client::connect(address).await.whole(chat(says("hi"))).await });
     let release = arrivals.recv().await.unwrap();
     let next = policy(REDACT_EMAIL);
-    gate.gate.replace_policy(Arc::clone(&next));
+    gate.gate.policy_loaded(Arc::clone(&next));
     drop(release);
     let first = first.await.unwrap().headers["leafgate-generation"].clone();
     assert_eq!(first, policy("").generation_name());
