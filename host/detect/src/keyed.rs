@@ -207,7 +207,9 @@ fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     let end = skip(bytes, start, 40, kind);
     let sign = skip(bytes, end, 4, is_blank);
     let assigned = bytes.get(sign) == Some(&b'=') && bytes.get(sign + 1) != Some(&b'=');
-    (end > start && assigned).then_some(sign + 1)
+    // A token may hold the sign too (`key: Izm=zqU…`); a type stands apart from it, or a literal follows.
+    let apart = sign > end || matches!(bytes.get(sign + 1), Some(b' ' | b'"' | b'\'' | b'`'));
+    (end > start && assigned && apart).then_some(sign + 1)
 }
 
 /// `<password>x`, `<key name="k">x`, and the same with the sign escaped.
@@ -339,6 +341,7 @@ mod tests {
             ("the password is 'abc'", "pass", "the password", "abc", Join::Is),
             ("x_TOKEN :::= \"abc\"", "TOKEN", "x_TOKEN", "abc", Join::Operator),
             (r#"setopt(c, API_USERPWD, "a:b")"#, "PWD", "API_USERPWD", "a:b", Join::Call),
+            ("private-key: Izm=zqU1.b", "key", "private-key", "Izm=zqU1.b", Join::Operator),
             ("if password == 'abc':", "pass", "if password", "abc", Join::Comparison),
             ("$fooToken .= \"abc\"", "Token", "$fooToken", "abc", Join::Operator),
             ("\"password&quot;: &quot;abc&quot;", "pass", "password", "abc", Join::Operator),
