@@ -451,7 +451,7 @@ mod tests {
             format!("{plain} {plain} {plain} {plain}"),
             format!("2024 {card}"),
             format!("{card} 12/27 123"),
-            format!("{card}-{plain}"),
+            format!("{card},{plain}"),
             format!("12 {plain} 12 27 123"),
         ] {
             let found = engine.scan(&Input::new(&text));

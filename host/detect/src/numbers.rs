@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memchr2_iter};
 
-/// No grouped number in use is longer.
-const LONGEST_NUMBER: usize = 48;
+/// How far a number reaches to the left of its first long group. To the right it ends where the digits do: numbers stand in rows.
+const LONGEST_START: usize = 48;
 
 /// Calls `f` with each run of four or more digits.
 fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
@@ -48,7 +48,7 @@ fn joins(byte: u8) -> bool {
 
 /// Up to two joining signs in a row: `(415) 555`.
 fn grow_left(bytes: &[u8], from: usize, floor: usize) -> usize {
-    let floor = floor.max(from.saturating_sub(LONGEST_NUMBER));
+    let floor = floor.max(from.saturating_sub(LONGEST_START));
     let (mut start, mut at, mut signs) = (from, from, 0);
     while at > floor && signs < 3 {
         at -= 1;
@@ -64,9 +64,8 @@ fn grow_left(bytes: &[u8], from: usize, floor: usize) -> usize {
 }
 
 fn grow_right(bytes: &[u8], from: usize) -> usize {
-    let ceiling = bytes.len().min(from + LONGEST_NUMBER);
     let (mut end, mut signs) = (from, 0);
-    for (at, &byte) in bytes.iter().enumerate().take(ceiling).skip(from) {
+    for (at, &byte) in bytes.iter().enumerate().skip(from) {
         match byte {
             b'0'..=b'9' => (end, signs) = (at + 1, 0),
             _ if joins(byte) && signs < 2 => signs += 1,
