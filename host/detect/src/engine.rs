@@ -1,52 +1,37 @@
-//! The engine: which rows run where, what their matches must pass, and what comes out.
+//! The engine: the detectors in use, compiled once and asked for every text.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::block;
-use crate::bounds::Bounds;
 use crate::checks::Check;
-use crate::finding::{Finding, unite_from};
+use crate::finding::Finding;
 use crate::input::Input;
-use crate::keyed::{self, Assignment, Join};
-use crate::names::NameRule;
-use crate::numbers;
 use crate::pack::{Row, Shape};
-use crate::placeholder::is_placeholder;
 use crate::prefilter::Prefilter;
-use crate::published::is_published;
 use crate::registry::{self, DetectorInfo, UnknownDetector};
+use crate::scan::Scan;
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are void.
-const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
-
-/// A value is judged by this much of it: secrets in use are shorter, and what begins like one is masked to its end.
-const LONGEST_JUDGED: usize = 2048;
-
-/// From here on a match may have been cut by its own pattern's counts, the smallest of which is this.
-const MAY_BE_CUT: usize = 100;
-
-/// A window never grows beyond this.
-const WIDEST_WINDOW: usize = 64 << 10;
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// A set of detectors, compiled and immutable.
 #[derive(Debug)]
 pub struct Engine {
-    rows: Vec<Arc<Row>>,
+    pub(crate) rows: Vec<Arc<Row>>,
     infos: Vec<DetectorInfo>,
-    prefilter: Prefilter,
-    /// Rows without keywords.
-    walkers: Walkers,
+    pub(crate) prefilter: Prefilter,
+    pub(crate) walkers: Walkers,
     digest: [u8; 32],
 }
 
+/// Rows without keywords, by what their candidates are.
 #[derive(Debug, Default)]
-struct Walkers {
-    number: Vec<(usize, usize)>,
-    account: Vec<usize>,
-    address: Vec<usize>,
-    dots: Vec<usize>,
-    at: Vec<usize>,
+pub(crate) struct Walkers {
+    /// With how many digits a number must have.
+    pub(crate) number: Vec<(usize, usize)>,
+    pub(crate) account: Vec<usize>,
+    pub(crate) address: Vec<usize>,
+    pub(crate) dots: Vec<usize>,
+    pub(crate) at: Vec<usize>,
 }
 
 impl Engine {
@@ -72,19 +57,7 @@ impl Engine {
 
     /// Appends what [`Engine::scan`] returns; allocates nothing where nothing is found.
     pub fn scan_into(&self, input: &Input<'_>, out: &mut Vec<Finding>) {
-        let mut scan = Scan {
-            engine: self,
-            text: input.text,
-            prefix_only: input.prefix_only,
-            word: 0..0,
-            hits: Vec::new(),
-        };
-        scan.leaf(input.key);
-        scan.keywords();
-        if !input.prefix_only {
-            scan.walk();
-        }
-        scan.finish(out);
+        Scan::new(self, input).run(input.key, out);
     }
 
     /// The detectors of this engine, in the order in which they rank.
@@ -129,311 +102,6 @@ fn digest(rows: &[Arc<Row>]) -> [u8; 32] {
         hasher.update(row.fingerprint.as_bytes());
     }
     *hasher.finalize().as_bytes()
-}
-
-/// One pass over one text.
-struct Scan<'a> {
-    engine: &'a Engine,
-    text: &'a str,
-    prefix_only: bool,
-    /// The last word whose end was looked for, from where on: many matches may lie in one long word.
-    word: Range<usize>,
-    hits: Vec<(usize, Range<usize>)>,
-}
-
-impl<'a> Scan<'a> {
-    fn bytes(&self) -> &'a [u8] {
-        self.text.as_bytes()
-    }
-
-    /// The whole leaf as the value of its key.
-    fn leaf(&mut self, key: &str) {
-        let value = self.text.trim();
-        if key.is_empty() || self.prefix_only || value.len() < 4 {
-            return;
-        }
-        let start = self.text.len() - self.text.trim_start().len();
-        let range = start..start + value.len();
-        let engine = self.engine;
-        engine.prefilter.each(key.as_bytes(), |index, _| {
-            let row = &engine.rows[index];
-            if let Shape::Assigned { names } = &row.shape
-                && names.takes(key)
-            {
-                self.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
-            }
-        });
-    }
-
-    /// Everything that a keyword calls.
-    fn keywords(&mut self) {
-        let engine = self.engine;
-        let mut block_end = 0;
-        let mut parsed: Option<(usize, Option<Assignment>)> = None;
-        engine.prefilter.each(self.bytes(), |index, hit| {
-            let row = &*engine.rows[index];
-            if self.prefix_only && !row.prefix {
-                return;
-            }
-            match &row.shape {
-                Shape::Token => self.token(index, hit),
-                Shape::Near { before } => self.near(index, hit, *before),
-                Shape::Block if hit.start >= block_end => {
-                    block_end = self.block(index, hit).unwrap_or(block_end);
-                }
-                Shape::Assigned { names } => {
-                    // Several rows share a keyword: the text is parsed once for all of them.
-                    if parsed.as_ref().is_none_or(|(end, _)| *end != hit.end) {
-                        parsed = Some((hit.end, keyed::assignment(self.text, hit)));
-                    }
-                    if let Some((_, Some(assignment))) = &parsed {
-                        self.assigned(index, names, assignment);
-                    }
-                }
-                _ => {}
-            }
-        });
-    }
-
-    fn token(&mut self, index: usize, hit: Range<usize>) {
-        let row = &*self.engine.rows[index];
-        if row.bounds.begins(self.bytes(), hit.start) {
-            self.search(index, hit.start, row.window);
-        }
-    }
-
-    fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
-        let row = &*self.engine.rows[index];
-        self.search(index, hit.start.saturating_sub(before), before + row.window);
-    }
-
-    /// Runs the row's regex from `start` on; a match that touches the window's end is tried again in a wider one.
-    fn search(&mut self, index: usize, start: usize, window: usize) {
-        let row = &*self.engine.rows[index];
-        let bytes = self.bytes();
-        let mut width = window;
-        loop {
-            let end = bytes.len().min(start.saturating_add(width));
-            let Some(found) = row.find(&bytes[start..end]) else { return };
-            let touches = start + found.whole.end == end && end < bytes.len();
-            if touches && width < WIDEST_WINDOW {
-                width *= 4;
-                continue;
-            }
-            let whole = start + found.whole.start..start + found.whole.end;
-            let mut secret = start + found.secret.start..start + found.secret.end;
-            if row.bounds.begins(bytes, whole.start) && (touches || row.bounds.ends(bytes, whole.end)) {
-                let open_ended = touches || matches!(row.bounds, Bounds::Left | Bounds::Any);
-                let judged = secret.end - secret.start;
-                if open_ended && secret.end == whole.end && judged >= MAY_BE_CUT {
-                    secret.end = self.word_end(secret.end);
-                }
-                self.accept(index, secret, judged, true);
-            }
-            return;
-        }
-    }
-
-    /// Gives where the block ends, whether or not it holds a key: its text is not looked at twice.
-    fn block(&mut self, index: usize, hit: Range<usize>) -> Option<usize> {
-        let row = &*self.engine.rows[index];
-        let reach = self.bytes().len().min(hit.start + row.window);
-        let header = row.find(&self.bytes()[hit.start..reach])?.whole.end;
-        let end = block::end(self.bytes(), hit.start + header)?;
-        self.hits.push((index, hit.start..end));
-        Some(end)
-    }
-
-    fn assigned(&mut self, index: usize, names: &NameRule, found: &Assignment) {
-        let name = &self.text[found.name.clone()];
-        if self.any_word(index, name, found) || !names.takes(name) {
-            return;
-        }
-        // `PASSWORD=word` is an environment file, `password=word` may be code.
-        let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
-        let literal = found.quoted && !matches!(found.join, Join::Is | Join::Blank);
-        let sure = literal || environment || found.join == Join::Tag;
-        let mut value = found.value.clone();
-        let judged = value.len().min(LONGEST_JUDGED);
-        if value.len() == keyed::MAX_BARE {
-            value.end = self.word_end(value.end);
-        }
-        self.value(index, value, judged, sure);
-    }
-
-    /// In prose and in argument lists, what stands beside a name may be any word.
-    fn any_word(&self, index: usize, name: &str, found: &Assignment) -> bool {
-        /// A token without a sign between it and its name is long; shorter words are words.
-        const LEAST_BESIDE_NAME: usize = 17;
-        let password = self.engine.rows[index].checks.contains(&Check::Password);
-        let string = found.quoted && self.bytes()[found.value.start - 1] != b'`';
-        match found.join {
-            Join::Call if password => !string || name.len() < 8,
-            Join::Blank if password => !string,
-            Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
-            _ => false,
-        }
-    }
-
-    /// The value of a name that the row takes: its regex, where it has one, must take the whole of it.
-    fn value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
-        let row = &*self.engine.rows[index];
-        if !row.has_regex() {
-            return self.accept(index, range, judged, sure);
-        }
-        if let Some(found) = row.find(&self.bytes()[range.clone()]) {
-            let secret = range.start + found.secret.start..range.start + found.secret.end;
-            self.accept(index, secret.clone(), secret.len(), sure);
-        }
-    }
-
-    /// Where the word ends that `at` stands in. Looks at no byte of a word twice.
-    fn word_end(&mut self, at: usize) -> usize {
-        if !(self.word.start..=self.word.end).contains(&at) {
-            self.word = at..keyed::bare_end(self.bytes(), at);
-        }
-        self.word.end
-    }
-
-    /// What no keyword announces.
-    fn walk(&mut self) {
-        let (engine, bytes) = (self.engine, self.bytes());
-        let walkers = &engine.walkers;
-        if !walkers.number.is_empty() {
-            numbers::each_number(bytes, |range, digits| {
-                for &(index, least) in &walkers.number {
-                    if digits >= least {
-                        self.search_groups(index, range.clone());
-                    }
-                }
-            });
-        }
-        if !walkers.account.is_empty() {
-            numbers::each_account(bytes, |start| {
-                walkers.account.iter().for_each(|&index| self.account(index, start))
-            });
-        }
-        if !walkers.address.is_empty() {
-            numbers::each_address(bytes, |range| {
-                walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
-            });
-        }
-        if !walkers.dots.is_empty() {
-            numbers::each_dotted(bytes, |range| {
-                walkers.dots.iter().for_each(|&index| self.search_all(index, range.clone()));
-            });
-        }
-        if !walkers.at.is_empty() {
-            numbers::each_at(bytes, |range| {
-                walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
-            });
-        }
-    }
-
-    fn account(&mut self, index: usize, start: usize) {
-        self.search(index, start, self.engine.rows[index].window);
-    }
-
-    /// Runs the row's regex over a candidate, again behind each match.
-    fn search_all(&mut self, index: usize, range: Range<usize>) {
-        let row = &*self.engine.rows[index];
-        let bytes = self.bytes();
-        let mut from = range.start;
-        while from < range.end {
-            let Some(found) = row.find(&bytes[from..range.end]) else { return };
-            let whole = from + found.whole.start..from + found.whole.end;
-            if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
-                let secret = from + found.secret.start..from + found.secret.end;
-                self.accept(index, secret.clone(), secret.len(), true);
-            }
-            from = whole.end.max(from + 1);
-        }
-    }
-
-    /// Runs the row's regex over a number. Numbers stand in rows: what the regex takes may begin with a year or end with an expiry date,
-    /// so a match that is refused is tried again without its last groups, and then from its next group on.
-    fn search_groups(&mut self, index: usize, range: Range<usize>) {
-        let row = &*self.engine.rows[index];
-        let bytes = self.bytes();
-        let mut from = range.start;
-        while let Some(found) = row.find(&bytes[from..range.end]) {
-            let (start, longest) = (from + found.whole.start, from + found.whole.end);
-            let taken = row.bounds.begins(bytes, start).then(|| {
-                group_ends(bytes, start, longest).find(|&end| {
-                    let whole =
-                        row.find(&bytes[start..end]).is_some_and(|found| found.whole == (0..end - start));
-                    whole && row.bounds.ends(bytes, end) && self.takes(index, start..end)
-                })
-            });
-            from = taken.flatten().unwrap_or_else(|| next_group(bytes, start, range.end));
-        }
-    }
-
-    /// Accepts a match, and says whether it stands.
-    fn takes(&mut self, index: usize, range: Range<usize>) -> bool {
-        let before = self.hits.len();
-        self.accept(index, range.clone(), range.len(), true);
-        self.hits.len() > before
-    }
-
-    /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what stands.
-    fn accept(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
-        let row = &*self.engine.rows[index];
-        let start = self.text.floor_char_boundary(range.start);
-        let cut = range.start + judged < range.end;
-        let mut end = match cut {
-            true => self.text.floor_char_boundary(range.start + judged),
-            false => self.text.ceil_char_boundary(range.end),
-        };
-        if start >= end {
-            return;
-        }
-        for check in &row.checks {
-            match check.keep(&self.text[start..end], sure) {
-                Some(kept) => end = start + kept,
-                None => return,
-            }
-        }
-        // Last, because these are the dearest tests and the checks refuse most words.
-        let kept = &self.text[start..end];
-        if (row.placeholders || !is_placeholder(kept)) && !is_published(kept) {
-            let whole = if cut { self.text.ceil_char_boundary(range.end) } else { end };
-            self.hits.push((index, start..whole));
-        }
-    }
-
-    /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names the whole.
-    fn finish(mut self, out: &mut Vec<Finding>) {
-        if self.hits.is_empty() {
-            return;
-        }
-        let first = out.len();
-        self.hits.sort_by_key(|(row, range)| (*row, range.start));
-        self.hits.dedup();
-        for (index, range) in self.hits {
-            let row = &self.engine.rows[index];
-            out.push(Finding {
-                range,
-                label: row.label.clone(),
-                detector: row.id.clone(),
-                confidence: row.confidence,
-            });
-        }
-        unite_from(out, first);
-    }
-}
-
-/// Where a match may end: where the regex ended it, and before that behind each of its groups of digits, the longest first.
-fn group_ends(bytes: &[u8], start: usize, longest: usize) -> impl Iterator<Item = usize> {
-    let behind_group = move |&end: &usize| bytes[end - 1].is_ascii_digit() && !bytes[end].is_ascii_digit();
-    std::iter::once(longest).chain((start + 1..longest).rev().filter(behind_group))
-}
-
-/// Where the next group of digits begins, at the latest at `end`.
-fn next_group(bytes: &[u8], start: usize, end: usize) -> usize {
-    let group = bytes[start..end].iter().take_while(|byte| byte.is_ascii_digit()).count().max(1);
-    let gap = bytes[start + group..end].iter().take_while(|byte| !byte.is_ascii_digit()).count();
-    start + group + gap
 }
 
 #[cfg(test)]

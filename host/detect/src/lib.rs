@@ -27,6 +27,7 @@ mod placeholder;
 mod prefilter;
 mod published;
 mod registry;
+mod scan;
 mod value;
 
 pub use engine::Engine;
