@@ -104,6 +104,15 @@ mod tests {
     }
 
     #[test]
+    fn a_client_is_known_by_our_own_word_or_not_at_all() {
+        let named = |agent: &str| client(&HeaderMap::from_iter([(USER_AGENT, agent.parse().unwrap())]));
+        assert_eq!(named("OpenAI/Python 2.8.0"), "openai-python");
+        assert_eq!(named("claude-cli/2.0.14 (external, cli)"), "claude-code");
+        assert_eq!(named("my-own-tool/1.0 for jane@example.org"), "client");
+        assert_eq!(client(&HeaderMap::new()), "client");
+    }
+
+    #[test]
     fn what_belongs_to_one_connection_ends_here() {
         let received = map(&[
             ("host", "localhost:4141"),

@@ -176,7 +176,17 @@ fn blocked_as(message: String) -> Refusal {
 
 fn tally(evaluation: &Evaluation) -> Tally {
     let matched = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let errors = evaluation
+        .report
+        .rules
+        .iter()
+        .flat_map(|rule| rule.errors.iter().map(move |error| (&rule.rule, error)));
     Tally {
+        held: match &evaluation.verdict {
+            Verdict::Block(hold) => Some(format!("{}: {}", hold.rule, hold.detail)),
+            _ => None,
+        },
+        errors: errors.map(|(rule, error)| format!("{rule}: {error}")).collect(),
         rules: matched.map(|rule| rule.rule.to_string()).collect(),
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),

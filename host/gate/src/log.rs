@@ -62,6 +62,10 @@ impl Course {
 pub(crate) struct Tally {
     /// The rules that matched, by id.
     pub(crate) rules: Vec<String>,
+    /// Which rule blocked the request, and what an operator needs to know about it: a place, a plugin's fault, a limit. No text.
+    pub(crate) held: Option<String>,
+    /// Rules that could not run to their end, and why.
+    pub(crate) errors: Vec<String>,
     pub(crate) edits: usize,
     pub(crate) redactions: usize,
 }
@@ -142,6 +146,8 @@ impl Drop for Entry {
             verdict = self.status.map_or("abandoned", |_| verdict),
             generation = self.generation.as_deref(),
             rules = %self.tally.rules.join(","),
+            held = self.tally.held.as_deref(),
+            errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits = self.tally.edits,
             redactions = self.tally.redactions,
             bytes_received = self.received,

@@ -171,6 +171,35 @@ async fn a_turn_shows_every_leaf_once_and_every_edit_with_its_author() {
     assert_eq!(redaction.path, "messages[3].content");
 }
 
+#[tokio::test]
+async fn a_request_that_is_no_chat_shows_every_leaf_too() {
+    let rules = RULES.replace(r#"match = { role = "user" }"#, "match = {}");
+    let house = House::with(&rules, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let bodies = [
+        json!({ "model": "m-1", "input": ["prod-db", { "deep": [1, null, true] }], "n": 2 }),
+        json!(["prod-db", ["x"]]),
+        json!("prod-db"),
+    ];
+    for body in bodies {
+        let mut request = house.request(body.to_string());
+        *request.uri_mut() = "/v1/embeddings".parse().unwrap();
+        let client = house.send_raw(request);
+        let paused = events.paused().await;
+        assert!(paused.label.starts_with("request · client"), "{}", paused.label);
+        let turn = house.turn(&paused.id).await;
+        let leaves_shown = turn.sections.iter().flat_map(|section| &section.leaves);
+        let mut shown: Vec<_> = leaves_shown.map(|leaf| leaf.pointer.clone()).collect();
+        shown.sort();
+        let mut expected = Vec::new();
+        leaves(&body, String::new(), &mut expected);
+        expected.sort();
+        assert_eq!(shown, expected);
+        house.cancel(&paused.id).await.unwrap();
+        client.await.unwrap().refusal();
+    }
+}
+
 fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
