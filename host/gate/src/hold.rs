@@ -161,3 +161,22 @@ fn event(data: &Bytes) -> Bytes {
     event.extend_from_slice(b"\n\n");
     event.freeze()
 }
+
+#[cfg(test)]
+mod tests {
+    use leafgate_desk::Target;
+
+    use super::*;
+
+    #[test]
+    fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {
+        let target = |path: &str| Target { upstream: "main".into(), path: path.into() };
+        let digest = Digest::of(&target("/v1/a"), b"shown");
+        let release =
+            |path, body| Release { body: Bytes::from_static(body), target: target(path), digest, made: 0 };
+        assert!(check(&release("/v1/a", b"shown")).is_ok());
+        for other in [release("/v1/a", b"other"), release("/v1/b", b"shown")] {
+            assert_eq!(check(&other).unwrap_err().code(), Code::Internal);
+        }
+    }
+}
