@@ -1,1 +1,42 @@
-fn main() {}
+//! `leafgate`: parses arguments, wires the crates together, prints, and maps outcomes to exit codes. What it decides, a library decided.
+
+mod apply;
+mod args;
+mod changes;
+mod exit;
+mod home;
+mod inspect;
+mod policy;
+mod print;
+mod request;
+mod serve;
+mod shield;
+mod tree;
+mod words;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command, DetectorsCommand, PluginCommand};
+use crate::exit::Exit;
+use crate::print::Printer;
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    let mut printer = Printer::for_terminal();
+    let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));
+    exit.into()
+}
+
+fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Run(args) => serve::run(&args, printer),
+        Command::Apply(args) => apply::run(&args, printer),
+        Command::Tree(args) => tree::run(&args, printer),
+        Command::Explain(args) => policy::explain(&args, printer),
+        Command::Check(args) => policy::check(&args, printer),
+        Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
+        Command::Detectors { command: DetectorsCommand::List(args) } => inspect::detectors(&args, printer),
+        Command::Completions { shell } => inspect::completions(shell, printer),
+        Command::Man => inspect::man(printer),
+    }
+}

@@ -1,0 +1,123 @@
+//! `apply`: what the gate would send for one request.
+//!
+//! The bytes themselves are written only when they would really leave: whoever pipes them on and forgets the exit code must not send a
+//! request that a rule holds. The views (`--diff`, `--ops`) are written for a paused request too, `--json` for a blocked one as well.
+
+use leafgate_policy::{Hold, Report, Verdict};
+use leafgate_tree::Draft;
+use serde::Serialize;
+
+use crate::args::ApplyArgs;
+use crate::changes::{self, Change};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::request::{self, Judged};
+use crate::words;
+
+pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let judged = request::judge(&args.policy, &args.request)?;
+    let exit = exit(&judged.evaluation.verdict);
+    let draft = &judged.evaluation.draft;
+    match &args.output {
+        output if output.json => printer.json(&Applied::new(&judged))?,
+        _ if exit == Exit::Blocked => {}
+        output if output.diff => print_diff(draft, printer)?,
+        output if output.ops => print_operations(draft, printer)?,
+        _ if exit == Exit::Done => printer.bytes(&draft.render())?,
+        _ => {}
+    }
+    printer.flush()?;
+    complain(&judged.evaluation.verdict, printer);
+    Ok(exit)
+}
+
+fn exit(verdict: &Verdict) -> Exit {
+    match verdict {
+        Verdict::Forward => Exit::Done,
+        Verdict::Pause(_) => Exit::Paused,
+        Verdict::Block(_) => Exit::Blocked,
+    }
+}
+
+fn complain(verdict: &Verdict, printer: &mut Printer) {
+    let mut say = |what: &str, hold: &Hold| {
+        printer.complain(&format!(
+            "leafgate: {what} by rule `{}`: {} ({})",
+            hold.rule, hold.reason, hold.detail
+        ));
+    };
+    match verdict {
+        Verdict::Forward => {}
+        Verdict::Pause(holds) => holds.iter().for_each(|hold| say("held", hold)),
+        Verdict::Block(hold) => say("blocked", hold),
+    }
+}
+
+/// What `--json` writes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Applied<'a> {
+    request_id: String,
+    generation: &'a str,
+    format: &'static str,
+    verdict: &'a Verdict,
+    is_dirty: bool,
+    received: Body,
+    /// What would leave, once nothing holds it.
+    sent: Body,
+    operations: Vec<Change>,
+    report: &'a Report,
+}
+
+/// A body without its text.
+#[derive(Serialize)]
+struct Body {
+    bytes: usize,
+    sha256: String,
+}
+
+impl Body {
+    fn of(body: &[u8]) -> Self {
+        Body { bytes: body.len(), sha256: changes::sha256(body) }
+    }
+}
+
+impl<'a> Applied<'a> {
+    fn new(judged: &'a Judged) -> Self {
+        let draft = &judged.evaluation.draft;
+        Applied {
+            request_id: changes::request_id(&judged.document),
+            generation: &judged.generation,
+            format: judged.document.format().name(),
+            verdict: &judged.evaluation.verdict,
+            is_dirty: draft.is_dirty(),
+            received: Body::of(judged.document.source()),
+            sent: Body::of(&draft.render()),
+            operations: changes::all(draft),
+            report: &judged.evaluation.report,
+        }
+    }
+}
+
+fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
+    for change in changes::all(draft) {
+        printer.json_line(&change)?;
+    }
+    Ok(())
+}
+
+fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
+    for leaf in changes::leaves(draft) {
+        printer.text(Style::Heading, &leaf.path)?;
+        printer.text(Style::Faint, &format!("  {}", leaf.authors))?;
+        printer.line("")?;
+        words::print(&leaf.before, &leaf.after, printer)?;
+    }
+    for section in changes::deleted(draft) {
+        printer.text(Style::Heading, &section.path)?;
+        printer.text(Style::Faint, &format!("  {}", section.authors))?;
+        printer.line("")?;
+        printer.text(Style::Removed, &format!("  [-{}-]\n", section.label))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What the installation keeps: the key that tokens are made with.
+//!
+//! It lies in `LEAFGATE_DATA_DIR`, else `$XDG_DATA_HOME/leafgate`, else `~/.local/share/leafgate`, readable by its owner alone. A new key
+//! makes every token in the clients' histories meaningless, so an unreadable key is an error and never replaced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use leafgate_gate::LOCAL_CLIENT;
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+
+const KEY_FILE: &str = "key";
+const KEY_BYTES: usize = 32;
+
+/// The keys of this installation's local client; the gate and `apply` make the same tokens with them.
+pub(crate) fn token_keys() -> anyhow::Result<TokenKeys> {
+    let key = installation_key(&data_folder()?)?;
+    Ok(TokenKeys::derive(&key, &ClientIdentity::new(LOCAL_CLIENT)))
+}
+
+/// Where everything is kept that outlives a run.
+pub(crate) fn data_folder() -> anyhow::Result<PathBuf> {
+    if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
+        return Ok(folder);
+    }
+    // The XDG specification says that relative paths are to be ignored.
+    if let Some(folder) = variable("XDG_DATA_HOME").filter(|folder| folder.is_absolute()) {
+        return Ok(folder.join("leafgate"));
+    }
+    let home = variable("HOME")
+        .context("neither LEAFGATE_DATA_DIR nor XDG_DATA_HOME nor HOME is set: set one of them")?;
+    Ok(home.join(".local/share/leafgate"))
+}
+
+/// A path that the environment names.
+pub(crate) fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn installation_key(folder: &Path) -> anyhow::Result<InstallationKey> {
+    let path = folder.join(KEY_FILE);
+    let shown = path.display();
+    if !path.try_exists().with_context(|| format!("cannot look for the installation's key {shown}"))? {
+        create(folder, &path).with_context(|| format!("cannot create the installation's key {shown}"))?;
+    }
+    read(&path).with_context(|| format!("the installation's key {shown} cannot be used"))
+}
+
+fn read(path: &Path) -> anyhow::Result<InstallationKey> {
+    let file = File::open(path)?;
+    let mode = file.metadata()?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!(
+            "others may read it (mode {:03o}): run `chmod 600` on it, or remove it if somebody may have",
+            mode & 0o777
+        );
+    }
+    let text = io::read_to_string(file)?;
+    let bytes = from_hex(text.trim_end()).context(
+        "it is not 64 hexadecimal digits: restore it, or remove it and lose what older tokens stand for",
+    )?;
+    Ok(InstallationKey::from_bytes(bytes))
+}
+
+/// Writes the key beside its place and links it there: another process sees a whole key or none, and of two that start at once the
+/// second takes the first one's.
+fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).context("the system gives no random bytes")?;
+    let written = write_draft(&draft, &key).and_then(|()| fs::hard_link(&draft, path));
+    let _ = fs::remove_file(&draft);
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+fn write_draft(draft: &Path, key: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+    for byte in key {
+        write!(file, "{byte:02x}")?;
+    }
+    file.write_all(b"\n")?;
+    file.sync_all()
+}
+
+fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
+    let mut bytes = [0; KEY_BYTES];
+    if text.len() != 2 * KEY_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(folder: &Path) -> anyhow::Result<String> {
+        let keys = TokenKeys::derive(&installation_key(folder)?, &ClientIdentity::new(LOCAL_CLIENT));
+        Ok(keys.token("EMAIL", "ann@example.org").to_string())
+    }
+
+    #[test]
+    fn the_key_is_made_once_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("a/b");
+        let first = token(&data).unwrap();
+        assert_eq!(token(&data).unwrap(), first);
+        assert_eq!(fs::metadata(data.join(KEY_FILE)).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(&data).unwrap().count(), 1, "no draft is left");
+        assert_ne!(token(&folder.path().join("c")).unwrap(), first);
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        token(folder.path()).unwrap();
+        fs::set_permissions(folder.path().join(KEY_FILE), fs::Permissions::from_mode(0o640)).unwrap();
+        let error = format!("{:#}", token(folder.path()).unwrap_err());
+        assert!(error.contains("mode 640") && error.contains("chmod 600"), "{error}");
+    }
+
+    #[test]
+    fn a_broken_key_is_an_error_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        token(folder.path()).unwrap();
+        for broken in ["", "abc", &"é".repeat(32), &"+f".repeat(32)] {
+            fs::write(folder.path().join(KEY_FILE), broken).unwrap();
+            token(folder.path()).unwrap_err();
+            assert_eq!(fs::read_to_string(folder.path().join(KEY_FILE)).unwrap(), broken);
+        }
+    }
+}

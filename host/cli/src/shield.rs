@@ -1,0 +1,33 @@
+//! Masks what the built-in detectors find in a text that is shown: keys in paths, labels, and what no rule redacted.
+
+use std::sync::LazyLock;
+
+use leafgate_detect::{Engine, Input, unite};
+
+static ENGINE: LazyLock<Engine> =
+    LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
+
+/// What stands for a value of this label.
+pub(crate) fn mask(label: &str) -> String {
+    format!("‹{label}›")
+}
+
+/// The text with every finding masked.
+pub(crate) fn masked(text: &str) -> String {
+    masked_beside("", text)
+}
+
+/// Like [`masked`], for the value of a key: some secrets are known by their key alone.
+pub(crate) fn masked_beside(key: &str, text: &str) -> String {
+    let mut findings = ENGINE.scan(&Input::new(text).with_key(key));
+    unite(&mut findings);
+    let mut shown = String::with_capacity(text.len());
+    let mut at = 0;
+    for finding in findings {
+        shown.push_str(&text[at..finding.range.start]);
+        shown.push_str(&mask(finding.label.as_ref()));
+        at = finding.range.end;
+    }
+    shown.push_str(&text[at..]);
+    shown
+}

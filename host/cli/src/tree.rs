@@ -1,0 +1,205 @@
+//! `tree`: a request as the gate sees it, section by section and leaf by leaf.
+//!
+//! Previews pass the policy's redaction first, and then the built-in detectors: a protected or frozen leaf is not redacted in the request,
+//! but it is masked here. With `--policy none` nothing is masked, which is what was asked for.
+
+use leafgate_policy::PolicySource;
+use leafgate_tree::{Access, Document, Draft, Leaf, Role, SectionId};
+use serde::Serialize;
+
+use crate::args::TreeArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::request;
+use crate::shield;
+
+/// Characters of a preview.
+const PREVIEW: usize = 60;
+
+pub(crate) fn run(args: &TreeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let judged = request::judge(&args.policy, &args.request)?;
+    let masks = args.policy.source != PolicySource::None;
+    let view = View { draft: &judged.evaluation.draft, masks }.shown();
+    match args.json.json {
+        true => printer.json(&view)?,
+        false => print(&view, printer)?,
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// A request to show.
+struct View<'a> {
+    draft: &'a Draft,
+    masks: bool,
+}
+
+/// What `--json` writes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    format: &'static str,
+    model: Option<String>,
+    /// Object keys, which are looked at too and cannot be edited.
+    keys: usize,
+    sections: Vec<ShownSection>,
+    /// Leaves outside every section.
+    leaves: Vec<ShownLeaf>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownSection {
+    id: String,
+    kind: &'static str,
+    node_type: leafgate_tree::NodeType,
+    label: String,
+    role: Role,
+    editable: bool,
+    deletable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_message_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    raw_path: String,
+    leaves: Vec<ShownLeaf>,
+    #[serde(skip)]
+    depth: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownLeaf {
+    path: String,
+    /// RFC 6901, into the received body.
+    pointer: String,
+    kind: &'static str,
+    value_type: &'static str,
+    access: &'static str,
+    /// Characters of the received text.
+    length: usize,
+    preview: String,
+}
+
+impl View<'_> {
+    fn shown(&self) -> Shown {
+        let document = self.document();
+        let ids = (0..document.sections().len()).map(SectionId::from_index);
+        let mut sections: Vec<_> = ids.map(|id| self.section(id)).collect();
+        let mut outside = Vec::new();
+        for leaf in document.leaves() {
+            match leaf.section() {
+                Some(id) => sections[id.index()].leaves.push(self.leaf(&leaf)),
+                None => outside.push(self.leaf(&leaf)),
+            }
+        }
+        let model = document.model().map(|model| self.masked("", &model));
+        Shown {
+            format: document.format().name(),
+            model,
+            keys: document.keys().count(),
+            sections,
+            leaves: outside,
+        }
+    }
+
+    fn document(&self) -> &Document {
+        self.draft.document()
+    }
+
+    fn section(&self, id: SectionId) -> ShownSection {
+        let document = self.document();
+        let section = document.section(id);
+        let ancestors = std::iter::successors(section.parent, |&parent| document.section(parent).parent);
+        ShownSection {
+            id: self.masked("", &document.section_key(id)),
+            kind: section.kind.name(),
+            node_type: section.node_type,
+            label: self.masked("", &document.section_label(id)),
+            role: section.role,
+            editable: section.editable,
+            deletable: section.deletable,
+            parent_id: section.parent.map(|parent| self.masked("", &document.section_key(parent))),
+            source_message_index: section.message,
+            content_index: section.content_index,
+            tool_call_index: section.tool_call_index,
+            tool: section.tool.as_deref().map(|tool| self.masked("", tool)),
+            raw_path: self.masked("", &document.display_path(section.node)),
+            leaves: Vec::new(),
+            depth: ancestors.count(),
+        }
+    }
+
+    fn leaf(&self, leaf: &Leaf<'_>) -> ShownLeaf {
+        let document = self.document();
+        ShownLeaf {
+            path: self.masked("", &document.display_path(leaf.id())),
+            pointer: self.masked("", &document.pointer(leaf.id())),
+            kind: leaf.kind().name(),
+            value_type: leaf.value_type().name(),
+            access: access(leaf.access()),
+            length: leaf.text().expose().chars().count(),
+            preview: self.preview(leaf),
+        }
+    }
+
+    fn preview(&self, leaf: &Leaf<'_>) -> String {
+        if leaf.access() == Access::Opaque {
+            return "(media)".to_owned();
+        }
+        let text = self.draft.masked_original(leaf.id(), shield::mask);
+        let text = self.masked(&leaf.key(), text.expose());
+        match text.char_indices().nth(PREVIEW) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+
+    fn masked(&self, key: &str, text: &str) -> String {
+        if self.masks { shield::masked_beside(key, text) } else { text.to_owned() }
+    }
+}
+
+fn access(access: Access) -> &'static str {
+    match access {
+        Access::Open => "open",
+        Access::Protected => "protected",
+        Access::Frozen => "frozen",
+        Access::Opaque => "opaque",
+    }
+}
+
+fn print(view: &Shown, printer: &mut Printer) -> anyhow::Result<()> {
+    let width = view.sections.iter().flat_map(|section| &section.leaves).chain(&view.leaves);
+    let width = width.map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).min(PREVIEW);
+    for section in &view.sections {
+        let indent = "  ".repeat(section.depth);
+        printer.inline(Style::Heading, &format!("{indent}{}", section.label), 0)?;
+        printer.inline(Style::Faint, &format!("  {}", section.id), 0)?;
+        printer.line("")?;
+        print_leaves(&section.leaves, &format!("{indent}  "), width, printer)?;
+    }
+    print_leaves(&view.leaves, "", width, printer)
+}
+
+fn print_leaves(
+    leaves: &[ShownLeaf],
+    indent: &str,
+    width: usize,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    for leaf in leaves {
+        printer.text(Style::Plain, indent)?;
+        printer.inline(Style::Plain, &leaf.path, width)?;
+        printer.text(Style::Faint, &format!("  {} {} {}  ", leaf.kind, leaf.access, leaf.length))?;
+        printer.inline(Style::Plain, &leaf.preview, 0)?;
+        printer.line("")?;
+    }
+    Ok(())
+}

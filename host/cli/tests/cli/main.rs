@@ -1,0 +1,8 @@
+//! The built binary: what it prints, and what it exits with.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod apply;
+mod serve;
+mod support;
+mod views;

@@ -1,0 +1,51 @@
+//! `run`: a gate that a script can start, use and stop.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use crate::support::{Bench, EMAIL, RULES, request, secret};
+
+#[test]
+fn a_script_starts_uses_and_stops_the_gate() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    let mut gate = bench
+        .command(&["run", "--listen", "127.0.0.1:0", "--policy", "policy", "--upstream", "echo:"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(gate.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("http://").expect("the first line is the URL");
+    let body = request();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /v1/echo HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains("EMAIL_") && !answer.contains(EMAIL) && !answer.contains(&secret()), "{answer}");
+    // The echo of a path without tokens to restore is what `apply` writes.
+    let applied = bench.run(&["apply", "--policy", "policy", "--format", "generic"], &body);
+    assert!(answer.ends_with(&applied.out), "{answer}");
+    let pid = gate.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let output = gate.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("leafgate::request") && !log.contains(&secret()), "{log}");
+}
+
+#[test]
+fn an_address_that_others_reach_is_refused() {
+    let ran = Bench::new().run(&["run", "--listen", "0.0.0.0:0", "--upstream", "echo:"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("no client tokens"), "{}", ran.err);
+}

@@ -1,0 +1,118 @@
+//! `tree`, `explain`, `check`, `detectors`, and the program's own documentation.
+
+use serde_json::Value;
+
+use crate::support::{Bench, EMAIL, RULES, request, secret};
+
+#[test]
+fn help() {
+    let bench = Bench::new();
+    let mut shown = String::new();
+    for command in
+        [&[][..], &["run"], &["apply"], &["tree"], &["explain"], &["check"], &["plugin", "inspect"]]
+    {
+        let call = [command, &["--help"]].concat();
+        shown += &format!("$ leafgate {}\n{}\n", call.join(" "), bench.run(&call, "").shown());
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn tree() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    let shown = bench.run(&["tree", "--policy", "policy"], &request()).shown();
+    assert!(!shown.contains(&secret()) && !shown.contains(EMAIL), "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn a_tree_shows_no_secret_wherever_it_stands() {
+    let request = serde_json::json!({
+        secret(): 1,
+        "messages": [{ "role": "user", "name": secret(), "content": [{ "type": "text", "text": secret() }] }],
+        "tools": [{ "type": "function", "function": { "name": secret(), "parameters": { secret(): {} } } }],
+    });
+    for view in
+        [&["tree"][..], &["tree", "--json"], &["apply", "--diff"], &["apply", "--ops"], &["apply", "--json"]]
+    {
+        let ran = Bench::new().run(view, &request.to_string());
+        let shown = ran.shown();
+        // The prefix alone stands in no path, label or preview either.
+        assert!(!shown.contains(&secret()[..20]), "{view:?}: {shown}");
+    }
+}
+
+#[test]
+fn control_characters_are_shown_and_not_obeyed() {
+    let body = "{\"messages\": [{\"role\": \"user\", \"content\": \"a\\u001b[2Jb\\u202ec\"}]}";
+    for view in [&["tree"][..], &["tree", "--json"]] {
+        let ran = Bench::new().run(view, body);
+        assert_eq!(ran.code, 0);
+        assert!(!ran.out.contains(['\u{1b}', '\u{202e}']), "{}", ran.out);
+        assert!(ran.out.contains("1b") && ran.out.contains("202e"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_tree_as_json() {
+    let ran = Bench::new().run(&["tree", "--json"], &request());
+    let tree: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(tree["sections"][1]["id"], "user-1");
+    assert_eq!(tree["sections"][1]["leaves"][0]["path"], "messages[1].content");
+    assert_eq!(tree["model"], "gpt-4o");
+}
+
+#[test]
+fn check_and_explain() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    bench.file(
+        "broken/rules.toml",
+        "[[rule]]\nid = \"a\"\naction = \"redact\"\ndetect = [\"secrests\"]\nmatch = {}\n",
+    );
+    let sound = bench.run(&["check", "--policy", "policy"], "");
+    assert_eq!(sound.code, 0);
+    assert!(sound.out.starts_with("the policy is sound: 2 rules, 0 plugins, generation "), "{}", sound.out);
+    insta::assert_snapshot!(bench.run(&["check", "--policy", "broken"], "").shown());
+    let json = bench.run(&["check", "--policy", "broken", "--json"], "");
+    assert_eq!(json.code, 2);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&json["ok"], &json["diagnostics"][0]["line"]), (&Value::from(false), &Value::from(4)));
+    for json in [&["explain"][..], &["explain", "--json"]] {
+        let ran = bench.run(json, "");
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.contains("default-secrets"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn detectors_completions_and_the_manual() {
+    let bench = Bench::new();
+    let list = bench.run(&["detectors", "list"], "").out;
+    assert!(list.contains("pii/email") && list.lines().count() > 25, "{list}");
+    let json: Value = serde_json::from_str(&bench.run(&["detectors", "list", "--json"], "").out).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), list.lines().count());
+    assert!(bench.run(&["completions", "bash"], "").out.contains("leafgate"));
+    let page = bench.run(&["man"], "").out;
+    assert!(page.starts_with(".") && page.contains("apply"), "{page}");
+}
+
+#[test]
+fn what_is_no_plugin() {
+    let bench = Bench::new();
+    bench.file("text.wasm", "no wasm");
+    bench.file("foreign.wasm", "");
+    std::fs::write(bench.path().join("foreign.wasm"), FOREIGN).unwrap();
+    let mut shown = String::new();
+    for file in ["text.wasm", "not-there.wasm", "foreign.wasm"] {
+        let ran = bench.run(&["plugin", "inspect", file], "");
+        assert_eq!(ran.code, 2, "{file}");
+        shown += &format!("$ leafgate plugin inspect {file}\n{}\n", ran.shown());
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// `(module (import "wasi_snapshot_preview1" "fd_write" (func)))`, which no plugin may ask for.
+const FOREIGN: &[u8] =
+    b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x23\x01\x16wasi_snapshot_preview1\x08fd_write\0\0";
