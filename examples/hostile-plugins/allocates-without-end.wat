@@ -17,7 +17,8 @@
     (i32.const 64))
 
   (func (export "leafgate:plugin/lifecycle@0.1.0#configure") (param i32 i32) (result i32)
-    (i32.const 192))                                        ;; zeros: accepted
+    ;; Zeros: accepted.
+    (i32.const 192))
 
   (func (export "leafgate:plugin/detect@0.1.0#detect") (param i32 i32) (result i32)
     (block $refused

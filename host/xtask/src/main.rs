@@ -1,1 +1,53 @@
-fn main() {}
+//! Developer tasks: `cargo xtask demo | test [--soak] | plugins | bench`.
+//!
+//! Each task says in one line what it does before it does it, and fails where anything differs from what it promises. Nothing here is
+//! part of the product.
+#![expect(clippy::print_stdout, reason = "a developer task talks to its developer")]
+
+mod bench;
+mod clients;
+mod counts;
+mod demo;
+mod plugins;
+mod run;
+mod soak;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  demo            shows in a minute what the gate does, and checks every step of it
+  test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
+  plugins         builds the bundled plugins and puts them where examples and tests find them
+  bench           measures what the gate costs";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match task(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("\nxtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn task(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["demo"] => demo::demo(),
+        ["test"] => test::test(false),
+        ["test", "--soak"] => test::test(true),
+        ["plugins"] => plugins::plugins(),
+        ["bench"] => bench::bench(),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("unknown task `{}`\n\n{USAGE}", arguments.join(" ")),
+    }
+}

@@ -1,0 +1,20 @@
+//! `cargo xtask bench`: builds with optimisation and runs `tests/benches/cost`.
+
+use anyhow::Result;
+use leafgate_tests::paths;
+
+use crate::plugins;
+use crate::run::{cargo, run, step};
+
+/// Measures, prints tables, and leaves the figures in `target/bench.json`.
+pub(crate) fn bench() -> Result<()> {
+    plugins::plugins()?;
+    step("building the gate with optimisation");
+    run(cargo().args(["build", "--release", "--workspace", "--bin", "leafgate"]))?;
+    step("measuring; other load on this machine spoils the figures\n");
+    let figures = paths::target().join("bench.json");
+    run(cargo()
+        .args(["bench", "--quiet", "--workspace", "--bench", "cost", "--"])
+        .arg(&figures)
+        .env("LEAFGATE_BIN", paths::target().join("release/leafgate")))
+}

@@ -1,0 +1,77 @@
+//! Counting the tests that cargo and Python ran, from what they print.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::run::shown;
+
+/// How many tests ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) ignored: usize,
+}
+
+impl Counts {
+    /// Adds what one line of output counts, if it counts anything.
+    fn add_line(&mut self, line: &str) {
+        if let Some(result) = line.strip_prefix("test result:") {
+            self.passed += number_before(result, "passed");
+            self.failed += number_before(result, "failed");
+            self.ignored += number_before(result, "ignored");
+        } else if let Some(ran) = line.strip_prefix("Ran ") {
+            self.passed += ran.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+        }
+    }
+}
+
+fn number_before(text: &str, word: &str) -> usize {
+    let words: Vec<&str> = text.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|&known| known == word).unwrap_or(0);
+    at.checked_sub(1).and_then(|before| words[before].parse().ok()).unwrap_or(0)
+}
+
+/// Runs tests, passes on what they print as they print it, and counts them.
+pub(crate) fn counted(command: &mut Command) -> Result<Counts> {
+    let shown = shown(command);
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().with_context(|| format!("`{shown}` cannot be run"))?;
+    let mut counts = Counts::default();
+    let output = child.stdout.take().context("no standard output")?;
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        counts.add_line(&line);
+        println!("{line}");
+    }
+    let status = child.wait()?;
+    ensure!(
+        status.success(),
+        "`{shown}` failed after {} tests passed and {} failed",
+        counts.passed,
+        counts.failed
+    );
+    ensure!(counts.passed > 0, "`{shown}` ran no test at all");
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_cargo_and_python_add_up() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+            "Ran 9 tests in 1.2s",
+        ] {
+            counts.add_line(line);
+        }
+        assert_eq!(counts, Counts { passed: 24, failed: 2, ignored: 1 });
+    }
+}

@@ -1,0 +1,34 @@
+//! Running other programs from the root of the repository.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use leafgate_tests::paths;
+
+/// A line that says what happens next.
+pub(crate) fn step(what: &str) {
+    println!("xtask: {what}");
+}
+
+/// The cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(paths::root());
+    command
+}
+
+/// Runs a program to its end, with this one's output.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    let status = command.status().with_context(|| format!("`{shown}` cannot be run"))?;
+    ensure!(status.success(), "`{shown}` failed ({status})");
+    Ok(())
+}
+
+/// A command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let program = words[0].rsplit('/').next().unwrap_or_default();
+    [&[program], &words[1..].iter().map(AsRef::as_ref).collect::<Vec<_>>()[..]].concat().join(" ")
+}

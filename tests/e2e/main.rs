@@ -1,0 +1,14 @@
+//! What the built gate promises, seen from outside: processes, sockets and bytes, no crate of ours in between.
+//!
+//! Each module is named after what it shows. `cargo xtask test` passes the binary in `LEAFGATE_BIN`; without it cargo builds one.
+
+#![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+mod bodies;
+mod example;
+mod hostile;
+mod policies;
+mod readme;
+mod setup;
+mod unseen;
+mod untouched;

@@ -1,0 +1,94 @@
+//! Plugins for tests and the demo: the bundled ones, built as an operator builds them, and hostile ones, assembled from text.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context as _, Result, ensure};
+use wit_component::StringEncoding;
+use wit_parser::Resolve;
+
+use crate::paths;
+
+/// The packages of the bundled plugins; their files are called the same.
+pub const BUNDLED: [&str; 3] = ["redact-names", "rewrite-home-paths", "trim-tool-results"];
+
+/// The target that plugins are built for.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Builds the bundled plugins and returns their files, in the order of [`BUNDLED`].
+///
+/// # Errors
+/// When they do not build, for example because the target is not installed.
+pub fn build() -> Result<Vec<PathBuf>> {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    // A target folder of its own: that of a running `cargo test` may be locked.
+    let folder = paths::root().join("target/plugins");
+    let compiled = BUILT.get_or_init(|| compile(&folder).map_err(|error| format!("{error:#}")));
+    compiled.clone().map_err(anyhow::Error::msg)?;
+    let folder = folder.join(TARGET).join("plugin");
+    Ok(BUNDLED.iter().map(|name| folder.join(format!("{}.wasm", name.replace('-', "_")))).collect())
+}
+
+fn compile(folder: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(folder);
+    for package in BUNDLED {
+        command.args(["--package", package]);
+    }
+    // Flags for the tests, coverage or sanitizers, are not for plugins.
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    let status = command.current_dir(paths::root()).status().context("cargo cannot be run")?;
+    ensure!(
+        status.success(),
+        "the bundled plugins do not build; `rustup target add {TARGET}` adds what they need"
+    );
+    Ok(())
+}
+
+/// Builds the bundled plugins and puts them into `policy/plugins/` under their own names.
+///
+/// # Errors
+/// When they do not build or cannot be copied.
+pub fn install(policy: &Path) -> Result<()> {
+    let folder = policy.join("plugins");
+    std::fs::create_dir_all(&folder)?;
+    for (name, built) in BUNDLED.iter().zip(build()?) {
+        let place = folder.join(format!("{name}.wasm"));
+        // A rename is one step: another process that loads the policy meanwhile finds the old file or the new one, never half of it.
+        let half = folder.join(format!(".{name}.{}.{:?}", std::process::id(), std::thread::current().id()));
+        std::fs::copy(&built, &half)
+            .and_then(|_| std::fs::rename(&half, &place))
+            .with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
+    }
+    Ok(())
+}
+
+/// Assembles `examples/hostile-plugins/<name>.wat` to a file that the loader accepts.
+///
+/// The texts are core modules, short because they leave their types out; the types of the world they name in their first line are
+/// added here, exactly as a compiler with `wit-bindgen` adds them.
+///
+/// # Errors
+/// When there is no such text, or it does not assemble.
+pub fn hostile(name: &str, to: &Path) -> Result<()> {
+    let path = paths::example("hostile-plugins").join(format!("{name}.wat"));
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let world = text
+        .lines()
+        .find_map(|line| line.strip_prefix(";; world: "))
+        .context("the text names no `;; world:`")?
+        .trim();
+    std::fs::write(to, assemble(&text, world)?).with_context(|| format!("cannot write {}", to.display()))
+}
+
+fn assemble(text: &str, world: &str) -> Result<Vec<u8>> {
+    let mut module = wat::parse_str(text).context("the text is not WebAssembly")?;
+    let mut contract = Resolve::default();
+    let (package, _) =
+        contract.push_dir(paths::root().join("wit")).context("wit/plugin.wit cannot be read")?;
+    let world = contract.select_world(&[package], Some(world))?;
+    wit_component::embed_component_metadata(&mut module, &contract, world, StringEncoding::UTF8, false)?;
+    Ok(module)
+}
