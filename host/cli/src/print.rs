@@ -1,5 +1,5 @@
-//! Everything a person sees passes here. A request may hold escape sequences that move the cursor, recolour or retitle the terminal,
-//! and characters that reverse or hide text; they are shown as visible text (`\u{1b}`), so that what is on the screen is what is there.
+//! Everything a person sees passes here, and through the printer of `leafgate-review`: a request may hold what moves the cursor,
+//! retitles the terminal, reverses or hides text, and all of it is shown as visible text (`\u{1b}`).
 //!
 //! Bytes that are asked for as bytes (`apply`) are written as they are; JSON has the same characters as `\u001b`.
 
@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
+use leafgate_review::printer::{self, Shape};
+use leafgate_review::rows::{Look, Row};
 use serde::Serialize;
 
 /// Writes to standard output and standard error.
@@ -23,6 +25,7 @@ pub(crate) enum Style {
     Faint,
     Removed,
     Added,
+    Marked,
 }
 
 impl Style {
@@ -33,6 +36,20 @@ impl Style {
             Style::Faint => "\x1b[2m",
             Style::Removed => "\x1b[31m",
             Style::Added => "\x1b[32m",
+            Style::Marked => "\x1b[36m",
+        }
+    }
+}
+
+impl From<Look> for Style {
+    fn from(look: Look) -> Style {
+        match look {
+            Look::Plain => Style::Plain,
+            Look::Strong | Look::Warning => Style::Heading,
+            Look::Dim => Style::Faint,
+            Look::Deleted | Look::Error => Style::Removed,
+            Look::Added => Style::Added,
+            Look::Redacted | Look::Edited => Style::Marked,
         }
     }
 }
@@ -51,9 +68,27 @@ impl Printer {
         self.out.write_all(b"\n")
     }
 
-    /// Text without an end of line. Newlines and tabs in it stay.
+    /// Text without an end of line. Newlines in it stay.
     pub(crate) fn text(&mut self, style: Style, text: &str) -> io::Result<()> {
-        let text = visible(text);
+        self.printed(style, printer::block(text).as_str())
+    }
+
+    /// Text that stays on its line, newlines and all, filled up with spaces to so many characters.
+    pub(crate) fn inline(&mut self, style: Style, text: &str, width: usize) -> io::Result<()> {
+        self.printed(style, &format!("{:width$}", printer::line(text).as_str()))
+    }
+
+    /// Rows as the prompt shows them.
+    pub(crate) fn rows(&mut self, rows: &[Row]) -> io::Result<()> {
+        for row in rows {
+            row.0.iter().try_for_each(|piece| self.printed(piece.look.into(), piece.text()))?;
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Text that has passed the printer, in which a newline is all that a terminal would obey.
+    fn printed(&mut self, style: Style, text: &str) -> io::Result<()> {
         let code = style.code();
         if !self.colours || code.is_empty() {
             return self.out.write_all(text.as_bytes());
@@ -64,11 +99,6 @@ impl Printer {
             write!(self.out, "{code}{line}\x1b[0m{end}")?;
         }
         Ok(())
-    }
-
-    /// Text that stays on its line, newlines and all, filled up with spaces to so many characters.
-    pub(crate) fn inline(&mut self, style: Style, text: &str, width: usize) -> io::Result<()> {
-        self.text(style, &format!("{:width$}", visible_line(text)))
     }
 
     /// Bytes that were asked for as bytes.
@@ -100,7 +130,7 @@ impl Printer {
     pub(crate) fn complain(&mut self, text: &str) {
         // Where standard output is gone, standard error may still be read.
         let _ = self.out.flush();
-        eprintln!("{}", visible(text));
+        eprintln!("{}", printer::block(text));
     }
 }
 
@@ -117,52 +147,25 @@ pub(crate) fn may_colour(out: &impl IsTerminal) -> bool {
     out.is_terminal() && !no_colour
 }
 
-/// The text with control, escape, bidirectional and invisible characters spelled out. Newlines and tabs stay.
-fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| misleads(c) && !matches!(c, '\n' | '\t')) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if misleads(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
-}
-
-/// Like [`visible`], on one line: newlines and tabs are spelled out too.
-fn visible_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n").replace('\t', "\\t")
-}
-
-/// Whether a terminal would do something else with this character than show it.
-fn misleads(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'        // soft hyphen, Arabic letter mark, Mongolian vowel separator
-            | '\u{200b}'..='\u{200f}'                // zero-width and direction marks
-            | '\u{2028}'..='\u{202e}'                // separators, embeddings and overrides
-            | '\u{2060}'..='\u{206f}'                // joiners, isolates, invisible operators
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'   // byte order mark, interlinear annotation
-            | '\u{e0000}'..='\u{e0fff}') // tags and variation selectors that can carry hidden text
-}
-
-/// JSON text whose strings hold no character that a terminal would act on. Outside strings JSON has only newlines of that kind.
+/// JSON text whose strings hold no character that the printer would not show as it is. Outside strings JSON has only newlines of that
+/// kind.
 fn ascii_escapes(json: &str) -> Cow<'_, str> {
-    if !json.chars().any(|c| misleads(c) && c != '\n') {
+    if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if c == '\n' || !misleads(c) {
-            escaped.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let _ = write!(escaped, "\\u{unit:04x}");
+    for glyph in printer::glyphs(json) {
+        match glyph.shape {
+            // Its number stands for a backslash that spells one itself; in JSON it only ever begins an escape.
+            Shape::Number('\\') => escaped.push('\\'),
+            Shape::Number(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(escaped, "\\u{unit:04x}");
+                }
+            }
+            Shape::Plain(c) | Shape::Mark(c) => escaped.push(c),
+            Shape::Newline => escaped.push('\n'),
+            Shape::Tab => escaped.push('\t'),
         }
     }
     Cow::Owned(escaped)
@@ -173,16 +176,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_reaches_the_terminal_that_is_not_seen() {
-        assert_eq!(visible("plain é 漢 😀\n\ttext"), "plain é 漢 😀\n\ttext");
-        assert_eq!(visible("a\x1b[2Jb\r\u{7}\u{9b}"), "a\\u{1b}[2Jb\\u{d}\\u{7}\\u{9b}");
-        assert_eq!(visible("\u{202e}txt.exe\u{200b}\u{e0041}"), "\\u{202e}txt.exe\\u{200b}\\u{e0041}");
-        assert_eq!(visible_line("a\nb\tc"), "a\\nb\\tc");
-    }
-
-    #[test]
     fn json_stays_json() {
-        let value = serde_json::json!({ "a\u{202e}": "x\u{9b}\u{e0041}\u{1b}\n" });
+        let value = serde_json::json!({ "a\u{202e}": "x\u{9b}\u{e0041}\u{1b}\n\u{7f}", "\\u{1b}": "↵\t\\" });
         let text = serde_json::to_string(&value).unwrap();
         let escaped = ascii_escapes(&text);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
