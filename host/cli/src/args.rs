@@ -2,12 +2,16 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use leafgate_admin::RuntimeFile;
 use leafgate_gate::UpstreamTarget;
 use leafgate_policy::PolicySource;
+
+use crate::runtime::{self, GateName};
 
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
@@ -18,15 +22,24 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the request is forwarded · 2 a bad call, input or policy · 3 the request waits for a person · \
-4 the request is blocked.
-Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_LOG (what `run` logs: error, warn, info, debug), \
-NO_COLOR.";
+Exit codes: 0 done, or the request is forwarded · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+3 the request waits for a person · 4 the request is blocked.
+Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
+LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run the gate before an upstream
     Run(RunArgs),
+    /// Show how a running gate is, and why its newest policy does not serve
+    Status(GateArgs),
+    /// Look at the requests that wait for a person, and decide about them
+    Review(ReviewArgs),
+    /// Do the same call by call, for scripts
+    Pending {
+        #[command(subcommand)]
+        command: PendingCommand,
+    },
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
     /// Show a request as sections and leaves, secrets masked
@@ -76,6 +89,125 @@ pub(crate) struct RunArgs {
     /// Where requests go: https://host, http://host, or echo: for a built-in endpoint that answers with the request it got
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: UpstreamTarget,
+    /// The loopback address of the admin API, which `status`, `pending` and `review` ask
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) admin_listen: SocketAddr,
+    /// Serve no admin API: paused requests then wait for nothing but their deadline
+    #[arg(long, conflicts_with = "admin_listen")]
+    pub(crate) no_admin: bool,
+    /// Show the approval prompt in this terminal; the log goes to `run.log` in the data folder
+    #[arg(long, conflicts_with = "no_admin")]
+    pub(crate) review: bool,
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+}
+
+/// What clients hear while their request waits; for tests, and for clients and proxies with less patience than most.
+#[derive(Args)]
+pub(crate) struct WaitingArgs {
+    /// How long a paused client that asked for a stream hears nothing
+    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
+    pub(crate) pause_silence: Option<Duration>,
+    /// How long a begun stream is silent before a comment keeps it alive
+    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
+    pub(crate) pause_keepalive: Option<Duration>,
+}
+
+/// Which gate to ask, and how to print its answer.
+#[derive(Args)]
+pub(crate) struct GateArgs {
+    /// The gate to ask, where several run: the port of its URL, or its runtime file
+    #[arg(long = "gate", value_name = "PORT|FILE")]
+    name: Option<GateName>,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl GateArgs {
+    /// Finds the gate.
+    pub(crate) fn find(&self) -> anyhow::Result<RuntimeFile> {
+        runtime::find(&runtime::folder()?, self.name.as_ref())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ReviewArgs {
+    /// The turn to look at; without it, all that wait
+    pub(crate) id: Option<String>,
+    /// Work line by line, for pipes and screen readers
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// The gate to ask, where several run: the port of its URL, or its runtime file
+    #[arg(long, value_name = "PORT|FILE")]
+    pub(crate) gate: Option<GateName>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PendingCommand {
+    /// List the turns that wait, oldest first
+    List(GateArgs),
+    /// Show a turn: why it waits, its sections and leaves with the names that edits go by, its digest
+    Show(TurnArgs),
+    /// Show what came against what would leave
+    Diff(TurnArgs),
+    /// Change a turn
+    Edit(EditArgs),
+    /// Let a turn go
+    Resume(ResumeArgs),
+    /// Give a turn up; its client gets an error
+    Cancel(TurnArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct TurnArgs {
+    /// The turn, as `pending list` names it
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct EditArgs {
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    #[command(flatten)]
+    pub(crate) change: EditChange,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct EditChange {
+    /// Give a leaf another text; for a number, boolean or null its JSON spelling
+    #[arg(long, num_args = 2, value_names = ["POINTER", "TEXT"], allow_hyphen_values = true)]
+    pub(crate) set: Option<Vec<String>>,
+    /// Give a leaf the text of a file, to the last newline; `-` reads standard input
+    #[arg(long, num_args = 2, value_names = ["POINTER", "FILE"])]
+    pub(crate) set_file: Option<Vec<String>>,
+    /// Leave a section out, with what must go with it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) delete: Option<String>,
+    /// Put a section back
+    #[arg(long, value_name = "KEY")]
+    pub(crate) restore: Option<String>,
+    /// Take the last edit back
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Make it again
+    #[arg(long)]
+    pub(crate) redo: bool,
+    /// Take all edits back
+    #[arg(long)]
+    pub(crate) reset: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArgs {
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// The digest of what was looked at: anything else is refused. Without it, what stands now is sent
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
 }
 
 #[derive(Args)]
@@ -162,4 +294,13 @@ fn policy_source(text: &str) -> Result<PolicySource, String> {
         "" => return Err("name a folder, `default` or `none`".to_owned()),
         folder => PolicySource::Folder(folder.into()),
     })
+}
+
+/// Longest time that an option takes: no client waits for a day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let duration = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let usable = duration.filter(|time| (Duration::from_millis(1)..=LONGEST).contains(time));
+    usable.ok_or_else(|| "give seconds, from 0.001 to 86400".to_owned())
 }

@@ -9,7 +9,7 @@ use crate::print::Printer;
 pub(crate) enum Exit {
     /// It did what it was asked; of a request: it would be forwarded.
     Done = 0,
-    /// A bad call, an unreadable input or a policy that cannot be used. clap ends with the same code.
+    /// A bad call, an unreadable input, a policy that cannot be used, or a gate that refuses. clap ends with the same code.
     Bad = 2,
     /// The request would wait for a person.
     Paused = 3,

@@ -1,16 +1,22 @@
 //! `leafgate`: parses arguments, wires the crates together, prints, and maps outcomes to exit codes. What it decides, a library decided.
 
+mod admin;
 mod apply;
 mod args;
 mod changes;
 mod exit;
 mod home;
 mod inspect;
+mod pending;
 mod policy;
 mod print;
+mod reload;
 mod request;
+mod review;
+mod runtime;
 mod serve;
 mod shield;
+mod status;
 mod tree;
 mod words;
 
@@ -30,6 +36,9 @@ fn main() -> std::process::ExitCode {
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Run(args) => serve::run(&args, printer),
+        Command::Status(args) => status::run(&args, printer),
+        Command::Review(args) => review::run(&args, printer),
+        Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Explain(args) => policy::explain(&args, printer),

@@ -1,31 +1,79 @@
 //! `run`: the gate as a process, until it is told to stop.
+//!
+//! What runs beside the gate: a watch that loads its policy again, the admin API that commands find through a runtime file, and, where
+//! asked for, the approval prompt in this very terminal.
+
+mod door;
+mod log;
+mod prompt;
+mod stop;
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use leafgate_gate::{Gate, GateConfig, Listener};
-use leafgate_policy::Policy;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use leafgate_policy::{LoadError, Policy};
+use leafgate_watch::{FolderWatch, Timing};
 
-use crate::args::RunArgs;
+use self::door::AdminDoor;
+use self::prompt::Prompt;
+use self::stop::Stop;
+use crate::args::{RunArgs, WaitingArgs};
 use crate::exit::Exit;
-use crate::print::{self, Printer};
-use crate::{home, policy};
+use crate::print::Printer;
+use crate::reload::Reload;
+use crate::{home, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    start_log()?;
-    let policy = Arc::new(policy::load(&args.policy.source)?);
-    let keys = home::token_keys()?;
-    let gate = Gate::new(GateConfig::new(args.upstream.clone()), keys, Arc::clone(&policy))?;
+    if args.review {
+        review::require_terminal()?;
+    }
+    log::start(args.review)?;
+    let reload = Reload::new(args.policy.source.clone());
+    let policy = Arc::new(reload.load()?);
+    let mut config = GateConfig::new(args.upstream.clone());
+    config.policy_source = reload.name();
+    apply_waiting(&args.waiting, &mut config);
+    let gate = Gate::new(config, home::token_keys()?, Arc::clone(&policy))?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
+        let stop = Stop::on_signals()?;
         let listener = Listener::bind(args.listen).await?;
-        let stop = stopped()?;
+        let door = AdminDoor::open(args, &listener).await?;
         announce(args, &listener, &policy, printer)?;
-        gate.serve(listener, stop).await;
+        let _watch = watch(reload, &gate);
+        let prompt = door.as_ref().filter(|_| args.review).map(|door| Prompt::show(door.file(), &stop));
+        let admin = async {
+            if let Some(door) = door {
+                door.serve(&gate, stop.told()).await;
+            }
+        };
+        tokio::join!(gate.serve(listener, stop.told()), admin);
+        if let Some(prompt) = prompt {
+            prompt.gone().await;
+        }
         Ok(Exit::Done)
     })
+}
+
+/// What is not given stays at the gate's default.
+fn apply_waiting(args: &WaitingArgs, config: &mut GateConfig) {
+    let limits = &mut config.limits;
+    limits.silence = args.pause_silence.unwrap_or(limits.silence);
+    limits.keepalive = args.pause_keepalive.unwrap_or(limits.keepalive);
+}
+
+/// Has the gate hear of each change of its policy folder.
+fn watch(reload: Reload, gate: &Gate) -> Option<FolderWatch> {
+    let gate = gate.clone();
+    let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| match loaded {
+        Ok(policy) => gate.policy_loaded(Arc::new(policy)),
+        Err(error) => gate.policy_refused(error.to_string()),
+    })?;
+    if let Err(error) = watch.events() {
+        tracing::warn!(target: "leafgate::policy", "{error}");
+    }
+    Some(watch)
 }
 
 /// The first line of standard output is the URL and nothing else, for scripts that let the system choose the port.
@@ -44,28 +92,4 @@ fn announce(
         args.upstream,
     ));
     Ok(())
-}
-
-/// One line a request on standard error. Only what our own crates log is asked for: a library's debug output was not written with the
-/// clients' secrets in mind.
-fn start_log() -> anyhow::Result<()> {
-    let level = std::env::var("LEAFGATE_LOG").unwrap_or_else(|_| "info".to_owned());
-    let level: tracing::level_filters::LevelFilter =
-        level.parse().ok().context("LEAFGATE_LOG is none of off, error, warn, info, debug, trace")?;
-    let filter = EnvFilter::new(format!("off,leafgate={level}"));
-    let colours = print::may_colour(&std::io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
-    Ok(())
-}
-
-/// Ready at the first Ctrl-C or SIGTERM.
-fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }

@@ -1,0 +1,129 @@
+//! The calls of the admin API, blocking, as the prompt and the commands make them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt;
+use leafgate_admin::{
+    ApiError, Cancel, Diff, EditCommand, Pending, Resume, RuntimeFile, Status, Turn, TurnSummary,
+};
+use leafgate_review::Desk;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+use super::http::{Door, unexpected, waiting_room};
+
+/// How long a call may take. An edit runs redaction over a body of megabytes, its plugins included; a gate that hangs is given up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks one gate.
+pub(crate) struct AdminClient {
+    door: Door,
+    runtime: Runtime,
+}
+
+impl AdminClient {
+    /// A client of the gate that wrote this file. Nothing is asked yet.
+    pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
+        Ok(AdminClient { door: Door::new(gate)?, runtime: waiting_room()? })
+    }
+
+    /// How the gate is.
+    pub(crate) fn status(&self) -> Result<Status, ApiError> {
+        self.get("/v1/status")
+    }
+
+    fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ApiError> {
+        self.call(Method::GET, path, None)
+    }
+
+    fn post<A: DeserializeOwned>(&self, path: &str, command: &impl Serialize) -> Result<A, ApiError> {
+        let body = serde_json::to_vec(command).expect("the words of the admin API always serialise");
+        self.call(Method::POST, path, Some(body.into()))
+    }
+
+    fn call<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<A, ApiError> {
+        let exchange = async {
+            let answer = self.door.call(method, path, body).await?;
+            let answer = answer.into_body().collect().await.map_err(|cause| self.door.unreachable(cause))?;
+            // The answer may hold text of a request: the error says where it is wrong and quotes nothing.
+            serde_json::from_slice(&answer.to_bytes()).map_err(|error| {
+                unexpected(format!("the gate's answer is not understood at column {}", error.column()))
+            })
+        };
+        let in_time = async { timeout(PATIENCE, exchange).await };
+        let late = |_| self.door.unreachable(format_args!("nothing came for {} seconds", PATIENCE.as_secs()));
+        self.runtime.block_on(in_time).map_err(late)?
+    }
+}
+
+impl Desk for AdminClient {
+    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
+        self.get("/v1/pending").map(|Pending { turns }| turns)
+    }
+
+    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+        self.get(&path(id, "")?)
+    }
+
+    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
+        self.get(&path(id, "/diff")?)
+    }
+
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+        self.post(&path(id, "/edit")?, &command)
+    }
+
+    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+        self.post(&path(id, "/resume")?, &Resume { digest: digest.to_owned() })
+    }
+
+    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
+        self.post(&path(id, "/cancel")?, &Cancel {})
+    }
+}
+
+/// The path of a turn. An id that could mean another path is no id.
+fn path(id: &str, call: &str) -> Result<String, ApiError> {
+    if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(format!("/v1/pending/{id}{call}"));
+    }
+    Err(ApiError {
+        code: "not-found".to_owned(),
+        message: "that is not the id of a turn".to_owned(),
+        hint: Some("`leafgate pending list` shows the ids".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_leads_to_no_other_path() {
+        assert_eq!(path("12", "/diff").unwrap(), "/v1/pending/12/diff");
+        for id in ["", "..", "1/resume", "1?x", "1 2", "%31", "é"] {
+            assert_eq!(path(id, "").unwrap_err().code, "not-found", "{id}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_is_gone_says_so() {
+        // A port that was free a moment ago, and that nothing listens on.
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let admin = format!("http://{}", socket.local_addr().unwrap());
+        drop(socket);
+        let gate = RuntimeFile { pid: 1, admin, token: "t".repeat(64), listen: String::new() };
+        let error = AdminClient::new(&gate).unwrap().status().unwrap_err();
+        assert_eq!(error.code, "unreachable");
+        assert!(!error.message.contains("tttt"), "{}", error.message);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a gate tells while it happens: its server-sent events, read by a thread and handed over as values.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use http::Method;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use leafgate_admin::{ApiError, Event, RuntimeFile};
+
+use super::http::{Door, waiting_room};
+
+/// What a gate told, or that it tells no more.
+pub(crate) type Told = Result<Event, ApiError>;
+
+/// Hears everything that happens after this call returned, so that what is listed next misses nothing. An error is the last word.
+pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<Told>> {
+    let door = Door::new(gate)?;
+    let runtime = waiting_room()?;
+    let (sender, told) = mpsc::channel();
+    let answer = runtime.block_on(door.call(Method::GET, "/v1/events", None))?;
+    std::thread::Builder::new().name("gate-events".to_owned()).spawn(move || {
+        runtime.block_on(follow(&door, answer.into_body(), &sender));
+    })?;
+    Ok(told)
+}
+
+/// Hands events over until the stream ends or nobody wants them.
+async fn follow(door: &Door, mut stream: Incoming, told: &Sender<Told>) {
+    let mut frames = Frames::default();
+    let ended = loop {
+        match stream.frame().await {
+            Some(Ok(frame)) => {
+                let Ok(data) = frame.into_data() else { continue };
+                if frames.push(&data).into_iter().any(|event| told.send(Ok(event)).is_err()) {
+                    return;
+                }
+            }
+            Some(Err(error)) => break door.unreachable(error),
+            None => break door.unreachable("it ended its events"),
+        }
+    };
+    // Nobody is left to tell.
+    let _ = told.send(Err(ended));
+}
+
+/// Bytes to events. Comments and events that this version does not know are passed over.
+#[derive(Default)]
+struct Frames {
+    line: Vec<u8>,
+}
+
+impl Frames {
+    /// Takes the next bytes of the stream, cut wherever the network cut them.
+    fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                // The gate writes an event's data on one line.
+                let data = self.line.strip_prefix(b"data:");
+                events.extend(data.and_then(|json| serde_json::from_slice(json).ok()));
+                self.line.clear();
+            }
+        }
+        events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_admin::PolicyStatus;
+
+    use super::*;
+
+    fn event(loads: u64) -> Event {
+        let (source, generation) = ("none".to_owned(), "é".to_owned());
+        Event::Policy { policy: PolicyStatus { source, generation, loads, failed_loads: 0, refused: None } }
+    }
+
+    #[test]
+    fn events_survive_every_cut() {
+        let frame =
+            |loads| format!("event: policy\ndata: {}\n\n", serde_json::to_string(&event(loads)).unwrap());
+        let stream =
+            format!(": heartbeat\n\n{}event: new\ndata: {{\"event\":\"new\"}}\n\n{}", frame(1), frame(2));
+        for cut in 0..=stream.len() {
+            let mut frames = Frames::default();
+            let mut events = frames.push(&stream.as_bytes()[..cut]);
+            events.extend(frames.push(&stream.as_bytes()[cut..]));
+            assert_eq!(events, [event(1), event(2)], "cut at {cut}");
+        }
+    }
+}

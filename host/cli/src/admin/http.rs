@@ -1,0 +1,123 @@
+//! One exchange with the admin API, and how its failures are worded.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use leafgate_admin::{ApiError, RuntimeFile};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+
+/// Where the admin API is, and the token that it asks for.
+pub(super) struct Door {
+    address: SocketAddr,
+    token: String,
+}
+
+impl Door {
+    /// # Errors
+    /// When the runtime file names something else than a loopback address: the token is for this machine's gate only.
+    pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<Door> {
+        let wrong = || format!("the runtime file names {}, which is no loopback address of http", gate.admin);
+        let url: Uri = gate.admin.parse().with_context(wrong)?;
+        let plain = url.scheme_str() == Some("http");
+        let authority = url.authority().filter(|_| plain).with_context(wrong)?;
+        let address: SocketAddr = authority.as_str().parse().with_context(wrong)?;
+        anyhow::ensure!(address.ip().is_loopback(), wrong());
+        Ok(Door { address, token: gate.token.clone() })
+    }
+
+    /// Makes one call, and returns its answer once the gate began it. An answer that says that the call failed is an error.
+    pub(super) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Response<Incoming>, ApiError> {
+        let response = self.send(method, path, body).await.map_err(|cause| self.unreachable(cause))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|cause| self.unreachable(cause))?;
+        Err(serde_json::from_slice(&body.to_bytes())
+            .unwrap_or_else(|_| unexpected(format!("the gate answered {status} without saying why"))))
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
+        let stream = TcpStream::connect(self.address).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // Ends with the answer; what goes wrong with it goes wrong with the answer too.
+        tokio::spawn(connection);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, self.address.to_string())
+            .header(AUTHORIZATION, format!("Bearer {}", self.token));
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::new(body.unwrap_or_default()))?;
+        Ok(sender.send_request(request).await?)
+    }
+
+    /// The gate does not answer, or stopped to.
+    pub(super) fn unreachable(&self, cause: impl Display) -> ApiError {
+        ApiError {
+            code: "unreachable".to_owned(),
+            message: format!("the gate's admin API at {} does not answer: {cause}", self.address),
+            hint: Some("see whether `leafgate run` still runs".to_owned()),
+        }
+    }
+}
+
+/// The gate answered what no gate of this version answers.
+pub(super) fn unexpected(message: String) -> ApiError {
+    let hint = format!("see whether the gate is of version {} too", env!("CARGO_PKG_VERSION"));
+    ApiError { code: "unexpected".to_owned(), message, hint: Some(hint) }
+}
+
+/// A runtime for one thread that waits for one thing at a time.
+pub(super) fn waiting_room() -> anyhow::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("cannot wait for the network")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_goes_to_this_machine_only() {
+        let gate = |admin: &str| RuntimeFile {
+            pid: 1,
+            admin: admin.to_owned(),
+            token: "t".repeat(64),
+            listen: String::new(),
+        };
+        for good in ["http://127.0.0.1:7000", "http://[::1]:7000"] {
+            assert!(Door::new(&gate(good)).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "https://127.0.0.1:7000",
+            "http://192.0.2.1:7000",
+            "http://127.0.0.1",
+            "http://localhost:7000",
+            "http://user@127.0.0.1:7000",
+        ] {
+            assert!(Door::new(&gate(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `review`, and `run --review`: binds the approval prompt to a running gate.
+//!
+//! Both ask over the admin API, so what the prompt can do in the gate's own terminal is what it can do in another.
+
+use std::io::{self, IsTerminal, stdin, stdout};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use anyhow::bail;
+use leafgate_admin::{ApiError, Diff, EditCommand, Event, RuntimeFile, Turn, TurnSummary};
+use leafgate_review::screen::{
+    self, EditorCommand, Happening, Happenings, TerminalHappenings, TerminalSurface, Theme, farewell,
+};
+use leafgate_review::{Desk, plain};
+
+use crate::admin::{self, AdminClient};
+use crate::args::ReviewArgs;
+use crate::exit::Exit;
+use crate::print::{self, Printer};
+use crate::status::refused;
+use crate::{home, runtime};
+
+pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let gate = runtime::find(&runtime::folder()?, args.gate.as_ref())?;
+    let only = args.id.clone();
+    if let Some(id) = &only
+        && let Err(error) = AdminClient::new(&gate)?.turn(id)
+    {
+        // Better said here than on a screen that stays empty.
+        return refused(&error, false, printer);
+    }
+    if args.plain {
+        let prompt = if stdin().is_terminal() { "> " } else { "" };
+        let mut desk = Table::new(&gate, only)?;
+        plain::run(&mut desk, &mut stdin().lock(), &mut stdout().lock(), prompt)?;
+        return Ok(Exit::Done);
+    }
+    require_terminal()?;
+    let waiting = on_screen(&gate, only, &Arc::default())?;
+    if let Some(text) = farewell(waiting) {
+        printer.line(&text)?;
+        printer.flush()?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Refuses what can show no screen.
+pub(crate) fn require_terminal() -> anyhow::Result<()> {
+    if stdin().is_terminal() && stdout().is_terminal() {
+        return Ok(());
+    }
+    bail!(
+        "the prompt needs a terminal: `leafgate review --plain` works line by line, `leafgate pending` call by call"
+    )
+}
+
+/// Shows the prompt until the person leaves it or `stop` is set. Returns how many turns still wait.
+pub(crate) fn on_screen(
+    gate: &RuntimeFile,
+    only: Option<String>,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<usize> {
+    // Heard before the first list is asked for: no turn begins to wait between the two.
+    let told = only_about(only.clone(), admin::listen(gate)?);
+    let mut desk = Table::new(gate, only)?;
+    let mut outside = EditorCommand::new(editor(), private_folder()?);
+    let theme = if print::may_colour(&stdout()) { Theme::Colour } else { Theme::Plain };
+    let mut happenings = Until { stop: Arc::clone(stop), happenings: TerminalHappenings::new(told) };
+    let mut surface = TerminalSurface::open(theme)?;
+    let left = screen::run(&mut desk, &mut happenings, &mut surface, &mut outside);
+    drop(surface);
+    match left {
+        Err(_) if stop.load(Relaxed) => Ok(0),
+        left => Ok(left?),
+    }
+}
+
+/// The person's editor, as most programs find it.
+fn editor() -> String {
+    let named = |name: &str| std::env::var(name).ok().filter(|command| !command.trim().is_empty());
+    named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+}
+
+/// Where a leaf lies while it is in that editor: often in memory, always the user's own.
+fn private_folder() -> anyhow::Result<PathBuf> {
+    let folder = runtime::folder()?;
+    Ok(if folder.is_dir() { folder } else { home::data_folder()? })
+}
+
+/// The gate's turns, or the one that was asked for.
+struct Table {
+    gate: AdminClient,
+    only: Option<String>,
+}
+
+impl Table {
+    fn new(gate: &RuntimeFile, only: Option<String>) -> anyhow::Result<Self> {
+        Ok(Table { gate: AdminClient::new(gate)?, only })
+    }
+}
+
+impl Desk for Table {
+    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
+        let mut turns = self.gate.pending()?;
+        turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
+        Ok(turns)
+    }
+
+    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+        self.gate.turn(id)
+    }
+
+    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
+        self.gate.diff(id)
+    }
+
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+        self.gate.edit(id, command)
+    }
+
+    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+        self.gate.resume(id, digest)
+    }
+
+    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
+        self.gate.cancel(id)
+    }
+}
+
+/// Leaves out what is told about other turns.
+fn only_about(only: Option<String>, told: Receiver<admin::Told>) -> Receiver<admin::Told> {
+    let Some(only) = only else { return told };
+    let (sender, kept) = mpsc::channel();
+    std::thread::spawn(move || {
+        let wanted = |told: &admin::Told| match told {
+            Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
+                turn.id == only
+            }
+            Ok(Event::Policy { .. }) | Err(_) => true,
+        };
+        told.into_iter().filter(wanted).all(|told| sender.send(told).is_ok());
+    });
+    kept
+}
+
+/// What happens, until the gate in this process stops: the prompt over it ends then, and the terminal is given back.
+struct Until<H> {
+    stop: Arc<AtomicBool>,
+    happenings: H,
+}
+
+impl<H: Happenings> Happenings for Until<H> {
+    fn next(&mut self, timeout: Duration) -> io::Result<Happening> {
+        let happening = self.happenings.next(timeout)?;
+        if self.stop.load(Relaxed) {
+            return Err(io::Error::other("the gate stops"));
+        }
+        Ok(happening)
+    }
+}

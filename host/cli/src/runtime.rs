@@ -1,0 +1,339 @@
+//! How commands find a running gate: one private file a gate, in the runtime folder of the user.
+//!
+//! The folder is `LEAFGATE_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/leafgate`, else `run` in the data folder. A gate keeps its file locked
+//! while it lives and removes it when it ends. A file that nobody locks was left by a gate that was killed: the lock, unlike a process
+//! id, is never anybody else's. The file holds the token of the admin API, so one that others may read is refused.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow, bail};
+use leafgate_admin::RuntimeFile;
+
+use crate::home;
+
+/// Names a running gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GateName {
+    /// The port that clients send their requests to.
+    Port(u16),
+    /// Its runtime file.
+    File(PathBuf),
+}
+
+impl FromStr for GateName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(port) => Ok(GateName::Port(port)),
+            Err(_) if text.is_empty() => Err("name the port of a gate, or its runtime file".to_owned()),
+            Err(_) => Ok(GateName::File(text.into())),
+        }
+    }
+}
+
+/// The folder of the runtime files, which need not exist.
+pub(crate) fn folder() -> anyhow::Result<PathBuf> {
+    if let Some(folder) = home::variable("LEAFGATE_RUNTIME_DIR") {
+        return Ok(folder);
+    }
+    match home::variable("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute()) {
+        Some(folder) => Ok(folder.join("leafgate")),
+        None => Ok(home::data_folder()?.join("run")),
+    }
+}
+
+/// A file that says where this process' gate is. Dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct Published {
+    path: PathBuf,
+    /// Holds the lock.
+    file: File,
+}
+
+/// Says where a gate is that listens on this port.
+pub(crate) fn publish(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
+    let publish = || {
+        make_private(folder)?;
+        sweep(folder)?;
+        write(folder, port, gate)
+    };
+    publish().with_context(|| {
+        let folder = folder.display();
+        format!("commands could not find this gate through {folder}; set LEAFGATE_RUNTIME_DIR, or run it with --no-admin")
+    })
+}
+
+/// Makes the folder, or sees to it that nobody else may put files into the one that is there.
+fn make_private(folder: &Path) -> anyhow::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mode = fs::metadata(folder)?.permissions().mode();
+    if mode & 0o022 != 0 {
+        bail!("others may write into it (mode {:03o}): run `chmod 700` on it", mode & 0o777);
+    }
+    Ok(())
+}
+
+/// Removes the files of gates that are gone.
+fn sweep(folder: &Path) -> anyhow::Result<()> {
+    for path in files(folder)? {
+        // What cannot be read is not ours to remove; whoever looks for a gate hears of it.
+        if let Ok(Entry::Left(file)) = Entry::read(&path)
+            && is_at(&file, &path)
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Writes the file beside its place and locks it before it gets its name: others see a whole file that is locked, or none.
+fn write(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
+    let path = folder.join(format!("gate-{port}.json"));
+    let draft = folder.join(format!(".gate-{port}.{}", std::process::id()));
+    // Of an earlier process that had our id.
+    let _ = fs::remove_file(&draft);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let linked = lock_and_fill(&mut file, gate).and_then(|()| fs::hard_link(&draft, &path));
+    let _ = fs::remove_file(&draft);
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("{} is another gate's, which listens on the same port: choose another port", path.display())
+        }
+        linked => linked?,
+    }
+    Ok(Published { path, file })
+}
+
+fn lock_and_fill(file: &mut File, gate: &RuntimeFile) -> io::Result<()> {
+    file.try_lock()?;
+    let mut text = serde_json::to_vec_pretty(gate)?;
+    text.push(b'\n');
+    file.write_all(&text)
+}
+
+impl Drop for Published {
+    fn drop(&mut self) {
+        // Only our own: somebody may have removed it and started another gate.
+        if is_at(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether an open file is the one that has this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => place(open) == place(named),
+        _ => false,
+    }
+}
+
+/// Finds the gate that is named, or the only one that runs.
+pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<RuntimeFile> {
+    match name {
+        Some(GateName::File(path)) => read(path),
+        Some(GateName::Port(port)) => {
+            let path = folder.join(format!("gate-{port}.json"));
+            if !path.exists() {
+                bail!("no gate runs on port {port}: {} is not there{}", path.display(), others(folder));
+            }
+            read(&path)
+        }
+        None => only(folder),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
+    let shown = path.display();
+    match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
+        Entry::Live(gate) => Ok(gate),
+        Entry::Left(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
+    }
+}
+
+fn only(folder: &Path) -> anyhow::Result<RuntimeFile> {
+    let mut running = running(folder)?;
+    match (running.pop(), running.is_empty()) {
+        (Some(gate), true) => Ok(gate),
+        (None, _) => Err(anyhow!(
+            "no gate runs: {} names none; start one with `leafgate run`, or name its runtime file with --gate",
+            folder.display()
+        )),
+        (Some(_), false) => bail!("several gates run{}", others(folder)),
+    }
+}
+
+/// What could have been named instead.
+fn others(folder: &Path) -> String {
+    let running = running(folder).unwrap_or_default();
+    let urls: Vec<_> = running.iter().map(|gate| gate.listen.as_str()).collect();
+    if urls.is_empty() {
+        return String::new();
+    }
+    format!("; choose by port with --gate: {}", urls.join(", "))
+}
+
+/// All gates that run, by the name of their files.
+fn running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
+    let mut running = Vec::new();
+    for path in files(folder)? {
+        let entry = Entry::read(&path);
+        match entry.with_context(|| format!("the runtime file {} cannot be used", path.display()))? {
+            Entry::Live(gate) => running.push(gate),
+            Entry::Left(_) => {}
+        }
+    }
+    Ok(running)
+}
+
+fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let unreadable = || format!("the runtime folder {} cannot be read", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(unreadable)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(unreadable)?;
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("gate-") && name.ends_with(".json")) {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What a runtime file is.
+enum Entry {
+    /// Its gate runs.
+    Live(RuntimeFile),
+    /// Its gate ended without removing it.
+    Left(File),
+}
+
+impl Entry {
+    fn read(path: &Path) -> anyhow::Result<Entry> {
+        let file = File::open(path)?;
+        let mode = file.metadata()?.permissions().mode();
+        if mode & 0o077 != 0 {
+            bail!("others may read it (mode {:03o}): stop its gate and remove it", mode & 0o777);
+        }
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Entry::Left(file)),
+            Err(TryLockError::Error(error)) => Err(error).context("it cannot be seen whether its gate runs"),
+            // What stands there is a token: the error says where it is wrong and quotes nothing.
+            Err(TryLockError::WouldBlock) => match serde_json::from_reader(BufReader::new(file)) {
+                Ok(gate) => Ok(Entry::Live(gate)),
+                Err(error) => bail!("line {} is not what a gate writes", error.line()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(port: u16) -> RuntimeFile {
+        RuntimeFile {
+            pid: 1,
+            admin: "http://127.0.0.1:9".to_owned(),
+            token: "t".repeat(64),
+            listen: format!("http://127.0.0.1:{port}"),
+        }
+    }
+
+    fn found(folder: &Path, name: Option<&str>) -> Result<String, String> {
+        let name = name.map(|name| name.parse().unwrap());
+        find(folder, name.as_ref()).map(|gate| gate.listen).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn a_gate_is_found_privately_while_it_runs() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("a/run");
+        assert!(found(&folder, None).unwrap_err().contains("no gate runs"));
+        let published = publish(&folder, 4141, &gate(4141)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&published.path)), (0o700, 0o600));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
+        for name in [None, Some("4141"), published.path.to_str()] {
+            assert_eq!(found(&folder, name).unwrap(), "http://127.0.0.1:4141");
+        }
+        assert!(found(&folder, Some("4142")).unwrap_err().contains("http://127.0.0.1:4141"));
+        drop(published);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn of_several_gates_one_must_be_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let _one = publish(folder.path(), 1, &gate(1)).unwrap();
+        let _two = publish(folder.path(), 2, &gate(2)).unwrap();
+        let error = found(folder.path(), None).unwrap_err();
+        assert!(error.contains("http://127.0.0.1:1, http://127.0.0.1:2"), "{error}");
+        assert_eq!(found(folder.path(), Some("2")).unwrap(), "http://127.0.0.1:2");
+        let error = publish(folder.path(), 2, &gate(2)).unwrap_err();
+        assert!(format!("{error:#}").contains("another port"), "{error:#}");
+    }
+
+    #[test]
+    fn what_a_killed_gate_left_is_ignored_and_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join("gate-1.json");
+        fs::write(&left, serde_json::to_vec(&gate(1)).unwrap()).unwrap();
+        fs::set_permissions(&left, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(found(folder.path(), None).unwrap_err().contains("no gate runs"));
+        assert!(found(folder.path(), Some("1")).unwrap_err().contains("has ended"));
+        let published = publish(folder.path(), 2, &gate(2)).unwrap();
+        assert!(!left.exists());
+        assert_eq!(found(folder.path(), None).unwrap(), "http://127.0.0.1:2");
+        // The same port again, as after a crash.
+        drop(published);
+        fs::write(&left, "{").unwrap();
+        fs::set_permissions(&left, fs::Permissions::from_mode(0o600)).unwrap();
+        let _again = publish(folder.path(), 1, &gate(1)).unwrap();
+        assert_eq!(found(folder.path(), None).unwrap(), "http://127.0.0.1:1");
+    }
+
+    #[test]
+    fn a_gate_removes_no_file_but_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = publish(folder.path(), 1, &gate(1)).unwrap();
+        fs::remove_file(&first.path).unwrap();
+        let second = publish(folder.path(), 1, &gate(1)).unwrap();
+        drop(first);
+        assert!(second.path.exists());
+    }
+
+    #[test]
+    fn what_others_may_touch_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let published = publish(folder.path(), 1, &gate(1)).unwrap();
+        fs::set_permissions(&published.path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(found(folder.path(), None).unwrap_err().contains("mode 644"));
+        let open = folder.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let error = format!("{:#}", publish(&open, 1, &gate(1)).unwrap_err());
+        assert!(error.contains("chmod 700"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_no_gate_wrote_is_not_quoted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate-1.json");
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).unwrap();
+        file.try_lock().unwrap();
+        file.write_all(b"{\"token\": \"quoted\"}").unwrap();
+        let error = found(folder.path(), None).unwrap_err();
+        assert!(error.contains("line 1") && !error.contains("quoted"), "{error}");
+    }
+}

@@ -1,0 +1,45 @@
+//! The admin API's own listener, and the runtime file that says where it is.
+
+use leafgate_admin::RuntimeFile;
+use leafgate_gate::{AdminToken, Gate, Listener};
+
+use crate::args::RunArgs;
+use crate::runtime::{self, Published};
+
+/// An admin API that can be found. Dropping it removes the runtime file.
+pub(super) struct AdminDoor {
+    listener: Listener,
+    token: AdminToken,
+    file: RuntimeFile,
+    published: Published,
+}
+
+impl AdminDoor {
+    /// Listens and says where; `None` with `--no-admin`. Who is quick may call already: the system keeps the call until it is served.
+    pub(super) async fn open(args: &RunArgs, clients: &Listener) -> anyhow::Result<Option<AdminDoor>> {
+        if args.no_admin {
+            return Ok(None);
+        }
+        let listener = Listener::bind(args.admin_listen).await?;
+        let token = AdminToken::generate()?;
+        let file = RuntimeFile {
+            pid: std::process::id(),
+            admin: format!("http://{}", listener.address()),
+            token: token.expose().to_owned(),
+            listen: format!("http://{}", clients.address()),
+        };
+        let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
+        Ok(Some(AdminDoor { listener, token, file, published }))
+    }
+
+    /// What the runtime file says.
+    pub(super) fn file(&self) -> &RuntimeFile {
+        &self.file
+    }
+
+    /// Serves until `stopped` is ready, then can be found no more.
+    pub(super) async fn serve(self, gate: &Gate, stopped: impl Future<Output = ()>) {
+        gate.serve_admin(self.listener, self.token, stopped).await;
+        drop(self.published);
+    }
+}

@@ -1,0 +1,38 @@
+//! One line a request, on standard error or beside the prompt in a file.
+//!
+//! Only what our own crates log is asked for: a library's debug output was not written with the clients' secrets in mind.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::sync::Arc;
+
+use anyhow::Context;
+use tracing_subscriber::EnvFilter;
+
+use crate::{home, print};
+
+/// Starts the log of this process.
+pub(super) fn start(to_file: bool) -> anyhow::Result<()> {
+    let level = std::env::var("LEAFGATE_LOG").unwrap_or_else(|_| "info".to_owned());
+    let level: tracing::level_filters::LevelFilter =
+        level.parse().ok().context("LEAFGATE_LOG is none of off, error, warn, info, debug, trace")?;
+    let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(format!("off,leafgate={level}")));
+    if to_file {
+        log.with_writer(Arc::new(file()?)).with_ansi(false).init();
+    } else {
+        log.with_writer(io::stderr).with_ansi(print::may_colour(&io::stderr())).init();
+    }
+    Ok(())
+}
+
+/// `run.log` in the data folder, which grows from run to run: a line of it is a request that a person may want to look up.
+fn file() -> anyhow::Result<File> {
+    let folder = home::data_folder()?;
+    let path = folder.join("run.log");
+    let open = || {
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        OpenOptions::new().append(true).create(true).mode(0o600).open(&path)
+    };
+    open().with_context(|| format!("cannot write the log {}", path.display()))
+}

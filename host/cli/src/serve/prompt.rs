@@ -1,0 +1,42 @@
+//! The approval prompt in the gate's own terminal.
+
+use leafgate_admin::RuntimeFile;
+use tokio::task::JoinHandle;
+
+use super::stop::Stop;
+use crate::print::Printer;
+use crate::review;
+
+/// A prompt on a thread of its own. It asks the gate over the admin API, as one in another terminal would.
+pub(super) struct Prompt(JoinHandle<()>);
+
+impl Prompt {
+    /// Takes the terminal. Leaving the prompt leaves the gate running.
+    pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> Prompt {
+        let (gate, stop) = (gate.clone(), stop.flag());
+        Prompt(tokio::task::spawn_blocking(move || {
+            let shown = review::on_screen(&gate, None, &stop);
+            let mut printer = Printer::for_terminal();
+            match shown {
+                Err(error) => {
+                    printer.complain(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
+                }
+                Ok(_) if stop.load(std::sync::atomic::Ordering::Relaxed) => {}
+                Ok(waiting) => printer.complain(&left(waiting)),
+            }
+        }))
+    }
+
+    /// Ready once the terminal is given back.
+    pub(super) async fn gone(self) {
+        // A panic has been reported where it happened, and the terminal restored.
+        let _ = self.0.await;
+    }
+}
+
+/// What to tell a person who leaves the prompt.
+fn left(waiting: usize) -> String {
+    let waiting =
+        leafgate_review::screen::farewell(waiting).map(|text| format!("{text} ")).unwrap_or_default();
+    format!("{waiting}The gate goes on: `leafgate review` shows the prompt again, Ctrl-C stops the gate.")
+}
