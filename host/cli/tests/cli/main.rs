@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod apply;
+mod live;
+mod running;
 mod serve;
 mod support;
 mod views;

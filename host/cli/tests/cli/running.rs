@@ -1,0 +1,184 @@
+//! A gate as a process, its clients, and its events. Nothing here waits by sleeping: events say when something has happened.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Bench, Ran};
+
+/// Far longer than anything takes; a test that waits so long has failed.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A gate before `echo:`. Dropping it kills the process.
+pub(crate) struct Running {
+    pub(crate) bench: Bench,
+    pub(crate) url: String,
+    process: Process,
+}
+
+/// A process that does not outlive its test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A second gate of the same user.
+pub(crate) struct Other(Process);
+
+impl Other {
+    /// Ends it without giving it a chance to tidy up.
+    pub(crate) fn kill(self) {
+        drop(self.0);
+    }
+}
+
+/// An answer, read to the end.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    fn parse(text: &str) -> Answer {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    /// The generation that judged the request.
+    pub(crate) fn generation(&self) -> String {
+        let line = self.head.lines().find_map(|line| line.strip_prefix("leafgate-generation: "));
+        line.unwrap_or_else(|| panic!("no generation in {}", self.head)).to_owned()
+    }
+}
+
+impl Running {
+    pub(crate) fn start(bench: Bench, args: &[&str]) -> Running {
+        let (process, url) = spawn(&bench, args);
+        Running { bench, url, process }
+    }
+
+    /// Starts another gate with the same folders.
+    pub(crate) fn another(&self, args: &[&str]) -> Other {
+        Other(spawn(&self.bench, args).0)
+    }
+
+    /// Ends it as Ctrl-C does, and gives its folder back.
+    pub(crate) fn stop(mut self) -> Bench {
+        let pid = self.process.0.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert_eq!(self.process.0.wait().unwrap().code(), Some(0));
+        self.bench
+    }
+
+    pub(crate) fn port(&self) -> String {
+        self.url.rsplit(':').next().unwrap().to_owned()
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, "")
+    }
+
+    pub(crate) fn run_with(&self, args: &[&str], input: &str) -> Ran {
+        self.bench.run(args, input)
+    }
+
+    /// What a command that succeeds writes.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        self.json_of(args, 0)
+    }
+
+    pub(crate) fn json_of(&self, args: &[&str], code: i32) -> Value {
+        let ran = self.run(args);
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.shown());
+        serde_json::from_str(&ran.out).unwrap()
+    }
+
+    /// Sends a chat request and reads the answer.
+    pub(crate) fn chat(&self, body: &str) -> Answer {
+        send(&self.url, body)
+    }
+
+    /// Sends one that will have to wait.
+    pub(crate) fn chat_later(&self, body: &str) -> JoinHandle<Answer> {
+        let (url, body) = (self.url.clone(), body.to_owned());
+        std::thread::spawn(move || send(&url, &body))
+    }
+
+    /// Everything that happens from now on.
+    pub(crate) fn events(&self) -> Events {
+        let file = self.bench.path().join(format!("data/run/gate-{}.json", self.port()));
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let address = file["admin"].as_str().unwrap().strip_prefix("http://").unwrap();
+        let mut stream = connect(address);
+        let token = file["token"].as_str().unwrap();
+        write!(stream, "GET /v1/events HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n")
+            .unwrap();
+        let mut events = Events(BufReader::new(stream));
+        assert!(events.line().starts_with("HTTP/1.1 200 "));
+        events
+    }
+}
+
+/// The event stream of a gate.
+pub(crate) struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the events ended");
+        line
+    }
+
+    /// The next event of this name.
+    pub(crate) fn next(&mut self, name: &str) -> Value {
+        loop {
+            if let Some(json) = self.line().strip_prefix("data: ") {
+                let event: Value = serde_json::from_str(json).unwrap();
+                if event["event"] == name {
+                    return event;
+                }
+            }
+        }
+    }
+}
+
+fn spawn(bench: &Bench, args: &[&str]) -> (Process, String) {
+    let call = [&["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"], args].concat();
+    let child =
+        bench.command(&call).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut process = Process(child.unwrap());
+    let mut line = String::new();
+    BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (process, line.trim_end().to_owned())
+}
+
+fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
+
+fn send(url: &str, body: &str) -> Answer {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = connect(address);
+    write!(
+        stream,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    Answer::parse(&answer)
+}
