@@ -7,8 +7,10 @@
 mod bodies;
 mod example;
 mod hostile;
+mod pauses;
 mod policies;
 mod readme;
+mod reload;
 mod setup;
 mod unseen;
 mod untouched;

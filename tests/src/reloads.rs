@@ -42,14 +42,19 @@ pub struct Figures {
 pub fn under_traffic(reloads: usize) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     write(folder.path(), 0)?;
-    let gate =
-        Gate::start(&["--policy".as_ref(), folder.path().as_os_str(), "--upstream".as_ref(), "echo:".as_ref()])?;
+    let gate = Gate::start(&[
+        "--policy".as_ref(),
+        folder.path().as_os_str(),
+        "--upstream".as_ref(),
+        "echo:".as_ref(),
+    ])?;
     let mut events = Admin::of(&gate)?.events()?;
     let done = AtomicBool::new(false);
     let (memory, seen) = std::thread::scope(|scope| {
+        let (gate, done) = (&gate, &done);
         let talkers: Vec<_> =
-            (0..CONNECTIONS).map(|number| scope.spawn(|| talk(&gate, number, &done))).collect();
-        let memory = reload(reloads, folder.path(), &gate, &mut events);
+            (0..CONNECTIONS).map(|number| scope.spawn(move || talk(gate, number, done))).collect();
+        let memory = reload(reloads, folder.path(), gate, &mut events);
         // Whatever happened, the talkers must come to an end.
         done.store(true, Ordering::Release);
         let seen: Result<Vec<_>> = talkers.into_iter().map(|talker| joined(talker.join())).collect();
@@ -73,12 +78,7 @@ fn joined(talker: std::thread::Result<Result<Seen>>) -> Result<Seen> {
 }
 
 /// Writes policy after policy, each when the one before serves.
-fn reload(
-    reloads: usize,
-    folder: &Path,
-    gate: &Gate,
-    events: &mut Events,
-) -> Result<Option<(usize, usize)>> {
+fn reload(reloads: usize, folder: &Path, gate: &Gate, events: &mut Events) -> Result<Option<(usize, usize)>> {
     let mut settled = None;
     for number in 1..=reloads {
         write(folder, number)?;
@@ -94,7 +94,9 @@ fn reload(
 /// A rule file is written beside its place and renamed, as careful editors do: two steps that are one change.
 fn write(folder: &Path, number: usize) -> Result<()> {
     let rule = |role: &str| {
-        format!("[[rule]]\nid = \"mark-{role}\"\nmatch = {{ role = \"{role}\" }}\naction = \"rewrite\"\nappend = \" mark-{number}\"\n\n")
+        format!(
+            "[[rule]]\nid = \"mark-{role}\"\nmatch = {{ role = \"{role}\" }}\naction = \"rewrite\"\nappend = \" mark-{number}\"\n\n"
+        )
     };
     let draft = folder.join(".rules.toml.draft");
     std::fs::write(&draft, format!("extends = \"default\"\n\n{}{}", rule("system"), rule("user")))?;

@@ -58,13 +58,7 @@ fn broken(
 }
 
 /// A plugin and the rule that asks it.
-fn plugin(
-    stage: &mut Stage,
-    folder: &Path,
-    gate: &Gate,
-    events: &mut Events,
-    serving: &str,
-) -> Result<()> {
+fn plugin(stage: &mut Stage, folder: &Path, gate: &Gate, events: &mut Events, serving: &str) -> Result<()> {
     stage.heading("The rule is mended and a plugin dropped in; the next request is asked about");
     let [redact_names, ..] = plugins::BUNDLED;
     let built = plugins::build()?.into_iter().next().context("no plugin was built")?;
