@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use leafgate_detect::{Finding, Input};
 use leafgate_tree::{Access, Leaf, NodeId, ValueType, unescape_deeply};
@@ -28,7 +29,7 @@ pub(super) struct Found {
     /// Rules whose `when` failed, each once.
     pub(super) failed: Vec<(usize, ConditionError)>,
     /// Rules whose plugin gave no answer.
-    pub(super) faults: Vec<(usize, Fault)>,
+    pub(super) faults: Vec<(usize, Arc<str>, Fault)>,
 }
 
 /// One text that a detector plugin is to see on behalf of a rule.
@@ -159,7 +160,8 @@ impl<'s> Look<'s, '_> {
                 let mut rules: Vec<usize> = candidates.iter().map(|candidate| candidate.rule).collect();
                 rules.sort_unstable();
                 rules.dedup();
-                self.found.faults.extend(rules.into_iter().map(|rule| (rule, fault.clone())));
+                let fault_of = |rule| (rule, Arc::clone(&loaded.name), fault.clone());
+                self.found.faults.extend(rules.into_iter().map(fault_of));
             }
         }
     }

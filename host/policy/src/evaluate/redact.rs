@@ -53,8 +53,8 @@ impl<'p> Run<'p> {
         for (place, error) in found.failed {
             self.rule_failed(place, error.to_string());
         }
-        for (place, fault) in found.faults {
-            self.detector_failed(place, &fault);
+        for (place, plugin, fault) in found.faults {
+            self.detector_failed(place, &plugin, &fault);
         }
         self.hold_hidden(found.hidden, &found.hits);
         self.replace_all(found.hits);

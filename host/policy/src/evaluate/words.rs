@@ -21,8 +21,8 @@ const WITHHELD: &str = "(withheld: a detector failed on it)";
 impl Run<'_> {
     /// A detector plugin gave no answer. What it said is withheld: it reads what nobody has redacted yet, and it is itself the detector
     /// that could tell.
-    pub(super) fn detector_failed(&mut self, place: usize, fault: &Fault) {
-        self.rule_failed(place, format!("a detector plugin {fault}"));
+    pub(super) fn detector_failed(&mut self, place: usize, plugin: &str, fault: &Fault) {
+        self.rule_failed(place, told(plugin, fault));
     }
 
     /// A transformer gave no usable answer.
@@ -30,7 +30,7 @@ impl Run<'_> {
         if let Fault::GaveUp { message, .. } = fault {
             self.say(place, plugin, "failure", None, message.expose());
         }
-        self.rule_failed(place, format!("plugin `{plugin}` {fault}"));
+        self.rule_failed(place, told(plugin, fault));
     }
 
     /// Puts a plugin's remark into the report, redacted.
@@ -76,6 +76,12 @@ impl Run<'_> {
         }
         text
     }
+}
+
+/// A fault for operators: which plugin, what it did, and which limit it met, so that they know what to raise.
+fn told(plugin: &str, fault: &Fault) -> String {
+    let limit = fault.limit().map(|limit| format!(" (limit `{limit}`)"));
+    format!("plugin `{plugin}` {fault}{}", limit.unwrap_or_default())
 }
 
 fn words_as_leaf(words: &str) -> DetectLeaf<'_> {
