@@ -12,11 +12,12 @@ PATIENCE = 30
 class Gate:
     """A running gate. Used as a context manager; it ends with the block."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, runtime=None):
         self._data = tempfile.TemporaryDirectory()
+        runtime = runtime or os.path.join(self._data.name, "run")
         self._process = subprocess.Popen(
             [os.environ["LEAFGATE_BIN"], "run", "--listen", "127.0.0.1:0", *arguments],
-            env={**os.environ, "LEAFGATE_DATA_DIR": self._data.name, "NO_COLOR": "1"},
+            env={**os.environ, "LEAFGATE_DATA_DIR": self._data.name, "LEAFGATE_RUNTIME_DIR": runtime, "NO_COLOR": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
