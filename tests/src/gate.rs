@@ -127,6 +127,18 @@ impl Gate {
         self.process.0.id()
     }
 
+    /// Its resident memory in KiB, where the system tells.
+    ///
+    /// # Errors
+    /// When it tells something else.
+    pub fn memory(&self) -> Result<Option<usize>> {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", self.pid())) else {
+            return Ok(None);
+        };
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        Ok(line.split_whitespace().next().and_then(|size| size.parse().ok()))
+    }
+
     /// What it has logged.
     #[must_use]
     pub fn log(&self) -> String {

@@ -85,10 +85,10 @@ fn reload(reloads: usize, folder: &Path, gate: &Gate, events: &mut Events) -> Re
         let event = events.next("policy").with_context(|| format!("reload {number} does not come"))?;
         ensure!(event["policy"]["refused"].is_null(), "reload {number} was refused");
         if number == reloads.div_ceil(5) {
-            settled = memory(gate.pid())?;
+            settled = gate.memory()?;
         }
     }
-    Ok(settled.zip(memory(gate.pid())?))
+    Ok(settled.zip(gate.memory()?))
 }
 
 /// A rule file is written beside its place and renamed, as careful editors do: two steps that are one change.
@@ -142,11 +142,4 @@ fn ask(client: &mut Client, connection: usize, number: usize) -> Result<(String,
     let (first, second) = (mark(0), mark(1));
     ensure!(first == second, "its leaves bear the marks of two policies: {first:?} and {second:?}");
     Ok((generation.to_owned(), first.context("no policy left its mark")?))
-}
-
-/// Resident memory of a process in KiB, where the system tells.
-fn memory(pid: u32) -> Result<Option<usize>> {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return Ok(None) };
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    Ok(line.split_whitespace().next().and_then(|size| size.parse().ok()))
 }

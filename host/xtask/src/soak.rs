@@ -1,10 +1,11 @@
-//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, with the gate's memory watched.
+//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, then a thousand reloads under traffic, with
+//! the gate's memory watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, ensure};
 use leafgate_tests::gate::Gate;
-use leafgate_tests::{plant, sample};
+use leafgate_tests::{plant, reloads, sample};
 
 use crate::plugins::demo_policy;
 use crate::run::step;
@@ -18,8 +19,32 @@ const SETTLED: usize = REQUESTS / 4;
 /// What a thousand remembered sessions and the allocator's own habits may take, in KiB. A leak of one body per request is ten times that.
 const GROWTH: usize = 64 * 1024;
 
-/// Sends the requests and watches.
+/// How often the policy changes while requests flow.
+const RELOADS: usize = 1_000;
+
+/// All of it.
 pub(crate) fn soak() -> Result<()> {
+    requests()?;
+    reload()
+}
+
+/// Changes the policy and watches.
+fn reload() -> Result<()> {
+    step(&format!("changing the policy {RELOADS} times under steady traffic"));
+    let seen = reloads::under_traffic(RELOADS)?;
+    let memory = seen.memory.map_or_else(
+        || "this system does not tell how much memory".to_owned(),
+        |(before, after)| format!("{} MiB after a fifth, {} MiB at the end", before / 1024, after / 1024),
+    );
+    step(&format!(
+        "{} reloads, {} requests, none failed, judged by {} generations, each by one; {memory}",
+        seen.reloads, seen.requests, seen.generations
+    ));
+    Ok(())
+}
+
+/// Sends the requests and watches.
+fn requests() -> Result<()> {
     step(&format!("sending {REQUESTS} requests over {CONNECTIONS} connections"));
     let policy = demo_policy();
     let gate =
@@ -32,7 +57,7 @@ pub(crate) fn soak() -> Result<()> {
             worker.join().map_err(|_| anyhow::anyhow!("a connection's thread panicked"))?
         })
     })?;
-    let (before, after) = (settled.load(Ordering::Relaxed), memory(gate.pid())?);
+    let (before, after) = (settled.load(Ordering::Relaxed), gate.memory()?);
     let (Some(after), true) = (after, before > 0) else {
         step("this system does not tell how much memory a process has; its growth was not checked");
         return Ok(());
@@ -55,7 +80,7 @@ fn talk(gate: &Gate, sent: &AtomicUsize, settled: &AtomicUsize) -> Result<()> {
             return Ok(());
         }
         if number == SETTLED {
-            settled.store(memory(gate.pid())?.unwrap_or(0), Ordering::Relaxed);
+            settled.store(gate.memory()?.unwrap_or(0), Ordering::Relaxed);
         }
         let text =
             format!("{number}: {} {}", plant::github(number as u64), "and so on ".repeat(number % 700));
@@ -65,11 +90,4 @@ fn talk(gate: &Gate, sent: &AtomicUsize, settled: &AtomicUsize) -> Result<()> {
             serde_json::from_str(&answer.said()?).context("the echo is not JSON")?;
         ensure!(said["messages"][0]["content"] == *text, "request {number} came back changed");
     }
-}
-
-/// Resident memory of a process in KiB, where the system tells.
-fn memory(pid: u32) -> Result<Option<usize>> {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return Ok(None) };
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    Ok(line.split_whitespace().next().and_then(|size| size.parse().ok()))
 }
