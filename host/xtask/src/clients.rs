@@ -10,10 +10,13 @@ use crate::counts::{Counts, counted};
 use crate::run::{run, step};
 
 /// Each script is one client library against the gate; pinned versions stand in `requirements.txt` beside them.
-const SCRIPTS: [&str; 1] = ["openai_chat.py"];
+const SCRIPTS: [&str; 2] = ["openai_chat.py", "held.py"];
+
+/// For how many seconds a request is held in the soak: as long as a person may well take.
+const SOAK_HOLD: &str = "60";
 
 /// Runs the client tests; `None`, and a line that says why, where Python is missing. In CI they must run.
-pub(crate) fn test(binary: &Path) -> Result<Option<Counts>> {
+pub(crate) fn test(binary: &Path, long: bool) -> Result<Option<Counts>> {
     let Some(python) = environment()? else {
         return Ok(None);
     };
@@ -29,6 +32,9 @@ pub(crate) fn test(binary: &Path) -> Result<Option<Counts>> {
             .current_dir(&folder)
             .env("LEAFGATE_BIN", binary)
             .env("PYTHONDONTWRITEBYTECODE", "1");
+        if long {
+            command.env("LEAFGATE_HOLD", SOAK_HOLD);
+        }
         counts.passed += counted(&mut command)?.passed;
     }
     Ok(Some(counts))

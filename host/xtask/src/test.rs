@@ -25,7 +25,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
         tests.env("PROPTEST_CASES", SOAK_CASES);
     }
     let rust = counted(&mut tests)?;
-    let clients = clients::test(&binary)?;
+    let clients = clients::test(&binary, long)?;
     if long {
         soak::soak()?;
     }

@@ -20,12 +20,12 @@ pub(crate) fn play(stage: &mut Stage) -> Result<()> {
     let gate = stage.gate(folder)?;
     let admin = Admin::of(&gate)?;
     let mut events = admin.events()?;
-    let first = asked(stage, &gate, "Be brief.")?;
-
     stage.heading("A rule is edited on disk; the next request sees it");
+    let first = asked(stage, &gate, "Be brief.")?;
     rule(folder, "Be brief and polite.")?;
     let second = live(&mut events, &first)?;
-    stage.check(asked(stage, &gate, "Be brief and polite.")? == second, "the answer names the generation")?;
+    let judged = asked(stage, &gate, "Be brief and polite.")?;
+    stage.check(judged == second, "the answer names the generation")?;
     line(&format!("generation {first} served, {second} serves; the gate was not restarted"));
 
     broken(stage, folder, &gate, &admin, &mut events, &second)?;
@@ -54,12 +54,13 @@ fn broken(
         "the diagnostic names file, line and word",
     )?;
     stage.check(status["policy"]["generation"] == serving, "the status names the generation that serves")?;
-    stage.check(asked(stage, gate, "Be brief and polite.")? == serving, "the last good policy serves")
+    let judged = asked(stage, gate, "Be brief and polite.")?;
+    stage.check(judged == serving, "the last good policy serves")
 }
 
 /// A plugin and the rule that asks it.
 fn plugin(stage: &mut Stage, folder: &Path, gate: &Gate, events: &mut Events, serving: &str) -> Result<()> {
-    stage.heading("The rule is mended and a plugin dropped in; the next request is asked about");
+    stage.heading("The rule is mended and a plugin dropped in; it sees the next request");
     let [redact_names, ..] = plugins::BUNDLED;
     let built = plugins::build()?.into_iter().next().context("no plugin was built")?;
     fs::create_dir_all(folder.join("plugins"))?;
