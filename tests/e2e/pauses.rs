@@ -242,6 +242,16 @@ fn the_data_port_refuses_foreign_hosts_and_origins() {
     assert_eq!((answer.status(), desk.upstream.take().len()), (200, 1), "without them it passes");
 }
 
+#[test]
+fn how_long_a_paused_client_hears_nothing_is_a_time() {
+    for silence in ["0", "-1", "soon", "NaN", "1e300"] {
+        let option = format!("--pause-silence={silence}");
+        let output = gate::run(&["run", "--upstream", "echo:", &option], b"").unwrap();
+        assert_eq!(output.status.code(), Some(2), "{silence}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("give seconds"), "{silence}");
+    }
+}
+
 fn post(headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "POST /v1/chat/completions HTTP/1.1\r\n{headers}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
