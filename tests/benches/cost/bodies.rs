@@ -3,9 +3,18 @@
 use leafgate_tests::plant;
 use serde_json::{Value, json};
 
+/// What a body's text is like.
+#[derive(Clone, Copy)]
+pub(crate) enum Text {
+    /// Source code and talk about it.
+    Ordinary,
+    /// The same with every sixth word one that detectors of credentials wake up at: the worst that is not an attack.
+    Keywords,
+}
+
 /// A body of at least this many bytes; another seed gives another body.
-pub(crate) fn body(size: usize, seed: u64) -> Vec<u8> {
-    let mut words = Words(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+pub(crate) fn body(size: usize, seed: u64, text: Text) -> Vec<u8> {
+    let mut words = Words::new(seed, text);
     let mut messages = vec![
         json!({ "role": "system", "content": format!("You are a coding agent. {}", words.text(40)) }),
         json!({ "role": "user", "content": words.text(30) }),
@@ -47,25 +56,40 @@ fn tool() -> Value {
 }
 
 /// Words out of a small vocabulary, by xorshift.
-struct Words(u64);
+struct Words {
+    state: u64,
+    vocabulary: Vec<&'static str>,
+}
 
-const VOCABULARY: [&str; 24] = [
-    "request", "token", "parser", "the", "of", "stream", "key", "value", "returns", "a", "password",
-    "buffer", "index", "error", "is", "handler", "session", "and", "client", "let", "config", "secret",
-    "policy", "to",
-];
+/// As in source code and talk about it: two in eighty are words that detectors of credentials wake up at.
+const VOCABULARY: &str = "request parser the of stream value returns a buffer index error is handler session and client let config to \
+     for in that this with from when state window buffered length offset range result match line column reader writer file path name \
+     first last next until while each every between before after without under over list map set tree node leaf edit token key";
+
+/// What detectors wake up at.
+const KEYWORDS: [&str; 4] = ["token", "key", "password", "secret"];
 
 impl Words {
+    fn new(seed: u64, text: Text) -> Self {
+        let state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut vocabulary: Vec<_> = VOCABULARY.split_whitespace().collect();
+        if matches!(text, Text::Keywords) {
+            let share = vocabulary.len() / 5;
+            vocabulary.extend(KEYWORDS.iter().cycle().take(share));
+        }
+        Words { state, vocabulary }
+    }
+
     fn number(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
     }
 
     fn word(&mut self) -> &'static str {
         let place = usize::try_from(self.number() >> 40).unwrap_or_default();
-        VOCABULARY[place % VOCABULARY.len()]
+        self.vocabulary[place % self.vocabulary.len()]
     }
 
     fn text(&mut self, count: usize) -> String {

@@ -63,7 +63,7 @@ pub(crate) fn measure() -> Result<Value> {
     for ((size_name, size), requests) in SIZES.into_iter().zip(REQUESTS) {
         let (mut without, mut with) = (Samples::default(), Samples::default());
         for seed in 0..(requests + WARM_UP) as u64 {
-            let body = bodies::body(size, seed);
+            let body = bodies::body(size, seed, bodies::Text::Ordinary);
             let times = (timed(&mut direct, &body)?, timed(&mut gated, &body)?);
             if seed >= WARM_UP as u64 {
                 without.add(times.0);

@@ -14,6 +14,7 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 use leafgate_wasm::{LoaderConfig, WasmLoader};
 use serde_json::{Value, json};
 
+use crate::bodies::Text;
 use crate::stats::{Samples, shown};
 use crate::{SIZES, bodies};
 
@@ -65,17 +66,25 @@ pub(crate) fn measure() -> Result<Value> {
     println!("{:<8} {:<22} {:>10} {:>8} {:>7}", "body", "path", "median", "MB/s", "ratio");
     let mut figures = Vec::new();
     for (size_name, size) in SIZES {
-        figures.extend(one_size(size_name, size, &variants, &keys)?);
+        figures.extend(one_size(size_name, size, Text::Ordinary, &variants, &keys)?);
     }
+    figures.extend(one_size("100 KB*", 100 << 10, Text::Keywords, &variants, &keys)?);
+    println!("\n* every sixth word is one that detectors of credentials wake up at");
     Ok(Value::Array(figures))
 }
 
-fn one_size(size_name: &str, size: usize, variants: &[Variant], keys: &TokenKeys) -> Result<Vec<Value>> {
+fn one_size(
+    size_name: &str,
+    size: usize,
+    text: Text,
+    variants: &[Variant],
+    keys: &TokenKeys,
+) -> Result<Vec<Value>> {
     let iterations = (BYTES / size).clamp(*ITERATIONS.start(), *ITERATIONS.end());
     let mut baseline = Samples::default();
     let mut samples: Vec<Samples> = variants.iter().map(|_| Samples::default()).collect();
     for seed in 0..iterations as u64 {
-        let body = Bytes::from(bodies::body(size, seed));
+        let body = Bytes::from(bodies::body(size, seed, text));
         let start = Instant::now();
         black_box(serde_json::from_slice::<Value>(&body)?);
         baseline.add(start.elapsed());
