@@ -1,18 +1,21 @@
 //! Invariant 6, for what the gate logs: a line for each request, and never a header value or text of a body.
 
+use std::cell::RefCell;
 use std::io;
-use std::sync::{Arc, Mutex};
-
-use tracing_subscriber::fmt::MakeWriter;
+use std::sync::Once;
 
 use crate::support::{Client, EMAIL, REDACT_EMAIL, chat, gate, says};
 
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What this thread has logged, once it records. Other tests of this binary log on threads of their own.
+    static CAPTURED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
 
-impl io::Write for Captured {
+struct Recorder;
+
+impl io::Write for Recorder {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        CAPTURED.with_borrow_mut(|captured| captured.iter_mut().for_each(|log| log.extend_from_slice(bytes)));
         Ok(bytes.len())
     }
 
@@ -21,24 +24,21 @@ impl io::Write for Captured {
     }
 }
 
-impl<'a> MakeWriter<'a> for Captured {
-    type Writer = Captured;
-
-    fn make_writer(&'a self) -> Captured {
-        self.clone()
-    }
+/// Records this thread from now on. The subscriber is that of the whole process: one of this thread alone would race with the other
+/// tests for what `tracing` remembers of each place that logs, and lose everything now and then.
+fn record() {
+    static SUBSCRIBE: Once = Once::new();
+    SUBSCRIBE.call_once(|| {
+        let everything = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
+        everything.with_writer(|| Recorder).init();
+    });
+    CAPTURED.with_borrow_mut(|captured| *captured = Some(Vec::new()));
 }
 
-/// On one thread, with a subscriber of that thread alone: other tests of this binary log meanwhile.
+/// On one thread, so that all that its gate logs is logged there.
 #[tokio::test(flavor = "current_thread")]
 async fn nothing_of_a_request_is_logged() {
-    let captured = Captured::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(captured.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    record();
     let gate = gate(REDACT_EMAIL, "echo:").await;
     let mut client = Client::connect(gate.address).await;
     let canary = "canary7391";
@@ -63,7 +63,7 @@ async fn nothing_of_a_request_is_logged() {
         http::Request::get("/v1/models?key=canary7391").body(http_body_util::Full::default()).unwrap();
     client.whole(query).await;
     drop(client);
-    let log = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
+    let log = CAPTURED.with_borrow(|captured| String::from_utf8(captured.clone().unwrap()).unwrap());
     assert!(log.matches("leafgate::request").count() >= 12, "one line a request: {log}");
     assert!(log.contains("rules=mail") && log.contains("path=/v1/chat/completions"), "{log}");
     assert!(!log.contains("canary") && !log.contains("jane.doe"), "{log}");
