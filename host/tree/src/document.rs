@@ -270,7 +270,11 @@ impl Document {
         if node.flags.has(Flags::ESCAPED) { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 
+    /// The decoded key of a member, or "" for an element of an array: clients send arrays where an API has objects.
     pub(crate) fn key_text(&self, node: &Node) -> Cow<'_, str> {
+        if node.key == (0, 0) {
+            return Cow::Borrowed("");
+        }
         let raw = &self.layer_text(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1];
         if raw.contains('\\') { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
     }

@@ -217,3 +217,61 @@ fn debug_output_holds_no_text() {
         assert!(!debug.contains("private"), "{debug}");
     }
 }
+
+#[test]
+fn arrays_where_an_api_has_objects_are_walked_in_every_format() {
+    let shapes = [
+        "[1]",
+        "[[1]]",
+        "{}",
+        "[{}]",
+        "\"x\"",
+        "null",
+        "{\"type\":[1]}",
+        "[{\"type\":\"text\",\"text\":[1]}]",
+    ];
+    let members = [
+        "content",
+        "tool_calls",
+        "function_call",
+        "audio",
+        "reasoning_details",
+        "toolCalls",
+        "summary",
+        "output",
+        "source",
+    ];
+    for shape in shapes {
+        for member in members {
+            for part in [
+                "image_url",
+                "input_audio",
+                "file",
+                "function",
+                "custom",
+                "content",
+                "source",
+                "citations",
+                "value",
+            ] {
+                let message = format!(
+                    r#"{{"role":"user","{member}":{shape}}},{{"role":2,"type":"tool_use","{member}":[{{"{part}":{shape}}}]}}"#
+                );
+                let body = format!(
+                    r#"{{"messages":[{message}],"input":[{message}],"requests":[{message},{shape}],"system":{shape},"tools":[{{"{part}":{shape}}}],"response_format":{{"json_schema":{shape}}},"text":{shape},"prediction":{shape},"thinking":{shape}}}"#
+                );
+                for &format in Format::ALL {
+                    let draft = parse(body.as_bytes(), format);
+                    for at in 0..draft.document().sections().len() {
+                        let id = leafgate_tree::SectionId::from_index(at);
+                        assert!(
+                            !draft.document().section_key(id).is_empty()
+                                && !draft.document().section_label(id).is_empty()
+                        );
+                    }
+                    assert_eq!(draft.render(), body);
+                }
+            }
+        }
+    }
+}
