@@ -175,6 +175,22 @@ impl Projector<'_> {
         self.section(section)
     }
 
+    /// Projects the elements of a list of messages and numbers their exchanges, where a result is a message of its own: a message with
+    /// calls and the results right behind it are one.
+    fn exchanges(&mut self, messages: NodeId, message: fn(&mut Self, NodeId, usize) -> SectionId) {
+        let (mut exchange, mut makes_calls) = (0, false);
+        for (index, node) in self.document.children(messages).enumerate() {
+            let id = message(self, node, index);
+            let is_result = self.projection.sections[id.index()].role == Role::Tool;
+            if !(is_result && makes_calls) {
+                exchange += 1;
+                let below = &self.projection.sections[id.index()..];
+                makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
+            }
+            self.projection.sections[id.index()].exchange = Some(exchange);
+        }
+    }
+
     /// An element of `tool_calls`, in the shape that OpenAI chat and raw messages share.
     fn tool_call(&mut self, node: NodeId, message: SectionId, index: usize) {
         let document = self.document;

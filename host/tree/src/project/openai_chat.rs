@@ -18,19 +18,7 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     if projector.document.node(messages).kind != Kind::Array {
         return projector.option(messages, "messages");
     }
-    // A message with calls and the results right behind it are one exchange.
-    let (mut exchange, mut makes_calls) = (0, false);
-    for (index, node) in projector.document.children(messages).enumerate() {
-        let id = message(projector, node, index);
-        let is_result = projector.projection.sections[id.index()].role == Role::Tool;
-        if !(is_result && makes_calls) {
-            exchange += 1;
-            makes_calls = projector.projection.sections[id.index()..]
-                .iter()
-                .any(|section| section.kind == SectionKind::ToolCall);
-        }
-        projector.projection.sections[id.index()].exchange = Some(exchange);
-    }
+    projector.exchanges(messages, message);
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {

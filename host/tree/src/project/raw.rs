@@ -31,17 +31,7 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     if document.node(messages).kind != Kind::Array {
         return super::generic::project(projector);
     }
-    let (mut exchange, mut makes_calls) = (0, false);
-    for (index, node) in document.children(messages).enumerate() {
-        let id = message(projector, node, index);
-        let is_result = projector.projection.sections[id.index()].role == Role::Tool;
-        if !(is_result && makes_calls) {
-            exchange += 1;
-            let below = &projector.projection.sections[id.index()..];
-            makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
-        }
-        projector.projection.sections[id.index()].exchange = Some(exchange);
-    }
+    projector.exchanges(messages, message);
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
