@@ -38,20 +38,36 @@ impl Document {
     /// # Errors
     /// A [`ParseError`] with the place where the body stops being JSON, or the limit that it exceeds.
     pub fn parse(source: Bytes, format: Format, limits: &Limits) -> Result<Document, ParseError> {
+        let mut document = Document::index(source, format, limits)?;
+        document.projection = project::project(&document);
+        Ok(document)
+    }
+
+    /// Reads a body as JSON and names its parts by the format whose shape it has.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn detect(source: Bytes, limits: &Limits) -> Result<Document, ParseError> {
+        let mut document = Document::index(source, Format::Generic, limits)?;
+        document.format = project::format_of_shape(&document);
+        document.projection = project::project(&document);
+        Ok(document)
+    }
+
+    /// Reads a body, and names nothing yet.
+    fn index(source: Bytes, format: Format, limits: &Limits) -> Result<Document, ParseError> {
         let source = ByteString::try_from(source.clone()).map_err(|_| {
             let valid = std::str::from_utf8(&source).map_or_else(|error| error.valid_up_to(), str::len);
             ParseError::at(ParseErrorKind::InvalidUtf8, &source, valid)
         })?;
         let index = scan::index(&source, limits)?;
-        let mut document = Document {
+        Ok(Document {
             source: Source::Json(source),
             format,
             nodes: index.nodes,
             layers: index.layers,
             projection: Projection::default(),
-        };
-        document.projection = project::project(&document);
-        Ok(document)
+        })
     }
 
     /// Takes a body that is no JSON as one leaf that holds all of it.

@@ -9,6 +9,7 @@ mod generic;
 mod openai_chat;
 mod openai_responses;
 mod raw;
+mod shape;
 mod vscode_chat;
 
 pub use access::{Access, MEDIA_MAGIC};
@@ -52,6 +53,11 @@ impl Projection {
     pub(crate) fn access(&self, node: NodeId) -> Access {
         self.marks[node.index()].access
     }
+}
+
+/// The format whose shape a body has.
+pub(crate) fn format_of_shape(document: &Document) -> Format {
+    shape::format(document)
 }
 
 /// Projects a document by its format.

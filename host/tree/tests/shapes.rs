@@ -1,0 +1,51 @@
+//! Formats told apart by shape: what the recordings are, and what decides between two that look alike.
+
+mod common;
+
+use common::recordings;
+use leafgate_tree::{Document, Format, Limits};
+
+fn shape(body: &str) -> Format {
+    Document::detect(body.to_owned().into(), &Limits::default()).unwrap().format()
+}
+
+#[test]
+fn recordings_are_what_their_routes_say() {
+    for (name, body, format) in recordings() {
+        assert_eq!(Document::detect(body.into(), &Limits::default()).unwrap().format(), format, "{name}");
+    }
+}
+
+#[test]
+fn what_decides() {
+    let user = r#"{"role":"user","content":"Hi"}"#;
+    let bodies = |cases: &[(&str, Format)]| {
+        for (body, format) in cases {
+            let body = body.replace('@', user);
+            assert_eq!(shape(&body), *format, "{body}");
+        }
+    };
+    bodies(&[
+        (r#"{"messages":[@]}"#, Format::OpenaiChat),
+        (r#"{"model":"claude-x","messages":[@]}"#, Format::AnthropicMessages),
+        (r#"{"model":"claude-x","messages":[@],"stream_options":{}}"#, Format::OpenaiChat),
+        (r#"{"system":"Be brief","messages":[@]}"#, Format::AnthropicMessages),
+        (r#"{"model":"claude-x","messages":[{"role":"system","content":"Be brief"},@]}"#, Format::OpenaiChat),
+        (r#"{"messages":[@],"tools":[{"name":"f","input_schema":{}}]}"#, Format::AnthropicMessages),
+        (r#"{"messages":[{"role":1,"content":[]}]}"#, Format::Raw),
+        (r#"[{"role":1,"content":[]}]"#, Format::Raw),
+        (r#"[{"type":1,"text":"Hi"}]"#, Format::Raw),
+        (r#"{"model":"m","input":[@]}"#, Format::OpenaiResponses),
+        (r#"{"model":"m","input":"Hi","instructions":"Be brief"}"#, Format::OpenaiResponses),
+    ]);
+    // Embeddings, completions and what nobody knows.
+    bodies(&[
+        (r#"{"model":"m","input":"Hi"}"#, Format::Generic),
+        (r#"{"model":"m","input":["Hi","Ho"]}"#, Format::Generic),
+        (r#"{"model":"m","prompt":"Hi"}"#, Format::Generic),
+        ("[1,2]", Format::Generic),
+        ("\"Hi\"", Format::Generic),
+        ("{}", Format::Generic),
+        (r#"{"requests":[],"responderUsername":"x"}"#, Format::VscodeChat),
+    ]);
+}
