@@ -286,6 +286,22 @@ impl Document {
         if node.flags.has(Flags::ESCAPED) { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 
+    /// How the content of a string begins: the text of its first bytes, without decoding the rest.
+    pub(crate) fn text_start(&self, id: NodeId, bytes: usize) -> Cow<'_, str> {
+        let node = self.node(id);
+        let raw = &self.layer_text(node.layer)[node.content()];
+        let cut = &raw[..raw.floor_char_boundary(bytes.min(raw.len()))];
+        if !node.flags.has(Flags::ESCAPED) {
+            return Cow::Borrowed(cut);
+        }
+        // An escape that the cut went through is left out; a pair of surrogates is the longest, with 12 bytes.
+        let whole = match cut.rfind('\\') {
+            Some(escape) if cut.len() < raw.len() && cut.len() - escape < 12 => &cut[..escape],
+            _ => cut,
+        };
+        Cow::Owned(escape::unescape(whole))
+    }
+
     /// The decoded key of a member, or "" for an element of an array: clients send arrays where an API has objects.
     pub(crate) fn key_text(&self, node: &Node) -> Cow<'_, str> {
         if node.key == (0, 0) {

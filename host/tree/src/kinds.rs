@@ -97,6 +97,30 @@ words! {
 }
 
 words! {
+    /// What a part of a message's content holds.
+    ContentKind {
+        /// Text.
+        Text = "text",
+        /// A picture.
+        Image = "image",
+        /// Sound.
+        Audio = "audio",
+        /// A file.
+        Document = "document",
+        /// What the model thought.
+        Thinking = "thinking",
+        /// The result of a tool call.
+        ToolResult = "tool-result",
+        /// What an endpoint put there for itself.
+        Opaque = "opaque",
+        /// The end of a prefix to cache.
+        CacheBreakpoint = "cache-breakpoint",
+        /// A kind that the format does not know.
+        Other = "other",
+    }
+}
+
+words! {
     /// What a leaf is.
     LeafKind {
         /// Text of a message.

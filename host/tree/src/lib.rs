@@ -44,7 +44,7 @@ pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
 pub use exchange::Invalid;
 pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
-pub use kinds::{Format, LeafKind, Role, SectionKind, ValueType};
+pub use kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
 pub use node::NodeId;
 pub use pointer::ResolveError;
 pub use project::{Access, MEDIA_MAGIC};

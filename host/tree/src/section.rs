@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::document::Document;
-use crate::kinds::{Role, SectionKind};
+use crate::kinds::{ContentKind, Role, SectionKind};
 use crate::node::NodeId;
+use crate::project::classify;
 
 /// Place of a section in [`Document::sections`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +63,8 @@ pub struct Section {
     pub message: Option<usize>,
     /// Place among the message's content parts, from 0.
     pub content_index: Option<usize>,
+    /// What a content part holds.
+    pub content_kind: Option<ContentKind>,
     /// Place among the message's tool calls, from 0.
     pub tool_call_index: Option<usize>,
     /// The tool's name where it is a call, a result or a definition.
@@ -113,8 +116,25 @@ impl Document {
             (NodeType::Message, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
                 format!("Tool result · {tool}")
             }
+            (NodeType::Message, ..) if section.kind == SectionKind::Context => {
+                let text = self.first_text(section.node);
+                match text.as_deref().and_then(classify::context_path) {
+                    Some(path) => format!("Context · {path}"),
+                    None => title(section.kind).to_owned(),
+                }
+            }
             (NodeType::Message, ..) => title(section.kind).to_owned(),
         }
+    }
+
+    /// How many messages and content parts are of kinds that their format does not know. They are walked like any other.
+    #[must_use]
+    pub fn unknown_sections(&self) -> usize {
+        let unknown = |section: &&Section| match section.node_type {
+            NodeType::Message => section.kind == SectionKind::Other,
+            _ => section.content_kind == Some(ContentKind::Other),
+        };
+        self.sections().iter().filter(unknown).count()
     }
 
     fn option_name(&self, section: &Section) -> String {

@@ -50,6 +50,7 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
         }
         makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
         projector.projection.sections[id.index()].exchange = Some(exchange);
+        projector.classify_user(id, None);
     }
 }
 
@@ -131,10 +132,12 @@ fn part(
     kind: SectionKind,
     editable: bool,
 ) -> SectionId {
+    let contains = super::content_kind(projector.string_member(node, "type").as_deref());
     projector.sub_section(node, around, |section| {
         section.kind = kind;
         section.node_type = NodeType::ContentPart;
         section.content_index = Some(index);
+        section.content_kind = Some(contains);
         section.editable = editable;
     })
 }

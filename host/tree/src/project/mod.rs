@@ -5,6 +5,7 @@
 
 mod access;
 mod anthropic_messages;
+pub(crate) mod classify;
 mod generic;
 mod openai_chat;
 mod openai_responses;
@@ -18,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::kinds::{Format, LeafKind, Role, SectionKind, ValueType};
+use crate::kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 use access::{Field, Structure};
@@ -74,6 +75,9 @@ pub(crate) fn project(document: &Document) -> Projection {
         Format::Raw => raw::project(&mut projector),
         Format::VscodeChat if is_object => vscode_chat::project(&mut projector),
         _ => generic::project(&mut projector),
+    }
+    if document.format() != Format::VscodeChat {
+        projector.classify_maps();
     }
     projector.projection
 }
@@ -286,6 +290,20 @@ impl Projector<'_> {
     }
 }
 
+/// What a part of content holds, by the name of its type. The three APIs share this vocabulary: no name means two things.
+fn content_kind(part_type: Option<&str>) -> ContentKind {
+    match part_type.unwrap_or_default() {
+        "text" | "input_text" | "output_text" | "summary_text" | "refusal" => ContentKind::Text,
+        "image" | "image_url" | "input_image" | "computer_screenshot" => ContentKind::Image,
+        "audio" | "input_audio" | "output_audio" => ContentKind::Audio,
+        "file" | "input_file" | "document" | "search_result" | "container_upload" => ContentKind::Document,
+        "thinking" | "redacted_thinking" | "reasoning_text" => ContentKind::Thinking,
+        "compaction" | "compaction_summary" => ContentKind::Opaque,
+        result if result.ends_with("tool_result") => ContentKind::ToolResult,
+        _ => ContentKind::Other,
+    }
+}
+
 /// A section of the request's options, with nothing filled in that options do not have.
 fn option_section(node: NodeId, parent: Option<SectionId>) -> Section {
     Section {
@@ -296,6 +314,7 @@ fn option_section(node: NodeId, parent: Option<SectionId>) -> Section {
         parent,
         message: None,
         content_index: None,
+        content_kind: None,
         tool_call_index: None,
         tool: None,
         call_id: None,

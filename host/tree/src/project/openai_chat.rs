@@ -37,16 +37,11 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         kind: message_kind(role),
         node_type: NodeType::Message,
         role,
-        node,
-        parent: None,
         message: Some(index),
-        content_index: None,
-        tool_call_index: None,
         tool,
         call_id,
-        exchange: None,
-        editable: true,
         deletable: role != Role::System,
+        ..super::option_section(node, None)
     });
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
     projector.mark(node, LeafKind::Other, Access::Open);
@@ -58,6 +53,8 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
     });
+    let name = projector.string_member(node, "name");
+    projector.classify_user(id, name.as_deref());
     id
 }
 
@@ -84,6 +81,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
+            section.content_kind = Some(super::content_kind(kind.as_deref()));
             section.editable = editable;
         });
         projector.mark(part, text, Access::Open);

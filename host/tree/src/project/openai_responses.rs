@@ -74,6 +74,7 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
         section.exchange = Some(exchanges.of(kind, role, call_id.as_ref()));
         (section.tool, section.call_id) = (tool, call_id);
         item(projector, node, id, kind);
+        projector.classify_user(id, None);
     }
 }
 
@@ -156,6 +157,7 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
+            section.content_kind = Some(super::content_kind(kind.as_deref()));
             section.editable = editable;
         });
         projector.mark(part, text, Access::Open);

@@ -3,7 +3,7 @@
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
 use super::{Access, Projector, Structure};
-use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
@@ -48,7 +48,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let call_id = projector.string_member(node, "toolCallId");
     let tool = call_id.as_ref().and_then(|id| projector.calls.get(id).cloned());
     let id = projector.section(Section {
-        kind: kind(role, name.as_deref()),
+        kind: kind(role),
         node_type: NodeType::Message,
         role,
         message: Some(index),
@@ -64,6 +64,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         part(projector, node, text);
         return id;
     }
+    projector.classify_user(id, name.as_deref());
     projector.members(node, Structure::RawMessage, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
         "toolCalls" => {
@@ -76,14 +77,9 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     id
 }
 
-/// A user message's name says what it carries.
-fn kind(role: Role, name: Option<&str>) -> SectionKind {
-    let names = |word: &str| name.is_some_and(|name| name.to_ascii_lowercase().contains(word));
+fn kind(role: Role) -> SectionKind {
     match role {
         Role::System => SectionKind::System,
-        Role::User if names("history") => SectionKind::History,
-        Role::User if names("context") => SectionKind::Context,
-        Role::User if names("prediction") => SectionKind::Prediction,
         Role::User => SectionKind::User,
         Role::Assistant => SectionKind::Assistant,
         Role::Tool => SectionKind::ToolResult,
@@ -103,9 +99,22 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
+            section.content_kind = Some(content_kind(kind.as_deref()));
             section.editable = kind.as_deref() == Some(TEXT);
         });
         part(projector, node, text);
+    }
+}
+
+/// `ChatCompletionContentPartKind`. The enum is open: later versions add to it.
+fn content_kind(kind: Option<&str>) -> ContentKind {
+    match kind {
+        Some("0") => ContentKind::Image,
+        Some(TEXT) => ContentKind::Text,
+        Some("2") => ContentKind::Opaque,
+        Some("3") => ContentKind::CacheBreakpoint,
+        Some("4") => ContentKind::Document,
+        _ => ContentKind::Other,
     }
 }
 

@@ -1,0 +1,101 @@
+//! What sections are: kinds by name, by form and by place; content parts by their types; what no format knows.
+
+mod common;
+
+use std::sync::Arc;
+
+use leafgate_tree::{ContentKind, Document, Draft, Format, Limits, NodeType, SectionId, SectionKind};
+
+fn read(body: &str, format: Format) -> Document {
+    Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap()
+}
+
+fn kinds(document: &Document) -> Vec<SectionKind> {
+    let messages = document.sections().iter().filter(|section| section.node_type == NodeType::Message);
+    messages.map(|section| section.kind).collect()
+}
+
+fn labels(document: &Document) -> Vec<String> {
+    let ids = (0..document.sections().len()).map(SectionId::from_index);
+    let ids = ids.filter(|&id| document.section(id).node_type == NodeType::Message);
+    ids.map(|id| document.section_label(id)).collect()
+}
+
+const CONTEXT: &str = r#"[
+    {"role":"system","content":"Be brief"},
+    {"role":"user","content":"notes/\n  a.md\n  b.md"},
+    {"role":"assistant","content":"A list of notes"},
+    {"role":"user","content":"Context from notes/a.md:\n\nBuy milk"},
+    {"role":"user","content":[{"type":"text","text":"Context from \u0063at.png:\n\n"},{"type":"image_url","image_url":{"url":"https://x.test/c"}}]},
+    {"role":"user","content":"Vault:\nnotes/\n  a.md\n  b.md"},
+    {"role":"user","content":"What should I buy?"}]"#;
+
+#[test]
+fn context_stands_before_the_latest_question() {
+    use SectionKind::{Assistant, Context, System, User};
+    let document = read(&format!(r#"{{"messages":{CONTEXT}}}"#), Format::OpenaiChat);
+    assert_eq!(kinds(&document), [System, User, Assistant, Context, Context, Context, User]);
+    assert_eq!(
+        labels(&document)[3..],
+        ["Context · notes/a.md", "Context · cat.png", "Context", "User"].map(str::to_owned)
+    );
+    let responses = read(&format!(r#"{{"input":{CONTEXT}}}"#), Format::OpenaiResponses);
+    assert_eq!(kinds(&responses), kinds(&document));
+    let messages = read(&format!(r#"{{"messages":{CONTEXT}}}"#), Format::AnthropicMessages);
+    assert_eq!(kinds(&messages), kinds(&document));
+}
+
+#[test]
+fn a_name_says_what_a_user_message_carries() {
+    use SectionKind::{Assistant, Context, History, Prediction, User};
+    let body = r#"{"messages":[
+        {"role":"user","name":"conversation-History","content":"a"}, {"role":"user","name":"context","content":"b"},
+        {"role":"user","name":"prediction","content":"c"}, {"role":"assistant","name":"history","content":"d"},
+        {"role":"user","name":"ann","content":"e"}]}"#;
+    assert_eq!(kinds(&read(body, Format::OpenaiChat)), [History, Context, Prediction, Assistant, User]);
+    let raw = body.replace("\"user\"", "1").replace("\"assistant\"", "2");
+    assert_eq!(kinds(&read(&raw, Format::Raw)), [History, Context, Prediction, Assistant, User]);
+}
+
+#[test]
+fn results_told_in_words_belong_to_their_tool() {
+    let body = r#"{"messages":[{"role":"user","content":"Tool read_file result: 42"},{"role":"user","content":"Go on"}]}"#;
+    let document = read(body, Format::OpenaiChat);
+    assert_eq!(kinds(&document), [SectionKind::ToolResult, SectionKind::User]);
+    assert_eq!(labels(&document)[0], "Tool result · read_file");
+    // They pair with no call, so each may go alone.
+    let mut draft = Draft::new(Arc::new(document));
+    draft.delete(SectionId::from_index(1), &leafgate_tree::Author::Person).unwrap();
+    assert_eq!(draft.validate(), Ok(()));
+}
+
+#[test]
+fn a_prediction_is_one() {
+    let document = read(
+        r#"{"messages":[],"prediction":{"type":"content","content":"fn main() {}"}}"#,
+        Format::OpenaiChat,
+    );
+    assert_eq!(document.sections().last().unwrap().kind, SectionKind::Prediction);
+}
+
+#[test]
+fn parts_are_what_their_types_say() {
+    let parts = |body: &str, format| {
+        let document = read(body, format);
+        let parts: Vec<_> = document.sections().iter().filter_map(|section| section.content_kind).collect();
+        (parts, document.unknown_sections())
+    };
+    use ContentKind::*;
+    let chat = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"input_audio"},
+        {"type":"file"},{"type":"refusal","refusal":"no"},{"type":"hologram"},{}]}]}"#;
+    assert_eq!(parts(chat, Format::OpenaiChat), (vec![Text, Image, Audio, Document, Text, Other, Other], 2));
+    let messages = r#"{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"image"}]},{"type":"document"},
+        {"type":"redacted_thinking"},{"type":"tool_use","name":"f"}]},{"role":"critic","content":"x"}]}"#;
+    assert_eq!(
+        parts(messages, Format::AnthropicMessages),
+        (vec![ToolResult, Image, Document, Thinking], 1),
+        "a call is no part of content, and nobody knows the critic"
+    );
+    let raw = r#"[{"role":1,"content":[{"type":1,"text":"a"},{"type":0},{"type":2},{"type":3},{"type":4},{"type":9}]}]"#;
+    assert_eq!(parts(raw, Format::Raw), (vec![Text, Image, Opaque, CacheBreakpoint, Document, Other], 1));
+}
