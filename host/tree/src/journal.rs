@@ -74,7 +74,7 @@ pub struct Edit {
     pub author: Author,
     /// What it does.
     pub kind: EditKind,
-    /// The value that it is about: the leaf, or the section's node.
+    /// The value that it is about: the leaf, the section's node, or the message that something was put before.
     pub target: NodeId,
     pub(crate) switches: Vec<Switch>,
 }
@@ -89,6 +89,8 @@ pub enum EditKind {
     Delete,
     /// Puts a deleted section back, with what went with it.
     Restore,
+    /// Puts a whole message in.
+    Insert,
     /// Takes every edit back at once.
     Reset,
 }
@@ -100,6 +102,8 @@ pub(crate) enum Switch {
     Leaf { node: NodeId, from: usize, to: usize },
     /// A node is left out, or no longer.
     Deleted { node: NodeId, from: bool, to: bool },
+    /// A message that was put in stands, or no longer.
+    Inserted { at: usize, from: bool, to: bool },
 }
 
 impl Switch {
@@ -107,6 +111,7 @@ impl Switch {
         match self {
             Switch::Leaf { node, from, to } => Switch::Leaf { node, from: to, to: from },
             Switch::Deleted { node, from, to } => Switch::Deleted { node, from: to, to: from },
+            Switch::Inserted { at, from, to } => Switch::Inserted { at, from: to, to: from },
         }
     }
 }

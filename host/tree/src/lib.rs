@@ -29,6 +29,7 @@ mod draft;
 mod error;
 mod escape;
 mod exchange;
+mod insert;
 mod journal;
 mod kinds;
 mod node;
@@ -43,6 +44,7 @@ pub use document::{Children, Document, Key, Leaf, LeafText, Segment, unescape_de
 pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
 pub use exchange::Invalid;
+pub use insert::Inserted;
 pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
 pub use kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
 pub use node::NodeId;

@@ -63,6 +63,7 @@ impl Draft {
         let deletions = self.deletions();
         body.retain(|splice| !deletions.iter().any(|deletion| contains(&deletion.at, &splice.at)));
         body.extend(deletions);
+        body.extend(self.insertions());
         body.sort_by_key(|splice| (splice.at.start, splice.at.end));
         body
     }
@@ -92,6 +93,32 @@ impl Draft {
         }
         removals.sort_by_key(|removal| removal.at.start);
         removals
+    }
+
+    /// Messages that were put in, each before the first message behind its place that is still there, else behind the last.
+    fn insertions(&self) -> Vec<Splice> {
+        let document = &self.document;
+        let kept = |&node: &NodeId| !self.deleted().contains(&node);
+        let mut inserted: Vec<_> = self.inserted().collect();
+        inserted.sort_by_key(|inserted| inserted.before);
+        let mut splices: Vec<Splice> = Vec::new();
+        for inserted in inserted {
+            let message = inserted.spell(document.format());
+            let list = document.parent(inserted.before).unwrap_or(inserted.before);
+            let elements: Vec<NodeId> = document.children(list).collect();
+            let next = elements.iter().copied().filter(kept).find(|&node| node >= inserted.before);
+            let (at, with) = match (next, elements.into_iter().rfind(kept)) {
+                (Some(next), _) => (document.node(next).span().start, format!("{message},")),
+                (None, Some(last)) => (document.node(last).span().end, format!(",{message}")),
+                (None, None) => {
+                    let first_byte = document.node(list).span().start + 1;
+                    let follows = splices.iter().any(|splice| splice.at.start == first_byte);
+                    (first_byte, if follows { format!(",{message}") } else { message })
+                }
+            };
+            splices.push(Splice { at: at..at, with });
+        }
+        splices
     }
 }
 

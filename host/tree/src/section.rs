@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::document::Document;
+use crate::draft::Draft;
 use crate::kinds::{ContentKind, Role, SectionKind};
 use crate::node::NodeId;
 use crate::project::classify;
@@ -116,13 +117,6 @@ impl Document {
             (NodeType::Message, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
                 format!("Tool result · {tool}")
             }
-            (NodeType::Message, ..) if section.kind == SectionKind::Context => {
-                let text = self.first_text(section.node);
-                match text.as_deref().and_then(classify::context_path) {
-                    Some(path) => format!("Context · {path}"),
-                    None => title(section.kind).to_owned(),
-                }
-            }
             (NodeType::Message, ..) => title(section.kind).to_owned(),
         }
     }
@@ -140,6 +134,24 @@ impl Document {
     fn option_name(&self, section: &Section) -> String {
         let node = self.node(section.node);
         if node.key == (0, 0) { "body".to_owned() } else { self.key_text(node).into_owned() }
+    }
+}
+
+impl Draft {
+    /// The label of a section as shown to people; that of a context message names its path as the text has it now.
+    #[must_use]
+    pub fn section_label(&self, id: SectionId) -> String {
+        let document = self.document();
+        let label = document.section_label(id);
+        let section = document.section(id);
+        if section.node_type != NodeType::Message || section.kind != SectionKind::Context {
+            return label;
+        }
+        let text = document.first_text(section.node).map(|text| self.text(text));
+        match text.as_ref().and_then(|text| classify::context_path(text.expose())) {
+            Some(path) => format!("{label} · {path}"),
+            None => label,
+        }
     }
 }
 

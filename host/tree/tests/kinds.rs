@@ -2,9 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use leafgate_tree::{ContentKind, Document, Draft, Format, Limits, NodeType, SectionId, SectionKind};
+use common::{chat, parse};
+use leafgate_tree::{
+    ContentKind, Document, Draft, Format, Limits, NodeType, Redaction, SectionId, SectionKind,
+};
 
 fn read(body: &str, format: Format) -> Document {
     Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap()
@@ -15,10 +16,11 @@ fn kinds(document: &Document) -> Vec<SectionKind> {
     messages.map(|section| section.kind).collect()
 }
 
-fn labels(document: &Document) -> Vec<String> {
+fn labels(draft: &Draft) -> Vec<String> {
+    let document = draft.document();
     let ids = (0..document.sections().len()).map(SectionId::from_index);
     let ids = ids.filter(|&id| document.section(id).node_type == NodeType::Message);
-    ids.map(|id| document.section_label(id)).collect()
+    ids.map(|id| draft.section_label(id)).collect()
 }
 
 const CONTEXT: &str = r#"[
@@ -35,14 +37,21 @@ fn context_stands_before_the_latest_question() {
     use SectionKind::{Assistant, Context, System, User};
     let document = read(&format!(r#"{{"messages":{CONTEXT}}}"#), Format::OpenaiChat);
     assert_eq!(kinds(&document), [System, User, Assistant, Context, Context, Context, User]);
-    assert_eq!(
-        labels(&document)[3..],
-        ["Context · notes/a.md", "Context · cat.png", "Context", "User"].map(str::to_owned)
-    );
     let responses = read(&format!(r#"{{"input":{CONTEXT}}}"#), Format::OpenaiResponses);
     assert_eq!(kinds(&responses), kinds(&document));
     let messages = read(&format!(r#"{{"messages":{CONTEXT}}}"#), Format::AnthropicMessages);
     assert_eq!(kinds(&messages), kinds(&document));
+}
+
+#[test]
+fn a_label_names_the_path_as_it_is_now() {
+    let mut draft = chat(&format!(r#"{{"messages":{CONTEXT}}}"#));
+    let expected = ["Context · notes/a.md", "Context · cat.png", "Context", "User"];
+    assert_eq!(labels(&draft)[3..], expected.map(str::to_owned));
+    let leaf = draft.document().resolve("/messages/3/content").unwrap();
+    let redaction = Redaction { at: 13..18, label: "DIR".into(), replacement: "DIR_1".into() };
+    draft.redact(leaf, &[redaction], &leafgate_tree::Author::rule("dirs")).unwrap();
+    assert_eq!(labels(&draft)[3], "Context · DIR_1/a.md");
 }
 
 #[test]
@@ -60,11 +69,10 @@ fn a_name_says_what_a_user_message_carries() {
 #[test]
 fn results_told_in_words_belong_to_their_tool() {
     let body = r#"{"messages":[{"role":"user","content":"Tool read_file result: 42"},{"role":"user","content":"Go on"}]}"#;
-    let document = read(body, Format::OpenaiChat);
-    assert_eq!(kinds(&document), [SectionKind::ToolResult, SectionKind::User]);
-    assert_eq!(labels(&document)[0], "Tool result · read_file");
+    let mut draft = parse(body.as_bytes(), Format::OpenaiChat);
+    assert_eq!(kinds(draft.document()), [SectionKind::ToolResult, SectionKind::User]);
+    assert_eq!(labels(&draft)[0], "Tool result · read_file");
     // They pair with no call, so each may go alone.
-    let mut draft = Draft::new(Arc::new(document));
     draft.delete(SectionId::from_index(1), &leafgate_tree::Author::Person).unwrap();
     assert_eq!(draft.validate(), Ok(()));
 }

@@ -24,7 +24,7 @@ impl Projector<'_> {
         if section.role != Role::User || section.kind != SectionKind::User {
             return;
         }
-        let text = self.document.first_text(section.node);
+        let text = self.document.prologue(section.node);
         let (kind, tool) = match (kind_by_name(name), text.as_deref()) {
             (Some(kind), _) => (kind, None),
             (None, Some(text)) if context_path(text).is_some() => (SectionKind::Context, None),
@@ -51,7 +51,7 @@ impl Projector<'_> {
         for at in before_latest {
             let section = &self.projection.sections[at];
             let is_map = || {
-                let text = self.document.first_text(section.node);
+                let text = self.document.prologue(section.node);
                 text.is_some_and(|text| is_directory_map(&text))
             };
             if section.kind == SectionKind::User && is_map() {
@@ -62,19 +62,23 @@ impl Projector<'_> {
 }
 
 impl Document {
-    /// How the first text of a message begins: of its content, or of the first part that has some.
-    pub(crate) fn first_text(&self, message: NodeId) -> Option<Cow<'_, str>> {
-        let content =
-            if self.node(message).kind == Kind::Object { self.member(message, "content")? } else { message };
+    /// The first text of a message: its content, or the first part of it that has some.
+    pub(crate) fn first_text(&self, message: NodeId) -> Option<NodeId> {
+        let content = match self.node(message).kind {
+            Kind::Object => self.member(message, "content")?,
+            _ => message,
+        };
+        let is_text =
+            |node: &NodeId| self.settable(*node).is_some_and(|leaf| leaf.value_type() == ValueType::Text);
         if self.node(content).kind != Kind::Array {
-            return self.prologue(content);
+            return Some(content).filter(is_text);
         }
-        let texts = self.children(content).filter_map(|part| self.member(part, "text"));
-        texts.into_iter().find_map(|text| self.prologue(text))
+        self.children(content).filter_map(|part| self.member(part, "text")).find(is_text)
     }
 
-    fn prologue(&self, node: NodeId) -> Option<Cow<'_, str>> {
-        (self.settable(node)?.value_type() == ValueType::Text).then(|| self.text_start(node, PROLOGUE))
+    /// How the first text of a message begins.
+    fn prologue(&self, message: NodeId) -> Option<Cow<'_, str>> {
+        Some(self.text_start(self.first_text(message)?, PROLOGUE))
     }
 }
 

@@ -4,70 +4,25 @@
 //! received text; for each deleted section a mark. Everything else is read from the document, so that a request that nobody edits
 //! costs nothing here and leaves as the very buffer that came.
 
+mod error;
+mod sections;
+
+pub use error::EditError;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::{Document, LeafText, Segment};
+use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
 use crate::pieces::{self, Hidden, New, Pieces};
+use crate::pointer;
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
-use crate::section::SectionId;
-use crate::{exchange, pointer};
-
-/// An edit that was refused. Nothing has changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EditError {
-    /// Rules and plugins may not change ids, types, roles and names.
-    #[error("the leaf is protected: only a person may change it")]
-    Protected,
-    /// The API checks a signature over it.
-    #[error("the leaf is frozen: the API verifies it, so nobody may change it")]
-    Frozen,
-    /// Binary media.
-    #[error("the leaf is media and cannot be edited as text")]
-    Opaque,
-    /// An earlier rule pinned it.
-    #[error("the leaf is pinned by {by}")]
-    Pinned {
-        /// Who did.
-        by: Author,
-    },
-    /// Its section is deleted.
-    #[error("the section of this leaf is deleted: restore it first")]
-    Deleted,
-    /// Nothing is deleted here.
-    #[error("the section is not deleted")]
-    NotDeleted,
-    /// The node is an object or an array.
-    #[error("the value is no leaf: only strings, numbers, booleans and null can be set")]
-    NotALeaf,
-    /// Only messages and tool definitions can be deleted.
-    #[error("only whole messages and tool definitions can be deleted")]
-    NotDeletable,
-    /// A number, boolean or null takes no such spelling.
-    #[error("the value is a {was}: its new text must be the JSON spelling of a number, a boolean or null")]
-    BadScalar {
-        /// Its type.
-        was: ValueType,
-    },
-    /// A number cannot hold a replacement that is no number.
-    #[error("a {was} cannot hold this replacement")]
-    Unredactable {
-        /// The leaf's type.
-        was: ValueType,
-    },
-    /// Ranges overlap, are out of order, outside the text or inside a character.
-    #[error(
-        "the ranges do not fit the text: they must be sorted, apart, inside it and on character boundaries"
-    )]
-    BadRange,
-}
 
 /// A request and its edits.
 #[derive(Clone)]
@@ -75,6 +30,8 @@ pub struct Draft {
     pub(crate) document: Arc<Document>,
     leaves: BTreeMap<NodeId, LeafState>,
     deleted: BTreeSet<NodeId>,
+    /// Every message that was ever put in, whether it stands now or not.
+    inserted: Vec<Arc<Inserted>>,
     pins: BTreeMap<NodeId, Author>,
     journal: Journal,
 }
@@ -112,6 +69,7 @@ impl Draft {
             document,
             leaves: BTreeMap::new(),
             deleted: BTreeSet::new(),
+            inserted: Vec::new(),
             pins: BTreeMap::new(),
             journal: Journal::default(),
         }
@@ -335,72 +293,6 @@ impl Draft {
         std::iter::successors(Some(node), |&at| self.document.parent(at)).find_map(|at| self.pins.get(&at))
     }
 
-    /// Leaves a message out, together with the calls and results that the API wants to see with it; or a tool definition.
-    ///
-    /// # Errors
-    /// Says why not; nothing has changed then.
-    pub fn delete(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
-        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
-        let target = self.document.section(section).node;
-        if self.is_deleted(target) {
-            return Err(EditError::Deleted);
-        }
-        if !author.is_person() {
-            for &node in &nodes {
-                self.may_delete(node)?;
-            }
-        }
-        Ok(self.switch_deleted(nodes, true, author, EditKind::Delete, target))
-    }
-
-    /// Nothing in it is pinned by anybody.
-    fn may_delete(&self, node: NodeId) -> Result<(), EditError> {
-        let subtree = self.document.subtree(node);
-        let inside = self.pins.iter().find(|(pinned, _)| subtree.contains(&pinned.index())).map(|(_, by)| by);
-        match inside.or_else(|| self.pinned_by(node)) {
-            Some(by) => Err(EditError::Pinned { by: by.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    /// Puts a deleted section back, with everything that went with it.
-    ///
-    /// # Errors
-    /// Says why not; nothing has changed then.
-    pub fn restore(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
-        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
-        let target = self.document.section(section).node;
-        if !self.deleted.contains(&target) {
-            return Err(EditError::NotDeleted);
-        }
-        Ok(self.switch_deleted(nodes, false, author, EditKind::Restore, target))
-    }
-
-    fn switch_deleted(
-        &mut self,
-        nodes: Vec<NodeId>,
-        to: bool,
-        author: &Author,
-        kind: EditKind,
-        target: NodeId,
-    ) -> Version {
-        let switches: Vec<_> = nodes
-            .into_iter()
-            .filter(|node| self.deleted.contains(node) != to)
-            .map(|node| Switch::Deleted { node, from: !to, to })
-            .collect();
-        switches.iter().for_each(|&switch| self.apply(switch));
-        self.journal.record(author.clone(), kind, target, switches)
-    }
-
-    /// Whether a value is left out, by itself or with something around it.
-    #[must_use]
-    pub fn is_deleted(&self, node: NodeId) -> bool {
-        !self.deleted.is_empty()
-            && std::iter::successors(Some(node), |&at| self.document.parent(at))
-                .any(|at| self.deleted.contains(&at))
-    }
-
     /// Takes the last edit back. Redactions stay.
     pub fn undo(&mut self) -> Option<Version> {
         let edit = self.journal.done.pop()?;
@@ -428,7 +320,9 @@ impl Draft {
         let leaves = self.leaves.iter().filter(|(_, state)| state.current != 0);
         let leaves = leaves.map(|(&node, state)| Switch::Leaf { node, from: state.current, to: 0 });
         let sections = self.deleted.iter().map(|&node| Switch::Deleted { node, from: true, to: false });
-        let switches: Vec<_> = leaves.chain(sections).collect();
+        let inserted = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands);
+        let inserted = inserted.map(|(at, _)| Switch::Inserted { at, from: true, to: false });
+        let switches: Vec<_> = leaves.chain(sections).chain(inserted).collect();
         if switches.is_empty() {
             return None;
         }
@@ -449,13 +343,18 @@ impl Draft {
             Switch::Deleted { node, to: false, .. } => {
                 self.deleted.remove(&node);
             }
+            Switch::Inserted { at, to, .. } => {
+                if let Some(inserted) = self.inserted.get_mut(at) {
+                    Arc::make_mut(inserted).stands = to;
+                }
+            }
         }
     }
 
     /// Whether anything differs from what was received, redactions included.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
-        !self.deleted.is_empty() || self.touched().next().is_some()
+        !self.deleted.is_empty() || self.inserted().next().is_some() || self.touched().next().is_some()
     }
 
     /// The edits that are in force, in order.
@@ -500,7 +399,7 @@ impl Draft {
 
     fn segments_now(&self, node: NodeId) -> Vec<Segment<'_>> {
         let mut segments = self.document.segments(node);
-        if self.deleted.is_empty() {
+        if self.deleted.is_empty() && self.inserted().next().is_none() {
             return segments;
         }
         let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
@@ -510,6 +409,10 @@ impl Draft {
                 let parent = self.document.parent(at).unwrap_or(at);
                 let siblings = self.document.children(parent).take_while(|&sibling| sibling != at);
                 *index -= siblings.filter(|sibling| self.deleted.contains(sibling)).count();
+                let before = |inserted: &&Inserted| {
+                    inserted.before <= at && self.document.parent(inserted.before) == Some(parent)
+                };
+                *index += self.inserted().filter(before).count();
             }
         }
         segments

@@ -1,0 +1,121 @@
+//! Edits of whole sections: left out, put back, put in.
+
+use std::sync::Arc;
+
+use super::{Draft, EditError};
+use crate::exchange;
+use crate::insert::{self, Inserted};
+use crate::journal::{Author, Edit, EditKind, Switch, Version};
+use crate::kinds::Role;
+use crate::node::NodeId;
+use crate::section::SectionId;
+
+impl Draft {
+    /// Leaves a message out, together with the calls and results that the API wants to see with it; or a tool definition.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn delete(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
+        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
+        let target = self.document.section(section).node;
+        if self.is_deleted(target) {
+            return Err(EditError::Deleted);
+        }
+        if !author.is_person() {
+            for &node in &nodes {
+                self.may_delete(node)?;
+            }
+        }
+        Ok(self.switch_deleted(nodes, true, author, EditKind::Delete, target))
+    }
+
+    /// Nothing in it is pinned by anybody.
+    fn may_delete(&self, node: NodeId) -> Result<(), EditError> {
+        let subtree = self.document.subtree(node);
+        let inside = self.pins.iter().find(|(pinned, _)| subtree.contains(&pinned.index())).map(|(_, by)| by);
+        match inside.or_else(|| self.pinned_by(node)) {
+            Some(by) => Err(EditError::Pinned { by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a deleted section back, with everything that went with it.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then.
+    pub fn restore(&mut self, section: SectionId, author: &Author) -> Result<Version, EditError> {
+        let nodes = exchange::deleted_with(&self.document, section).ok_or(EditError::NotDeletable)?;
+        let target = self.document.section(section).node;
+        if !self.deleted.contains(&target) {
+            return Err(EditError::NotDeleted);
+        }
+        Ok(self.switch_deleted(nodes, false, author, EditKind::Restore, target))
+    }
+
+    fn switch_deleted(
+        &mut self,
+        nodes: Vec<NodeId>,
+        to: bool,
+        author: &Author,
+        kind: EditKind,
+        target: NodeId,
+    ) -> Version {
+        let switches: Vec<_> = nodes
+            .into_iter()
+            .filter(|node| self.deleted.contains(node) != to)
+            .map(|node| Switch::Deleted { node, from: !to, to })
+            .collect();
+        switches.iter().for_each(|&switch| self.apply(switch));
+        self.journal.record(author.clone(), kind, target, switches)
+    }
+
+    /// Whether a value is left out, by itself or with something around it.
+    #[must_use]
+    pub fn is_deleted(&self, node: NodeId) -> bool {
+        !self.deleted.is_empty()
+            && std::iter::successors(Some(node), |&at| self.document.parent(at))
+                .any(|at| self.deleted.contains(&at))
+    }
+
+    /// Puts a whole message of text directly before another one.
+    ///
+    /// The text is written as it is: whoever calls this has redacted it.
+    ///
+    /// # Errors
+    /// Says why not; nothing has changed then. A place inside an exchange, between a call and its result, is refused.
+    pub fn insert(
+        &mut self,
+        before: SectionId,
+        role: Role,
+        text: &str,
+        author: &Author,
+    ) -> Result<Version, EditError> {
+        let node = insert::place(&self.document, before, role)?;
+        if !author.is_person()
+            && let Some(by) = self.pinned_by(self.document.parent(node).unwrap_or(node))
+        {
+            return Err(EditError::Pinned { by: by.clone() });
+        }
+        let inserted =
+            Inserted { before: node, role, text: text.into(), author: author.clone(), stands: true };
+        self.inserted.push(Arc::new(inserted));
+        let switch = Switch::Inserted { at: self.inserted.len() - 1, from: false, to: true };
+        Ok(self.journal.record(author.clone(), EditKind::Insert, node, vec![switch]))
+    }
+
+    /// The messages that were put in and stand, in the order in which they were put in.
+    pub fn inserted(&self) -> impl Iterator<Item = &Inserted> {
+        self.inserted.iter().map(Arc::as_ref).filter(|inserted| inserted.stands)
+    }
+
+    /// The message that an edit put in; `None` for edits of another kind.
+    #[must_use]
+    pub fn inserted_by(&self, edit: &Edit) -> Option<&Inserted> {
+        match *edit.switches.as_slice() {
+            [Switch::Inserted { at, .. }] if edit.kind == EditKind::Insert => {
+                self.inserted.get(at).map(Arc::as_ref)
+            }
+            _ => None,
+        }
+    }
+}

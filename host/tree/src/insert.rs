@@ -1,0 +1,132 @@
+//! Messages that are put in: where one may stand, and how each format spells it.
+//!
+//! Only whole messages of text are put in, directly before a received one; elements of content or of calls never are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::document::{Document, LeafText};
+use crate::draft::EditError;
+use crate::escape;
+use crate::journal::Author;
+use crate::kinds::{Format, Role, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::section::{NodeType, Section, SectionId};
+
+/// A message that was put in.
+#[derive(Clone)]
+pub struct Inserted {
+    pub(crate) before: NodeId,
+    pub(crate) role: Role,
+    pub(crate) text: Arc<str>,
+    pub(crate) author: Author,
+    pub(crate) stands: bool,
+}
+
+impl Inserted {
+    /// The received message that it stands before.
+    #[must_use]
+    pub fn before(&self) -> NodeId {
+        self.before
+    }
+
+    /// Who speaks in it.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> LeafText<'_> {
+        LeafText::new(&*self.text)
+    }
+
+    /// Who put it in.
+    #[must_use]
+    pub fn author(&self) -> &Author {
+        &self.author
+    }
+
+    /// The message as JSON of a format.
+    pub(crate) fn spell(&self, format: Format) -> String {
+        let text = escape::escape(&self.text);
+        match (format, self.role) {
+            (Format::Raw, role) => {
+                let role = if role == Role::System {
+                    0
+                } else if role == Role::Assistant {
+                    2
+                } else {
+                    1
+                };
+                format!(r#"{{"role":{role},"content":[{{"type":1,"text":"{text}"}}]}}"#)
+            }
+            (_, role) => format!(r#"{{"role":"{role}","content":"{text}"}}"#),
+        }
+    }
+}
+
+impl fmt::Debug for Inserted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Inserted");
+        fields.field("before", &self.before).field("role", &self.role).field("text", &self.text());
+        fields.field("author", &self.author).field("stands", &self.stands).finish()
+    }
+}
+
+/// The element of the list of messages that a message can be put before.
+///
+/// # Errors
+/// Says which rule of the format or its API forbids it.
+pub(crate) fn place(document: &Document, before: SectionId, role: Role) -> Result<NodeId, EditError> {
+    use EditError::NotInsertable;
+    let section = document.section(before);
+    let format = document.format();
+    if matches!(format, Format::VscodeChat | Format::Generic) {
+        return Err(NotInsertable("this format has no messages that are sent"));
+    }
+    let in_list = document.parent(section.node).is_some_and(|list| document.node(list).kind == Kind::Array);
+    if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
+        return Err(NotInsertable("only directly before a message of the list"));
+    }
+    match role {
+        Role::User | Role::Assistant => {}
+        Role::System if format != Format::AnthropicMessages => {}
+        Role::System => return Err(NotInsertable("the API takes system text beside the messages only")),
+        Role::Tool | Role::Other => {
+            return Err(NotInsertable("results belong to calls, and other roles are unknown"));
+        }
+    }
+    let previous = messages(document).take_while(|message| message.node != section.node).last();
+    let continues = |previous: &Section| section.exchange.is_some() && previous.exchange == section.exchange;
+    if previous.is_some_and(continues) {
+        return Err(NotInsertable(
+            "a call and its result, or reasoning and what it led to, must not be parted",
+        ));
+    }
+    Ok(section.node)
+}
+
+impl Document {
+    /// The latest message in which the user says something: context belongs directly before it. Messages that only carry results of
+    /// tools, or context that the client put in, are none.
+    #[must_use]
+    pub fn latest_user_message(&self) -> Option<SectionId> {
+        let sections = self.sections();
+        let is_question = |section: &Section| {
+            section.node_type == NodeType::Message
+                && section.role == Role::User
+                && section.kind == SectionKind::User
+        };
+        let latest = sections.iter().enumerate().rev().find(|&(place, section)| {
+            let parts = sections[place + 1..].iter().take_while(|part| part.message == section.message);
+            is_question(section) && !parts.into_iter().any(|part| part.kind == SectionKind::ToolResult)
+        });
+        latest.map(|(place, _)| SectionId::from_index(place))
+    }
+}
+
+fn messages(document: &Document) -> impl Iterator<Item = &Section> {
+    document.sections().iter().filter(|section| section.node_type == NodeType::Message)
+}
