@@ -16,6 +16,7 @@ mod block;
 mod bounds;
 mod checks;
 mod checksums;
+mod encoded;
 mod engine;
 mod finding;
 mod input;
@@ -30,6 +31,7 @@ mod registry;
 mod scan;
 mod value;
 
+pub use encoded::{Encoded, Encoding, encoded, encoded_whole};
 pub use engine::Engine;
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;
