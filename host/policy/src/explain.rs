@@ -156,6 +156,7 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     }
     lines.push(format!("replaces by: {}", redact.with));
     lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
+    lines.push(format!("what is found in base64, hexadecimal digits or data URLs: {}", redact.on_encoded));
     lines
 }
 

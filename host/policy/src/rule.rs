@@ -215,6 +215,8 @@ pub(crate) struct Redact {
     pub(crate) plugins: Vec<usize>,
     pub(crate) with: With,
     pub(crate) on_unredactable: OnUnredactable,
+    /// For what is found inside an encoding. Where the rule does not say, a person looks: what is encoded may be meant to be.
+    pub(crate) on_encoded: OnUnredactable,
 }
 
 /// `pin`.

@@ -9,6 +9,7 @@
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
 mod answer;
+mod beneath;
 mod decide;
 mod edit;
 mod hits;

@@ -1,8 +1,8 @@
 //! Phase 1, and again after every rule that writes: what was found is replaced.
 //!
 //! The findings of all rules are united and replaced leaf by leaf. What cannot be replaced holds the request by the rule's
-//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; and what is seen only once a text beyond the
-//! tree's caps is unescaped.
+//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; what is seen only once a text beyond the tree's
+//! caps is unescaped; and what is encoded, which pauses where the rule does not say otherwise.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,8 +11,9 @@ use leafgate_detect::Input;
 use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, ValueType};
 use leafgate_vault::{Collision, mask, surrogate};
 
+use super::beneath::Under;
 use super::hits::{Hit, exempt, unite};
-use super::look::{Found, Rules};
+use super::look::{Found, Hidden, Rules};
 use super::{Run, author};
 use crate::condition::FindingFact;
 use crate::rule::{Action, OnUnredactable, Redact, With};
@@ -207,31 +208,65 @@ impl<'p> Run<'p> {
         *self.report.rules[place].findings.entry(label.to_owned()).or_default() += 1;
     }
 
-    /// Holds what only the unescaped text shows: its bytes are not those of the leaf.
-    fn hold_hidden(&mut self, hidden: Vec<(NodeId, Hit, String)>, hits: &[(NodeId, Hit)]) {
-        for (node, hit, words) in hidden {
-            let text = self.draft.text(node).into_cow().into_owned();
-            let visible = hits
-                .iter()
-                .any(|(other, found)| *other == node && text[found.range.clone()].contains(&words));
-            if visible || self.vault.keys().verify(&words) {
+    /// Holds what only the texts beneath those of leaves show.
+    fn hold_hidden(&mut self, hidden: Vec<Hidden>, hits: &[(NodeId, Hit)]) {
+        for hidden in hidden {
+            if self.is_replaced_anyway(&hidden, hits) {
                 continue;
             }
-            self.count_finding(hit.rule, hit.label.as_str());
-            self.unredactable(hit.rule, node, hit.label.as_str(), "below nested escapes");
+            let Hidden { node, hit, under, .. } = hidden;
+            let label = hit.label.as_str();
+            self.count_finding(hit.rule, label);
+            match under {
+                Under::Escapes => self.unredactable(hit.rule, node, label, &under.place()),
+                Under::Encoding { .. } => self.encoded(hit.rule, node, label, &under.place()),
+            }
         }
+    }
+
+    /// Whether a finding beneath a leaf's text goes with what is replaced in that text: the same words, or all of the encoded form.
+    fn is_replaced_anyway(&self, hidden: &Hidden, hits: &[(NodeId, Hit)]) -> bool {
+        let rules = &self.policy.rules;
+        // A rule in monitor mode replaces nothing; it still does not count the same value twice.
+        let replaces = |rule: usize| !rules[rule].monitors() || rules[hidden.hit.rule].monitors();
+        let mut of_leaf =
+            hits.iter().filter(|(node, hit)| *node == hidden.node && replaces(hit.rule)).peekable();
+        if of_leaf.peek().is_none() {
+            return false;
+        }
+        let text = self.draft.text(hidden.node).into_cow();
+        of_leaf.any(|(_, Hit { range, .. })| {
+            let covers = match &hidden.under {
+                Under::Encoding { at: Some(at), .. } => range.start <= at.start && at.end <= range.end,
+                _ => false,
+            };
+            covers || text[range.clone()].contains(&hidden.words)
+        })
     }
 
     /// A finding that must be redacted and cannot be.
     pub(super) fn unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
-        self.report.rules[place].unredactable += 1;
-        let blocks = match &self.policy.rules[place].action {
-            Action::Redact(redact) => redact.on_unredactable == OnUnredactable::Block,
-            Action::Transform(transform) => transform.on_unredactable == OnUnredactable::Block,
-            _ => true,
+        let on_unredactable = match &self.policy.rules[place].action {
+            Action::Redact(redact) => redact.on_unredactable,
+            Action::Transform(transform) => transform.on_unredactable,
+            _ => OnUnredactable::Block,
         };
+        self.hold_unredactable(place, node, label, why, on_unredactable);
+    }
+
+    /// A finding inside an encoding: replacing it would mean to encode anew what somebody else has encoded.
+    fn encoded(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
+        let on_encoded = match &self.policy.rules[place].action {
+            Action::Redact(redact) => redact.on_encoded,
+            _ => OnUnredactable::Pause,
+        };
+        self.hold_unredactable(place, node, label, why, on_encoded);
+    }
+
+    fn hold_unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str, how: OnUnredactable) {
+        self.report.rules[place].unredactable += 1;
         let detail = format!("{label} {why}, at {}", self.pointer(node));
-        self.hold(place, Cause::Unredactable, blocks, detail);
+        self.hold(place, Cause::Unredactable, how == OnUnredactable::Block, detail);
     }
 }
 

@@ -170,23 +170,24 @@ impl Compiler<'_, '_> {
             return None;
         };
         let (detectors, plugins) = self.detectors(detect.get_ref());
+        let on_unredactable = self.on_unredactable(raw);
         Some(Redact {
             engine: self.engine(&detectors, detect.span())?,
             detectors,
             plugins,
             with: self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token),
-            on_unredactable: self.on_unredactable(raw),
+            on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
+            on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
         })
     }
 
-    fn on_unredactable(&mut self, raw: &RawRule) -> OnUnredactable {
+    fn on_unredactable(&mut self, raw: &RawRule) -> Option<OnUnredactable> {
         self.optional(
             "on_unredactable",
             &raw.on_unredactable,
             OnUnredactable::WORDS,
             OnUnredactable::from_word,
         )
-        .unwrap_or(OnUnredactable::Block)
     }
 
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
@@ -323,7 +324,7 @@ impl Compiler<'_, '_> {
         Some(Transform {
             plugin: self.plugin(plugin.get_ref(), plugin.span(), World::Transformer)?,
             sees: self.optional("sees", &raw.sees, Sees::WORDS, Sees::from_word).unwrap_or(Sees::Redacted),
-            on_unredactable: self.on_unredactable(raw),
+            on_unredactable: self.on_unredactable(raw).unwrap_or(OnUnredactable::Block),
         })
     }
 

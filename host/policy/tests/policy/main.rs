@@ -15,10 +15,12 @@ macro_rules! snapshot {
 mod decide;
 mod diagnostics;
 mod edit;
+mod encoded;
 mod examples;
 mod explain;
 mod monitor;
 mod properties;
+mod recordings;
 mod redact;
 mod review;
 mod support;
