@@ -23,8 +23,8 @@
 mod turn;
 
 pub use turn::{
-    Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView, Shown,
-    State, Turn, TurnSummary,
+    Diff, EditCommand, EditView, Hold, InsertedDiff, LeafDiff, LeafView, OnTimeout, RedactedSpan,
+    SectionView, Shown, State, Turn, TurnSummary,
 };
 
 use serde::{Deserialize, Serialize};

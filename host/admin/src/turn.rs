@@ -105,7 +105,8 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
-    /// Its key, `user-1/content/0`: what [`EditCommand`] names it by.
+    /// Its key, `user-1/content/0`: what [`EditCommand`] names it by. A message that was put in is `inserted-0`; no edit reaches it
+    /// but undo and reset, and its leaf has no pointer.
     pub key: String,
     /// Its label for people.
     pub label: String,
@@ -196,7 +197,7 @@ pub struct EditView {
     pub version: u64,
     /// `rule secrets`, `plugin trim (rule short-results)`, `person`.
     pub author: String,
-    /// `set`, `delete`, `restore`, `reset` or `redact`.
+    /// `set`, `delete`, `restore`, `insert`, `reset` or `redact`.
     pub kind: String,
     /// Display path of the target.
     pub path: String,
@@ -256,6 +257,22 @@ pub struct Diff {
     pub leaves: Vec<LeafDiff>,
     /// Display paths of what is left out.
     pub deleted: Vec<String>,
+    /// The messages that were put in.
+    pub inserted: Vec<InsertedDiff>,
+}
+
+/// A message that was put in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InsertedDiff {
+    /// Display path of the message that it stands before.
+    pub before: String,
+    /// Who speaks in it.
+    pub role: Role,
+    /// Who put it in.
+    pub author: String,
+    /// Its text.
+    pub text: Shown,
 }
 
 /// One leaf that differs.

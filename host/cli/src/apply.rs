@@ -8,18 +8,26 @@ use leafgate_tree::Draft;
 use serde::Serialize;
 
 use crate::args::ApplyArgs;
-use crate::changes::{self, Change};
+use crate::changes;
 use crate::exit::Exit;
+use crate::operation::{self, Operation};
 use crate::print::{Printer, Style};
+use crate::replay::{Misfit, Replay};
 use crate::request::{self, Judged};
 use crate::words;
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let judged = request::judge(&args.policy, &args.request)?;
-    let exit = exit(&judged.evaluation.verdict);
+    let mut replay = args.ops_in.as_deref().map(Replay::read).transpose()?;
+    let judged = request::judge_with(&args.policy, &args.request, replay.as_mut())?;
+    let misfits = replay.map(|replay| replay.misfits).unwrap_or_default();
+    let exit = match exit(&judged.evaluation.verdict) {
+        // What somebody edited away must not leave because the edit was lost.
+        Exit::Done if !misfits.is_empty() => Exit::Paused,
+        exit => exit,
+    };
     let draft = &judged.evaluation.draft;
     match &args.output {
-        output if output.json => printer.json(&Applied::new(&judged))?,
+        output if output.json => printer.json(&Applied::new(&judged, &misfits))?,
         _ if exit == Exit::Blocked => {}
         output if output.diff => print_diff(draft, printer)?,
         output if output.ops => print_operations(draft, printer)?,
@@ -27,7 +35,14 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         _ => {}
     }
     printer.flush()?;
+    judged.remark(printer);
     complain(&judged.evaluation.verdict, printer);
+    for misfit in &misfits {
+        printer.complain(&format!(
+            "leafgate: held: the edit in line {} ({}) no longer fits: {}",
+            misfit.line, misfit.target_path, misfit.why
+        ));
+    }
     Ok(exit)
 }
 
@@ -65,7 +80,10 @@ struct Applied<'a> {
     received: Body,
     /// What would leave, once nothing holds it.
     sent: Body,
-    operations: Vec<Change>,
+    operations: Vec<Operation>,
+    /// Recorded edits that no longer fit.
+    #[serde(skip_serializing_if = "<[Misfit]>::is_empty")]
+    misfits: &'a [Misfit],
     report: &'a Report,
 }
 
@@ -78,30 +96,31 @@ struct Body {
 
 impl Body {
     fn of(body: &[u8]) -> Self {
-        Body { bytes: body.len(), sha256: changes::sha256(body) }
+        Body { bytes: body.len(), sha256: operation::sha256(body) }
     }
 }
 
 impl<'a> Applied<'a> {
-    fn new(judged: &'a Judged) -> Self {
+    fn new(judged: &'a Judged, misfits: &'a [Misfit]) -> Self {
         let draft = &judged.evaluation.draft;
         Applied {
-            request_id: changes::request_id(&judged.document),
+            request_id: operation::request_id(&judged.document),
             generation: &judged.generation,
             format: judged.document.format().name(),
             verdict: &judged.evaluation.verdict,
             is_dirty: draft.is_dirty(),
             received: Body::of(judged.document.source()),
             sent: Body::of(&draft.render()),
-            operations: changes::all(draft),
+            operations: operation::all(draft),
+            misfits,
             report: &judged.evaluation.report,
         }
     }
 }
 
 fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    for change in changes::all(draft) {
-        printer.json_line(&change)?;
+    for operation in operation::all(draft) {
+        printer.json_line(&operation)?;
     }
     Ok(())
 }
@@ -112,6 +131,12 @@ fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
         printer.text(Style::Faint, &format!("  {}", leaf.authors))?;
         printer.line("")?;
         words::print(&leaf.before, &leaf.after, printer)?;
+    }
+    for message in changes::inserted(draft) {
+        printer.text(Style::Heading, &format!("before {}", message.path))?;
+        printer.text(Style::Faint, &format!("  {}", message.author))?;
+        printer.line("")?;
+        printer.text(Style::Added, &format!("  [+{}+]\n", message.text))?;
     }
     for section in changes::deleted(draft) {
         printer.text(Style::Heading, &section.path)?;

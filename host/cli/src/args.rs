@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use leafgate_admin::RuntimeFile;
 use leafgate_gate::UpstreamTarget;
 use leafgate_policy::PolicySource;
+use leafgate_tree::Format;
 
 use crate::runtime::{self, GateName};
 
@@ -214,6 +215,10 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
+    /// Make recorded edits, as `--ops` wrote them, in the place of the rewriting rules; redactions are made anew. An edit that no
+    /// longer fits is told and holds the request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ops_in: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]
@@ -278,13 +283,18 @@ pub(crate) struct PolicyArg {
 /// Where a request comes from and how it is read.
 #[derive(Args)]
 pub(crate) struct RequestArgs {
-    /// The wire format of the request; other JSON is `generic`
-    #[arg(long, value_name = "FORMAT", default_value = "openai-chat",
-          value_parser = PossibleValuesParser::new(["openai-chat", "generic"]))]
-    pub(crate) format: String,
+    /// The format of the request; without it, the one whose shape it has, and what is no JSON is one raw text
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Format>,
     /// The request body; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// Every format by its name.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name()))
+        .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
 }
 
 fn policy_source(text: &str) -> Result<PolicySource, String> {

@@ -6,12 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use bytes::Bytes;
 use leafgate_gate::{GateLimits, session_key};
 use leafgate_policy::{Context, Evaluation};
-use leafgate_tree::{Document, Format, Limits};
+use leafgate_tree::{Document, Limits, ParseError, ParseErrorKind};
 use leafgate_vault::Vault;
 
 use crate::args::{PolicyArg, RequestArgs};
+use crate::print::Printer;
+use crate::replay::Replay;
 use crate::{home, policy};
 
 /// A request and what the policy made of it.
@@ -20,30 +23,71 @@ pub(crate) struct Judged {
     pub(crate) evaluation: Evaluation,
     /// Name of the policy's generation.
     pub(crate) generation: String,
+    /// Why the request is no JSON, where it is taken as one raw text.
+    why_raw: Option<ParseError>,
+}
+
+impl Judged {
+    /// Says on standard error what the reader of the result must know about the request.
+    pub(crate) fn remark(&self, printer: &mut Printer) {
+        if let Some(error) = &self.why_raw {
+            printer
+                .complain(&format!("leafgate: the request is taken as one text, for it is no JSON: {error}"));
+        }
+    }
 }
 
 /// Reads and judges a request.
 pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result<Judged> {
+    judge_with(policy, request, None)
+}
+
+/// Reads and judges a request, with recorded edits in the place of rewriting rules where there are any.
+pub(crate) fn judge_with(
+    policy: &PolicyArg,
+    request: &RequestArgs,
+    replay: Option<&mut Replay>,
+) -> anyhow::Result<Judged> {
     let policy = policy::load(&policy.source)?;
-    let document = Arc::new(read(request)?);
+    let (document, why_raw) = read(request)?;
+    let document = Arc::new(document);
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
     let context = Context { session: &session, ..Context::default() };
-    let evaluation = policy.evaluate(Arc::clone(&document), &context, &Vault::new(keys));
-    Ok(Judged { document, evaluation, generation: policy.generation_name() })
+    let (received, vault) = (Arc::clone(&document), Vault::new(keys));
+    let evaluation = match replay {
+        Some(replay) => policy.replay(received, &context, &vault, |draft| replay.step(draft)),
+        None => policy.evaluate(received, &context, &vault),
+    };
+    Ok(Judged { document, evaluation, generation: policy.generation_name(), why_raw })
 }
 
-fn read(request: &RequestArgs) -> anyhow::Result<Document> {
+fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
     let path = request.file.as_deref().filter(|path| *path != Path::new("-"));
     let name = path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
     let body = match path {
         Some(path) => File::open(path).and_then(bounded),
         None => bounded(io::stdin().lock()),
     };
-    let body = body.with_context(|| format!("cannot read {name}"))?;
-    let format = Format::from_name(&request.format).context("unknown format")?;
-    Document::parse(body.into(), format, &Limits::default())
-        .with_context(|| format!("cannot use {name} as a request"))
+    let body = Bytes::from(body.with_context(|| format!("cannot read {name}"))?);
+    let limits = Limits::default();
+    let read = match request.format {
+        Some(format) => Document::parse(body.clone(), format, &limits),
+        None => Document::detect(body.clone(), &limits),
+    };
+    match read {
+        Ok(document) => Ok((document, None)),
+        Err(error) if request.format.is_none() && is_no_json(&error) => {
+            Ok((Document::raw(body), Some(error)))
+        }
+        Err(error) => Err(error),
+    }
+    .with_context(|| format!("cannot use {name} as a request"))
+}
+
+/// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.
+fn is_no_json(error: &ParseError) -> bool {
+    matches!(error.kind(), ParseErrorKind::Syntax(_) | ParseErrorKind::InvalidUtf8)
 }
 
 /// As much as the gate would read, and not a byte more: an endless pipe ends here too.

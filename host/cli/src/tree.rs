@@ -4,7 +4,7 @@
 //! but it is masked here. With `--policy none` nothing is masked, which is what was asked for.
 
 use leafgate_policy::PolicySource;
-use leafgate_tree::{Access, Document, Draft, Leaf, Role, SectionId};
+use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId};
 use serde::Serialize;
 
 use crate::args::TreeArgs;
@@ -25,6 +25,7 @@ pub(crate) fn run(args: &TreeArgs, printer: &mut Printer) -> anyhow::Result<Exit
         false => print(&view, printer)?,
     }
     printer.flush()?;
+    judged.remark(printer);
     Ok(Exit::Done)
 }
 
@@ -42,6 +43,8 @@ struct Shown {
     model: Option<String>,
     /// Object keys, which are looked at too and cannot be edited.
     keys: usize,
+    /// Messages and content parts of kinds that the format does not know. They are walked like any other.
+    unknown: usize,
     sections: Vec<ShownSection>,
     /// Leaves outside every section.
     leaves: Vec<ShownLeaf>,
@@ -63,6 +66,8 @@ struct ShownSection {
     source_message_index: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_index: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,6 +109,7 @@ impl View<'_> {
             format: document.format().name(),
             model,
             keys: document.keys().count(),
+            unknown: document.unknown_sections(),
             sections,
             leaves: outside,
         }
@@ -121,13 +127,14 @@ impl View<'_> {
             id: self.masked("", &document.section_key(id)),
             kind: section.kind.name(),
             node_type: section.node_type,
-            label: self.masked("", &document.section_label(id)),
+            label: self.masked("", &self.draft.section_label(id)),
             role: section.role,
             editable: section.editable,
             deletable: section.deletable,
             parent_id: section.parent.map(|parent| self.masked("", &document.section_key(parent))),
             source_message_index: section.message,
             content_index: section.content_index,
+            content_kind: section.content_kind.map(ContentKind::name),
             tool_call_index: section.tool_call_index,
             tool: section.tool.as_deref().map(|tool| self.masked("", tool)),
             raw_path: self.masked("", &document.display_path(section.node)),
@@ -185,7 +192,14 @@ fn print(view: &Shown, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line("")?;
         print_leaves(&section.leaves, &format!("{indent}  "), width, printer)?;
     }
-    print_leaves(&view.leaves, "", width, printer)
+    print_leaves(&view.leaves, "", width, printer)?;
+    if view.unknown > 0 {
+        printer.text(
+            Style::Faint,
+            &format!("{} parts of kinds that {} does not know\n", view.unknown, view.format),
+        )?;
+    }
+    Ok(())
 }
 
 fn print_leaves(

@@ -73,6 +73,18 @@ impl Policy {
         evaluate::evaluate(self, document, context, vault)
     }
 
+    /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions are made anew, and what the edits
+    /// write is redacted like any other text. `step` makes the next edit and gives whether there was one.
+    pub fn replay(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        step: impl FnMut(&mut Draft) -> bool,
+    ) -> Evaluation {
+        evaluate::replay(self, document, context, vault, step)
+    }
+
     /// Looks again at a request that a person has changed: redacts what is written in it, then asks the pause and block rules anew.
     ///
     /// `recall` is that of the request's evaluation by this same policy. The redactions amend the versions that they find, so that no

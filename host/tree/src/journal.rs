@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::node::NodeId;
 
@@ -16,7 +16,7 @@ use crate::node::NodeId;
 pub type Version = u64;
 
 /// Who made an edit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Author {
     /// A rule, by id.
@@ -93,6 +93,20 @@ pub enum EditKind {
     Insert,
     /// Takes every edit back at once.
     Reset,
+}
+
+impl EditKind {
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            EditKind::Set => "set",
+            EditKind::Delete => "delete",
+            EditKind::Restore => "restore",
+            EditKind::Insert => "insert",
+            EditKind::Reset => "reset",
+        }
+    }
 }
 
 /// One step of an edit.

@@ -113,6 +113,7 @@ impl Document {
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
             (NodeType::RequestOption, Some(_), Some(tool)) => format!("Tool · {tool}"),
             (NodeType::RequestOption, Some(_), None) => "Tool".to_owned(),
+            (NodeType::RequestOption, None, _) if self.is_raw() => "Raw prompt".to_owned(),
             (NodeType::RequestOption, None, _) => self.option_name(section),
             (NodeType::Message, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
                 format!("Tool result · {tool}")

@@ -4,6 +4,7 @@
 
 mod apply;
 mod live;
+mod replay;
 mod running;
 mod serve;
 mod support;

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::StatusCode;
 use leafgate_admin::{
-    Diff, EditCommand, EditView, LeafDiff, LeafView, Payload, RedactedSpan, SectionView, Shown, Turn,
+    Diff, EditCommand, EditView, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan, SectionView, Shown, Turn,
 };
 use leafgate_desk::Change;
-use leafgate_tree::{Document, Draft, EditKind, Leaf, NodeId, SectionId};
+use leafgate_tree::{
+    Access, Document, Draft, Inserted, Leaf, LeafKind, NodeId, NodeType, SectionId, SectionKind, ValueType,
+};
 
 use super::answer::Failure;
 use crate::pending::Snapshot;
@@ -46,7 +48,13 @@ pub(super) fn diff(draft: &Draft) -> Diff {
         before: Shown::new(draft.masked_original(node, |label| format!("‹{label}›")).into_cow()),
         after: Shown::new(draft.text(node).into_cow()),
     });
-    Diff { leaves: leaves.collect(), deleted: left_out(draft) }
+    let inserted = draft.inserted().map(|inserted| InsertedDiff {
+        before: document.display_path(inserted.before()),
+        role: inserted.role(),
+        author: inserted.author().to_string(),
+        text: Shown::new(inserted.text().into_cow()),
+    });
+    Diff { leaves: leaves.collect(), deleted: left_out(draft), inserted: inserted.collect() }
 }
 
 /// Who changed a leaf, each once, redactors first.
@@ -78,11 +86,17 @@ fn left_out(draft: &Draft) -> Vec<String> {
 fn sections(draft: &Draft) -> Vec<SectionView> {
     let document = draft.document();
     let mut leaves = leaves(draft);
-    let sections = document.sections().iter().enumerate().map(|(place, section)| {
+    let mut inserted: Vec<_> = draft.inserted().enumerate().collect();
+    let mut views = Vec::with_capacity(document.sections().len() + inserted.len());
+    for (place, section) in document.sections().iter().enumerate() {
         let id = SectionId::from_index(place);
-        SectionView {
+        if section.node_type == NodeType::Message {
+            let here = inserted.extract_if(.., |(_, inserted)| inserted.before() == section.node);
+            views.extend(here.map(|(at, inserted)| inserted_view(draft, at, inserted)));
+        }
+        views.push(SectionView {
             key: document.section_key(id),
-            label: document.section_label(id),
+            label: draft.section_label(id),
             kind: section.kind,
             role: section.role,
             parent: section.parent.map(|parent| document.section_key(parent)),
@@ -92,9 +106,36 @@ fn sections(draft: &Draft) -> Vec<SectionView> {
             deleted: draft.is_deleted(section.node),
             pinned: draft.is_pinned(section.node),
             leaves: leaves.remove(&id).unwrap_or_default(),
-        }
-    });
-    sections.collect()
+        });
+    }
+    views
+}
+
+/// A message that was put in. Undo takes it out; its text is nobody's to edit.
+fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
+    let leaf = LeafView {
+        pointer: String::new(),
+        path: "content".to_owned(),
+        kind: LeafKind::Text,
+        value: ValueType::Text,
+        access: Access::Frozen,
+        text: Shown::new(inserted.text().into_cow()),
+        redacted: Vec::new(),
+        changed: true,
+    };
+    SectionView {
+        key: format!("inserted-{at}"),
+        label: format!("Put in by {}", inserted.author()),
+        kind: SectionKind::Context,
+        role: inserted.role(),
+        parent: None,
+        path: format!("before {}", draft.display_path_now(inserted.before())),
+        editable: false,
+        deletable: false,
+        deleted: false,
+        pinned: false,
+        leaves: vec![leaf],
+    }
 }
 
 /// The leaves by the innermost section around them.
@@ -139,13 +180,7 @@ fn edits(draft: &Draft) -> impl Iterator<Item = EditView> {
     draft.edits().map(|edit| EditView {
         version: edit.version,
         author: edit.author.to_string(),
-        kind: match edit.kind {
-            EditKind::Set => "set",
-            EditKind::Delete => "delete",
-            EditKind::Restore => "restore",
-            EditKind::Reset => "reset",
-        }
-        .to_owned(),
+        kind: edit.kind.name().to_owned(),
         path: document.display_path(edit.target),
         pointer: document.pointer(edit.target),
         label: None,

@@ -16,6 +16,7 @@ mod hits;
 mod look;
 mod places;
 mod redact;
+mod replay;
 mod review;
 mod transform;
 mod words;
@@ -53,6 +54,7 @@ pub struct Recall {
     findings: BTreeMap<NodeId, Vec<FindingFact>>,
 }
 
+pub(crate) use replay::replay;
 pub(crate) use review::review;
 
 /// Evaluates one request.

@@ -110,7 +110,7 @@ impl<'p> Run<'p> {
         let document = self.document;
         let places = 0..document.sections().len();
         let labels: Vec<String> =
-            places.map(|place| document.section_label(SectionId::from_index(place))).collect();
+            places.map(|place| self.draft.section_label(SectionId::from_index(place))).collect();
         let sections = document.sections().iter().zip(&labels).map(|(section, label)| TransformSection {
             kind: section.kind,
             role: section.role,

@@ -19,6 +19,13 @@ pub fn diff_rows(diff: &Diff) -> Vec<Row> {
     for path in &diff.deleted {
         rows.push(Row::of("deleted: ", Look::Deleted).and(path, Look::Strong));
     }
+    for message in &diff.inserted {
+        let place = format!("put in before {}", message.before);
+        rows.push(Row::of(&place, Look::Strong).and(&format!("  by {}", message.author), Look::Edited));
+        rows.extend(
+            message.text.expose().lines().map(|line| Row::of("+", Look::Added).and(line, Look::Added)),
+        );
+    }
     for leaf in &diff.leaves {
         if !rows.is_empty() {
             rows.push(Row::default());

@@ -9,7 +9,7 @@ use leafgate_admin::{
 };
 use leafgate_review::Desk;
 use leafgate_tree::{
-    Author, Document, Draft, EditKind, Format, Leaf, Limits, NodeId, Redaction, Section, SectionId,
+    Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Section, SectionId,
 };
 
 /// What this desk takes for a secret, and the token that it puts in its place.
@@ -273,13 +273,7 @@ impl FakeTurn {
         let redactions =
             redactions.map(|done| view(0, &done.author, "redact", done.node, Some(done.label.to_string())));
         let edits = self.draft.edits().map(|edit| {
-            let kind = match edit.kind {
-                EditKind::Set => "set",
-                EditKind::Delete => "delete",
-                EditKind::Restore => "restore",
-                EditKind::Reset => "reset",
-            };
-            view(edit.version, &edit.author, kind, edit.target, None)
+            view(edit.version, &edit.author, edit.kind.name(), edit.target, None)
         });
         redactions.chain(edits).collect()
     }
@@ -298,6 +292,7 @@ impl FakeTurn {
         Diff {
             leaves: leaves.collect(),
             deleted: deleted.map(|section| document.display_path(section.node)).collect(),
+            inserted: Vec::new(),
         }
     }
 
