@@ -13,12 +13,12 @@ use hyper::body::Incoming;
 use leafgate_admin::{Event, Status};
 use leafgate_desk::Target;
 use leafgate_policy::Policy;
-use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::admin::{self, AdminToken};
+use crate::api::Api;
 use crate::body::{self, Bounds};
 use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
@@ -173,8 +173,9 @@ impl Shared {
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (parts, mut body) = request.into_parts();
+        let api = Api::of(&parts.method, parts.uri.path(), &parts.headers);
         let mut entry = Entry::new(&parts.method, parts.uri.path());
-        let mut response = match self.pass(&parts, &mut body, local, &mut entry).await {
+        let mut response = match self.pass(&parts, api, &mut body, local, &mut entry).await {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
@@ -182,7 +183,7 @@ impl Shared {
                     body::drain(body, self.bounds()).await;
                 }
                 self.refused(&refusal, &entry.course());
-                refusal.into_response()
+                refusal.into_response(api)
             }
         };
         entry.mark(response.headers_mut());
@@ -199,6 +200,7 @@ impl Shared {
     async fn pass(
         self: &Arc<Self>,
         parts: &request::Parts,
+        api: Api,
         body: &mut Incoming,
         local: SocketAddr,
         entry: &mut Entry,
@@ -206,7 +208,7 @@ impl Shared {
         guard::check(parts, local)?;
         let outcome = match Route::of(parts, !body.is_end_stream())? {
             Route::Pass => return self.forward(Leaving::unread(parts), &entry.course()).await,
-            Route::Walk(format) => self.walk(parts, body, format, entry).await?,
+            Route::Walk => self.walk(parts, api, body, entry).await?,
         };
         match outcome {
             Outcome::Pass(passed) => self.forward(Leaving::read(parts, passed), &entry.course()).await,
@@ -266,6 +268,7 @@ impl Shared {
         course: Arc<Course>,
     ) -> Response<Content> {
         let shared = Arc::clone(self);
+        let api = held.api;
         let answer = async move {
             let decision = held.waiter.decision().await;
             let answer = match shared.settle(held, decision).await {
@@ -274,15 +277,15 @@ impl Shared {
             };
             answer.inspect_err(|refusal| shared.refused(refusal, &course))
         };
-        hold::begin(answer, self.limits.keepalive)
+        hold::begin(answer, api, self.limits.keepalive)
     }
 
     /// Reads a body and has it judged by the generation that is in force now.
     async fn walk(
         &self,
         parts: &request::Parts,
+        api: Api,
         body: &mut Incoming,
-        format: Format,
         entry: &mut Entry,
     ) -> Result<Outcome, Refusal> {
         let policy = self.policy.load_full();
@@ -294,7 +297,7 @@ impl Shared {
             body,
             codings,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
-            format,
+            api,
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),

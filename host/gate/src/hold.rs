@@ -1,14 +1,14 @@
 //! A paused request from its client's side: its connection is held open until somebody decides.
 //!
 //! Nothing is sent to the client while it waits, since an error can have a status only as long as no answer was begun. A client that
-//! asked for a stream gets one after a silent grace period: comments that keep the connection alive, then the upstream's events, or an
+//! asked for a stream gets one after a silent grace period: signs of life that keep the connection open, then the upstream's events, or an
 //! error as an event, which SDKs raise like any other. Other clients are held silently up to the deadline that every turn has.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
@@ -16,17 +16,15 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use leafgate_desk::{Digest, Dismissal};
 use leafgate_vault::Vault;
-use serde_json::Value;
 use tokio::time::sleep;
 
+use crate::api::Api;
 use crate::body::{self, Bounds};
 use crate::content::{self, Content, ContentError};
+use crate::dialect::{self, ErrorBody};
 use crate::judge::{Passed, Received};
 use crate::pending::{Decision, Release, Waiter};
 use crate::refusal::{Code, Refusal};
-
-/// A comment by the grammar of event streams (WHATWG HTML, 9.2.5), which clients skip.
-const KEEPALIVE: &[u8] = b": keepalive\n\n";
 
 /// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
 const MOST_ERROR: usize = 64 * 1024;
@@ -42,8 +40,8 @@ pub(crate) struct Held {
     pub(crate) source: Bytes,
     /// Whether its client asked for a stream of events.
     pub(crate) streams: bool,
-    /// Whether tokens are restored in its answer.
-    pub(crate) restores: bool,
+    /// Which API it asks.
+    pub(crate) api: Api,
 }
 
 impl Held {
@@ -54,7 +52,7 @@ impl Held {
             Decision::Dismissed(dismissal) => return Err(refusal(dismissal)),
         };
         check(&release)?;
-        let vault = self.restores.then(|| Vault::clone(&self.waiter.guard().vault));
+        let vault = self.api.converses().then(|| Vault::clone(&self.waiter.guard().vault));
         Ok(self.received.passed(&self.source, release.body, vault))
     }
 }
@@ -92,10 +90,11 @@ enum Begun {
 /// Begins a stream before there is an answer to fill it with. Dropping its body gives `answer` up.
 pub(crate) fn begin(
     answer: impl Future<Output = Result<Response<Content>, Refusal>> + Send + 'static,
+    api: Api,
     every: Duration,
 ) -> Response<Content> {
-    let first = stream::iter([Ok::<_, ContentError>(Frame::data(Bytes::from_static(KEEPALIVE)))]);
-    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, every));
+    let first = stream::iter([Ok::<_, ContentError>(Frame::data(dialect::keepalive(api)))]);
+    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
     let events = futures_util::StreamExt::chain(first, rest);
     let mut response = Response::new(content::stream(StreamBody::new(events)));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -103,7 +102,11 @@ pub(crate) fn begin(
     response
 }
 
-async fn go_on(begun: Begun, every: Duration) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
+async fn go_on(
+    begun: Begun,
+    api: Api,
+    every: Duration,
+) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
     let mut passing = match begun {
         Begun::Over => return None,
         Begun::Passing(body) => body,
@@ -112,28 +115,37 @@ async fn go_on(begun: Begun, every: Duration) -> Option<(Result<Frame<Bytes>, Co
                 biased;
                 answered = &mut answer => answered,
                 () = sleep(every) => {
-                    return Some((Ok(Frame::data(Bytes::from_static(KEEPALIVE))), Begun::Waiting(answer)));
+                    return Some((Ok(Frame::data(dialect::keepalive(api))), Begun::Waiting(answer)));
                 }
             };
-            match splice(answered).await {
+            match splice(answered, api).await {
                 Ok(body) => body,
-                Err(error) => return Some((Ok(Frame::data(event(&error))), Begun::Over)),
+                Err(last) => return Some((Ok(Frame::data(last)), Begun::Over)),
             }
         }
     };
     passing.frame().await.map(|frame| (frame, Begun::Passing(passing)))
 }
 
-/// The body that the begun stream goes on with, or the data of the event that ends it.
-async fn splice(answered: Result<Response<Content>, Refusal>) -> Result<Content, Bytes> {
-    let (parts, body) = answered.map_err(|refusal| refusal.body())?.into_parts();
+/// The body that the begun stream goes on with, or the events that end it.
+async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
+    let refused = |refusal: Refusal| ErrorBody::of(&refusal, api).events(api, refusal.may_pass_later());
+    let (parts, body) = answered.map_err(refused)?.into_parts();
     if !parts.status.is_success() {
-        return Err(upstream_error(parts.status, body).await);
+        let said = upstream_error(body).await.map(|error| error.events(api, passes_later(parts.status)));
+        return Err(said.unwrap_or_else(|| {
+            refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
+        }));
     }
     if !is_event_stream(&parts.headers) {
-        return Err(Refusal::upstream("the upstream answered without an event stream").body());
+        return Err(refused(Refusal::upstream("the upstream answered without an event stream")));
     }
     Ok(body)
+}
+
+/// Which errors SDKs try again at.
+fn passes_later(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 409 | 429 | 500..)
 }
 
 /// A begun stream has no `content-encoding`, and its upstream was asked for none.
@@ -143,23 +155,10 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
     plain && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// The upstream's own words, where they are an error in the dialect that was asked for.
-async fn upstream_error(status: StatusCode, mut body: Content) -> Bytes {
+/// The upstream's own words, where they are an error.
+async fn upstream_error(mut body: Content) -> Option<ErrorBody> {
     let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE };
-    let said =
-        body::read(&mut body, bounds).await.ok().and_then(|read| serde_json::from_slice::<Value>(&read).ok());
-    match said.as_ref().and_then(|said| said.get("error")).filter(|error| !error.is_null()) {
-        // On one line, whatever it was on: a line end would end the event's data.
-        Some(error) => Bytes::from(serde_json::json!({ "error": error }).to_string()),
-        None => Refusal::upstream(format!("the upstream answered with status {}", status.as_u16())).body(),
-    }
-}
-
-fn event(data: &Bytes) -> Bytes {
-    let mut event = BytesMut::from(&b"data: "[..]);
-    event.extend_from_slice(data);
-    event.extend_from_slice(b"\n\n");
-    event.freeze()
+    ErrorBody::read(&body::read(&mut body, bounds).await.ok()?)
 }
 
 #[cfg(test)]

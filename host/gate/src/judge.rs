@@ -9,9 +9,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{Target, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
-use leafgate_tree::{Document, Draft, Format, Limits, ParseError};
+use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 
+use crate::api::Api;
 use crate::coding::{self, Caps, Coding};
 use crate::hold::Held;
 use crate::log::Tally;
@@ -26,7 +27,7 @@ pub(crate) struct Case {
     /// The codings it came in.
     pub(crate) codings: Vec<Coding>,
     pub(crate) caps: Caps,
-    pub(crate) format: Format,
+    pub(crate) api: Api,
     /// The generation that judges it, whatever is loaded meanwhile.
     pub(crate) policy: Arc<Policy>,
     pub(crate) sessions: Arc<Sessions>,
@@ -88,7 +89,12 @@ impl Case {
 
     fn read(&self) -> Result<Arc<Document>, Refusal> {
         let plain = coding::decode(self.body.clone(), &self.codings, self.caps)?;
-        Document::parse(plain, self.format, &Limits::default()).map(Arc::new).map_err(unreadable)
+        let limits = Limits::default();
+        let document = match self.api.format() {
+            Some(format) => Document::parse(plain, format, &limits),
+            None => Document::detect(plain, &limits),
+        };
+        document.map(Arc::new).map_err(unreadable)
     }
 
     fn ask(self, document: Arc<Document>) -> Judged {
@@ -102,7 +108,7 @@ impl Case {
         let Evaluation { draft, verdict, recall, .. } = evaluation;
         let outcome = match verdict {
             Verdict::Forward => {
-                let vault = self.restores().then_some(session.vault);
+                let vault = self.api.converses().then_some(session.vault);
                 Ok(Outcome::Pass(self.received().passed(draft.document().source(), draft.render(), vault)))
             }
             Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall)),
@@ -120,7 +126,7 @@ impl Case {
             vault: session.vault,
             recall,
         };
-        let location = if self.restores() { "chat" } else { "request" };
+        let location = if self.api.converses() { "chat" } else { "request" };
         let waiter = self.turns.pause(Paused {
             target: self.target.clone(),
             title: Title { location: location.into(), name: self.client.into() },
@@ -135,19 +141,14 @@ impl Case {
         Outcome::Wait(Held {
             waiter,
             source: document.source().clone(),
-            streams: self.restores() && document.streams(),
-            restores: self.restores(),
+            streams: self.api.converses() && document.streams(),
+            api: self.api,
             received: self.received(),
         })
     }
 
     fn received(&self) -> Received {
         Received { body: self.body.clone(), coded: !self.codings.is_empty() }
-    }
-
-    /// Whether the answer is one that tokens are restored in.
-    fn restores(&self) -> bool {
-        self.format == Format::OpenaiChat
     }
 }
 

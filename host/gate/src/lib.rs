@@ -21,10 +21,12 @@
 
 mod admin;
 mod answer;
+mod api;
 mod body;
 mod coding;
 mod config;
 mod content;
+mod dialect;
 mod echo;
 mod events;
 mod gate;

@@ -1,18 +1,18 @@
 //! What the gate answers where it does not pass a request on.
 //!
-//! Every refusal is one value with one rendering, in the error dialect of the API that was asked, so that an SDK raises its own
+//! Every refusal is one value; [`crate::dialect`] renders it in the words of the API that was asked, so that an SDK raises its own
 //! exception with our words in it. What stands in a refusal reaches the client: it names rules, reasons, pointers, limits and
 //! what to do, and never holds text of a leaf, a header value or an upstream's internals.
 //!
 //! SDKs retry 408, 409, 429 and 5xx and read 401 and 403 as a failed login. A refusal would be the same the next time, so it carries
 //! `x-should-retry: false`, which the official SDKs honour. Only trouble with the upstream leaves that header out.
 
-use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use serde::Serialize;
 
+use crate::api::Api;
 use crate::content::{self, Content};
+use crate::dialect::ErrorBody;
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
@@ -25,7 +25,7 @@ pub(crate) struct Refusal {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The machine-readable cause, `error.code` in the answer.
+/// The machine-readable cause: `error.code` in OpenAI's dialect; Anthropic's has no place for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     /// The policy said no, or asked for a person where no more can wait for one.
@@ -122,70 +122,38 @@ impl Refusal {
         &self.message
     }
 
-    /// The answer in OpenAI's error dialect (`{"error": {message, type, param, code}}`).
-    pub(crate) fn into_response(self) -> Response<Content> {
-        let mut response = Response::new(content::full(self.body()));
+    /// Whether the same request may go better the next time.
+    pub(crate) fn may_pass_later(&self) -> bool {
+        self.code == Code::Upstream
+    }
+
+    /// The answer, in the dialect of the API that was asked.
+    pub(crate) fn into_response(self, api: Api) -> Response<Content> {
+        let mut response = Response::new(content::full(ErrorBody::of(&self, api).json()));
         *response.status_mut() = self.status;
-        response.headers_mut().extend(self.headers);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if self.code != Code::Upstream {
+        if !self.may_pass_later() {
             response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
+        response.headers_mut().extend(self.headers);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
-
-    /// The body of that answer; in a stream that was begun already, the data of its last event. One line.
-    pub(crate) fn body(&self) -> Bytes {
-        let body = ErrorBody {
-            error: ErrorDetail {
-                message: &self.message,
-                kind: if self.status.is_server_error() { "server_error" } else { "invalid_request_error" },
-                param: None,
-                code: self.code.as_str(),
-            },
-        };
-        Bytes::from(serde_json::to_vec(&body).expect("strings always serialise"))
-    }
-}
-
-#[derive(Serialize)]
-struct ErrorBody<'a> {
-    error: ErrorDetail<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorDetail<'a> {
-    message: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// Which parameter was wrong; the message names the place where there is one.
-    param: Option<&'a str>,
-    code: &'static str,
 }
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt;
-
     use super::*;
-
-    #[tokio::test]
-    async fn the_dialect_of_openai() {
-        let response = Refusal::malformed("say \"why\"").into_response();
-        assert_eq!(response.status(), 400);
-        assert_eq!(response.headers()[SHOULD_RETRY], "false");
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        let expected = serde_json::json!({ "error": {
-            "message": "say \"why\"", "type": "invalid_request_error", "param": null, "code": "leafgate_malformed",
-        }});
-        assert_eq!(body, expected);
-    }
 
     #[test]
     fn only_trouble_with_the_upstream_may_be_retried() {
-        assert!(!Refusal::upstream("gone").into_response().headers().contains_key(SHOULD_RETRY));
-        let elsewhere = Refusal::new(StatusCode::BAD_GATEWAY, Code::Redirect, "there");
-        assert_eq!(elsewhere.into_response().headers()[SHOULD_RETRY], "false");
+        let retry = |refusal: Refusal| refusal.into_response(Api::Chat).headers().get(SHOULD_RETRY).cloned();
+        assert_eq!(retry(Refusal::upstream("gone")), None);
+        for refusal in [
+            Refusal::malformed("no"),
+            Refusal::internal("no"),
+            Refusal::new(StatusCode::BAD_GATEWAY, Code::Redirect, "there"),
+        ] {
+            assert_eq!(retry(refusal).unwrap(), "false");
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! Which requests the gate serves, and how each is read. Fail closed: a body is walked as JSON or the request is refused.
+//! Which requests the gate serves. Fail closed: a body is walked as JSON or the request is refused. As what it is walked, its
+//! [`crate::api::Api`] says.
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /v1/chat/completions` with JSON | walked as `openai-chat` |
-//! | any other method but GET and HEAD under `/v1/` with JSON | walked as `generic` |
-//! | under `/v1/` without a body | passed: there is nothing to see |
+//! | any method but GET and HEAD under `/v1/` or Azure's `/openai/`, with JSON | walked |
+//! | the same without a body | passed: there is nothing to see |
 //! | GET, HEAD of any path, without a body | passed |
 //! | a WebSocket or other upgrade | 426, which clients answer by falling back to HTTP |
 //! | a body that is not JSON | 415 |
@@ -12,8 +12,8 @@
 
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
-use leafgate_tree::Format;
 
+use crate::api;
 use crate::refusal::{Code, Refusal};
 
 /// How a request is handled.
@@ -21,12 +21,12 @@ use crate::refusal::{Code, Refusal};
 pub(crate) enum Route {
     /// Passed as it is: it has no body.
     Pass,
-    /// Its body is walked as this format.
-    Walk(Format),
+    /// Its body is walked.
+    Walk,
 }
 
 /// What the error of an unknown path names.
-const SERVED: &str = "POST /v1/chat/completions, other JSON requests under /v1/, and GET";
+const SERVED: &str = "POST /v1/chat/completions, /v1/responses and /v1/messages, other JSON requests under /v1/ and /openai/, and GET";
 
 impl Route {
     /// Chooses the route of a request, or refuses it.
@@ -53,7 +53,7 @@ impl Route {
 
 /// The route of a method that may carry a body.
 fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, Refusal> {
-    if !path.starts_with("/v1/") {
+    if !api::is_served(path) {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
             Code::Unsupported,
@@ -64,8 +64,7 @@ fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, 
         return Ok(Route::Pass);
     }
     refuse_unless_json(&parts.headers)?;
-    let chat = parts.method == Method::POST && path == "/v1/chat/completions";
-    Ok(Route::Walk(if chat { Format::OpenaiChat } else { Format::Generic }))
+    Ok(Route::Walk)
 }
 
 /// Java's HTTP client offers `h2c` with every request and takes no for an answer; the header is dropped there.
@@ -136,27 +135,22 @@ mod tests {
 
     #[test]
     fn what_is_walked() {
-        let chat = Ok(Route::Walk(Format::OpenaiChat));
-        let generic = Ok(Route::Walk(Format::Generic));
-        assert_eq!(route("POST", "/v1/chat/completions", JSON, true), chat);
-        assert_eq!(
-            route(
-                "POST",
-                "/v1/chat/completions?x=1",
-                &[("content-type", "Application/JSON; charset=UTF-8")],
-                true
-            ),
-            chat
-        );
-        assert_eq!(route("POST", "/v1/chat/completions", &[], true), chat, "a missing type is read as JSON");
-        assert_eq!(route("POST", "/v1/embeddings", JSON, true), generic);
-        assert_eq!(route("POST", "/v1/chat/completions/", JSON, true), generic);
-        assert_eq!(
-            route("POST", "/v1/x", &[("content-type", "application/merge-patch+json")], true),
-            generic
-        );
+        let walked = Ok(Route::Walk);
+        for path in [
+            "/v1/chat/completions",
+            "/v1/messages?beta=true",
+            "/v1/nobody/knows",
+            "/openai/responses",
+            "/openai/deployments/d/chat/completions?api-version=2024-10-21",
+        ] {
+            assert_eq!(route("POST", path, JSON, true), walked, "{path}");
+            assert_eq!(route("POST", path, &[], true), walked, "{path}: a missing type is read as JSON");
+        }
+        for kind in ["Application/JSON; charset=UTF-8", "application/merge-patch+json"] {
+            assert_eq!(route("POST", "/v1/x", &[("content-type", kind)], true), walked, "{kind}");
+        }
         for method in ["PUT", "PATCH", "DELETE"] {
-            assert_eq!(route(method, "/v1/chat/completions", JSON, true), generic, "{method}");
+            assert_eq!(route(method, "/v1/chat/completions", JSON, true), walked, "{method}");
         }
     }
 
@@ -181,6 +175,7 @@ mod tests {
         assert_eq!(route("POST", "/elsewhere", JSON, true), Err(404));
         assert_eq!(route("POST", "//v1/chat/completions", JSON, true), Err(404));
         assert_eq!(route("POST", "/v1", JSON, true), Err(404));
+        assert_eq!(route("POST", "/openai", JSON, true), Err(404));
         assert_eq!(route("OPTIONS", "/v1/chat/completions", &[], false), Err(405));
         assert_eq!(route("TRACE", "/v1/chat/completions", &[], false), Err(405));
         assert_eq!(route("POST", "/v1/../admin", JSON, true), Err(400));

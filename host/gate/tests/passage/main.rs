@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
 mod answers;
+mod apis;
 mod fixtures;
 mod identity;
 mod lifecycle;

@@ -1,0 +1,35 @@
+//! `POST /v1/completions` ([API reference](https://platform.openai.com/docs/api-reference/completions)).
+
+use serde_json::{Value, json};
+
+use super::{Echo, chat, fragments};
+use crate::dialect::event;
+
+pub(super) fn whole(echo: &Echo<'_>) -> Value {
+    let mut whole = completion(echo, echo.text, &json!("stop"));
+    whole["usage"] = chat::usage();
+    whole
+}
+
+pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
+    let chunk = |text: &str, finish: Value| {
+        let mut out = String::new();
+        event(&mut out, None, &completion(echo, text, &finish));
+        out
+    };
+    let mut events: Vec<_> = fragments(echo.text).map(|text| chunk(text, Value::Null)).collect();
+    events.push(chunk("", json!("stop")));
+    events.push("data: [DONE]\n\n".to_owned());
+    events
+}
+
+/// Pieces of a completion look like the whole.
+fn completion(echo: &Echo<'_>, text: &str, finish: &Value) -> Value {
+    json!({
+        "id": "cmpl-echo",
+        "object": "text_completion",
+        "created": 0,
+        "model": echo.model,
+        "choices": [{ "text": text, "index": 0, "logprobs": null, "finish_reason": finish }],
+    })
+}

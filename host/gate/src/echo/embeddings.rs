@@ -1,0 +1,40 @@
+//! `POST /v1/embeddings` ([API reference](https://platform.openai.com/docs/api-reference/embeddings)).
+//!
+//! A vector cannot say a request. Each input gets the same one.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Echo;
+
+/// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest byte first.
+const CODED: &str = "AACAPwAAAAAAAAAA";
+const VECTOR: [f32; 3] = [1.0, 0.0, 0.0];
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    input: Value,
+    encoding_format: Option<String>,
+}
+
+pub(super) fn whole(echo: &Echo<'_>) -> Value {
+    let asked: Asked = serde_json::from_str(echo.text).unwrap_or_default();
+    let coded = asked.encoding_format.as_deref() == Some("base64");
+    let embedding = if coded { json!(CODED) } else { json!(VECTOR) };
+    let vector = |index| json!({ "object": "embedding", "index": index, "embedding": embedding });
+    json!({
+        "object": "list",
+        "data": (0..inputs(&asked.input)).map(vector).collect::<Vec<_>>(),
+        "model": echo.model,
+        "usage": { "prompt_tokens": 0, "total_tokens": 0 },
+    })
+}
+
+/// An array of numbers is one text in the model's tokens; other arrays hold a text per element.
+fn inputs(input: &Value) -> usize {
+    match input.as_array() {
+        Some(texts) if !texts.first().is_some_and(Value::is_number) => texts.len(),
+        _ => 1,
+    }
+}

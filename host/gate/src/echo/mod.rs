@@ -1,0 +1,266 @@
+//! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see exactly what left the gate.
+//!
+//! Each API is answered in its own shape, such that its official clients read it. Where a model would speak, it says the request's
+//! body, word for word; with `"stream": true` in small fragments that break words, and so tokens, apart. What no API has a shape for is
+//! answered by itself. No clock and no randomness: the same request gets the same answer.
+
+mod chat;
+mod completions;
+mod embeddings;
+mod messages;
+mod responses;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::Response;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::content::{self, Content};
+use crate::refusal::Refusal;
+use crate::upstream::Outgoing;
+
+/// Characters per fragment, in turn; short against a token, so that each token is broken, and each time elsewhere.
+const FRAGMENTS: [usize; 5] = [7, 3, 11, 1, 5];
+
+/// What of a request shapes the answer, in whatever API.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    model: Option<String>,
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// A request, and what its answer says.
+struct Echo<'r> {
+    /// The body, word for word.
+    text: &'r str,
+    model: String,
+    /// Whether the client wants the price of a streamed answer.
+    usage: bool,
+}
+
+/// Answers a request.
+pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
+    let path = request.path.split('?').next().unwrap_or_default();
+    let Some(body) = &request.body else {
+        return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
+    };
+    let api = Api::of(&request.method, path, &request.headers);
+    match api {
+        Api::Other(_) => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
+        _ => said(api, body),
+    }
+}
+
+fn said(api: Api, body: &Bytes) -> Response<Content> {
+    let Ok(text) = std::str::from_utf8(body) else {
+        return Refusal::malformed("echo: the body is no text").into_response(api);
+    };
+    // A body that is no request of this API is echoed all the same: what is wrong with it, the reader sees.
+    let asked: Asked = serde_json::from_str(text).unwrap_or_default();
+    let streams = asked.stream == Some(true);
+    let echo = Echo {
+        text,
+        model: asked.model.unwrap_or_else(|| "echo".to_owned()),
+        usage: asked.stream_options.is_some_and(|options| options.include_usage),
+    };
+    match api {
+        Api::Chat if streams => event_stream(chat::events(&echo)),
+        Api::Chat => json_answer(&chat::whole(&echo)),
+        Api::Responses if streams => event_stream(responses::events(&echo)),
+        Api::Responses => json_answer(&responses::whole(&echo)),
+        Api::Messages if streams => event_stream(messages::events(&echo)),
+        Api::Messages => json_answer(&messages::whole(&echo)),
+        Api::CountTokens => json_answer(&messages::count(&echo)),
+        Api::Completions if streams => event_stream(completions::events(&echo)),
+        Api::Completions => json_answer(&completions::whole(&echo)),
+        Api::Embeddings => json_answer(&embeddings::whole(&echo)),
+        Api::Other(_) => whole(body.clone(), None),
+    }
+}
+
+/// Cuts a text into [`FRAGMENTS`], between characters.
+fn fragments(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    let mut lengths = FRAGMENTS.iter().cycle();
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let length = *lengths.next()?;
+        let end = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
+        let (fragment, tail) = rest.split_at(end);
+        rest = tail;
+        Some(fragment)
+    })
+}
+
+/// Each event is a frame of its own.
+fn event_stream(events: Vec<String>) -> Response<Content> {
+    let frames =
+        events.into_iter().map(|event| Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from(event))));
+    let mut response = Response::new(content::stream(StreamBody::new(stream::iter(frames))));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    response
+}
+
+fn json_answer(value: &Value) -> Response<Content> {
+    whole(Bytes::from(value.to_string()), Some(HeaderValue::from_static("application/json")))
+}
+
+fn whole(body: Bytes, content_type: Option<HeaderValue>) -> Response<Content> {
+    let length = HeaderValue::from(body.len());
+    let mut response = Response::new(content::full(body));
+    response.headers_mut().insert(CONTENT_LENGTH, length);
+    if let Some(content_type) = content_type {
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, StatusCode};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    async fn echoed(method: Method, path: &str, body: Option<&str>) -> String {
+        let headers = http::HeaderMap::new();
+        let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
+        let answer = answer(&Outgoing { method, path: path.to_owned(), headers, body });
+        assert_eq!(answer.status(), StatusCode::OK);
+        String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    }
+
+    async fn json_of(path: &str, body: &str) -> Value {
+        serde_json::from_str(&echoed(Method::POST, path, Some(body)).await).unwrap()
+    }
+
+    /// The events of a stream; each says its name in its data too, where it has one.
+    async fn events_of(path: &str, body: &str) -> Vec<Value> {
+        let stream = echoed(Method::POST, path, Some(body)).await;
+        let events = stream.strip_suffix("\n\n").unwrap().split("\n\n");
+        let read = |event: &str| {
+            let (name, data) = event.rsplit_once('\n').unwrap_or(("", event));
+            let data = data.strip_prefix("data: ").unwrap();
+            let data: Value = serde_json::from_str(data).unwrap_or(Value::from(data));
+            assert_eq!(name.strip_prefix("event: "), data["type"].as_str());
+            data
+        };
+        events.map(read).collect()
+    }
+
+    fn joined(events: &[Value], text: impl Fn(&Value) -> Option<&str>) -> String {
+        events.iter().filter_map(text).collect()
+    }
+
+    const BODY: &str = r#"{"model": "m",  "messages": [{"role": "user", "content": "é"}]}"#;
+    const STREAMED: &str = r#"{"model": "m", "stream": true, "stream_options": {"include_usage": true}, "messages": ["aé€😀 EMAIL_0123456789abcdef"]}"#;
+
+    #[tokio::test]
+    async fn the_model_says_the_request() {
+        let chat = json_of("/v1/chat/completions?x", BODY).await;
+        assert_eq!((&chat["choices"][0]["message"]["content"], &chat["model"]), (&json!(BODY), &json!("m")));
+        let azure = json_of("/openai/deployments/d/chat/completions?api-version=1", BODY).await;
+        assert_eq!(azure, chat);
+        let responses = json_of("/v1/responses", BODY).await;
+        assert_eq!((&responses["status"], &responses["model"]), (&json!("completed"), &json!("m")));
+        assert_eq!(responses["output"][0]["content"][0]["text"], BODY);
+        let messages = json_of("/v1/messages?beta=true", BODY).await;
+        assert_eq!(
+            (&messages["content"][0]["text"], &messages["stop_reason"]),
+            (&json!(BODY), &json!("end_turn"))
+        );
+        let completions = json_of("/v1/completions", BODY).await;
+        assert_eq!(completions["choices"][0]["text"], BODY);
+    }
+
+    #[tokio::test]
+    async fn the_fragments_of_a_chat_are_the_request() {
+        let events = events_of("/v1/chat/completions", STREAMED).await;
+        let [chunks @ .., last, done] = &events[..] else { panic!("the stream ends with [DONE]") };
+        assert_eq!(joined(chunks, |chunk| chunk["choices"][0]["delta"]["content"].as_str()), STREAMED);
+        assert_eq!(chunks[chunks.len() - 1]["choices"][0]["finish_reason"], "stop");
+        assert_eq!((&last["usage"]["total_tokens"], done), (&json!(0), &json!("[DONE]")));
+    }
+
+    #[tokio::test]
+    async fn the_fragments_of_a_completion_are_the_request() {
+        let events = events_of("/v1/completions", STREAMED).await;
+        assert_eq!(joined(&events, |chunk| chunk["choices"][0]["text"].as_str()), STREAMED);
+        assert_eq!(events.last().unwrap(), "[DONE]");
+    }
+
+    #[tokio::test]
+    async fn the_fragments_of_a_response_are_the_request_and_so_is_each_repetition() {
+        let events = events_of("/v1/responses", STREAMED).await;
+        assert_eq!(joined(&events, |event| event["delta"].as_str()), STREAMED);
+        for (at, event) in events.iter().enumerate() {
+            assert_eq!(event["sequence_number"], at);
+        }
+        let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert_eq!(&kinds[..2], ["response.created", "response.in_progress"]);
+        let [text, part, item, last] = &events[events.len() - 4..] else { panic!("{kinds:?}") };
+        assert_eq!((&text["type"], &text["text"]), (&json!("response.output_text.done"), &json!(STREAMED)));
+        assert_eq!(part["part"]["text"], STREAMED);
+        assert_eq!(item["item"]["content"][0], part["part"]);
+        assert_eq!(
+            (&last["type"], &last["response"]["output"][0]),
+            (&json!("response.completed"), &item["item"])
+        );
+        assert_eq!(last["response"]["id"], events[0]["response"]["id"]);
+    }
+
+    #[tokio::test]
+    async fn the_fragments_of_a_message_are_the_request() {
+        let events = events_of("/v1/messages", STREAMED).await;
+        assert_eq!(joined(&events, |event| event["delta"]["text"].as_str()), STREAMED);
+        let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert_eq!(&kinds[..3], ["message_start", "content_block_start", "ping"]);
+        assert_eq!(&kinds[kinds.len() - 3..], ["content_block_stop", "message_delta", "message_stop"]);
+    }
+
+    #[tokio::test]
+    async fn a_response_is_named_after_its_request() {
+        let [one, same, other] = ["a", "a", "b"].map(|input| format!(r#"{{"input": "{input}"}}"#));
+        let id = async |body: &str| json_of("/v1/responses", body).await["id"].clone();
+        assert_eq!(id(&one).await, id(&same).await);
+        assert_ne!(id(&one).await, id(&other).await);
+    }
+
+    #[tokio::test]
+    async fn numbers_are_answered_with_numbers() {
+        assert_eq!(
+            json_of("/v1/messages/count_tokens", "{\"messages\":[]}").await,
+            json!({ "input_tokens": 3 })
+        );
+        for (input, vectors) in
+            [(r#""a""#, 1), (r#"["a", "b"]"#, 2), ("[1, 2, 3]", 1), ("[[1], [2], [3]]", 3)]
+        {
+            let answer = json_of("/v1/embeddings", &format!(r#"{{"input": {input}}}"#)).await;
+            assert_eq!(answer["data"].as_array().unwrap().len(), vectors, "{input}");
+            assert_eq!(answer["data"][0]["embedding"], json!([1.0, 0.0, 0.0]));
+        }
+        let coded = json_of("/v1/embeddings", r#"{"input": "a", "encoding_format": "base64"}"#).await;
+        assert_eq!(coded["data"][0]["embedding"], "AACAPwAAAAAAAAAA");
+    }
+
+    #[tokio::test]
+    async fn what_has_no_shape_answers_itself() {
+        assert_eq!(echoed(Method::POST, "/v1/x", Some("[ 1 ]")).await, "[ 1 ]");
+        assert_eq!(echoed(Method::GET, "/v1/models", None).await, r#"{"method":"GET","path":"/v1/models"}"#);
+    }
+}

@@ -1,0 +1,243 @@
+//! Every API that the gate speaks: read as what it is, sent on as it came, answered and refused in its own words.
+
+use http::Request;
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Body, EMAIL, REDACT_EMAIL, Upstream, Whole, answer, email_token, full, gate, gate_with, once, post,
+};
+
+/// A path of each API with a request that holds an address, and the pointer to a text that says it.
+fn requests(text: &str) -> Vec<(&'static str, Value)> {
+    let chat = json!({ "model": "m", "messages": [{ "role": "user", "content": text }] });
+    let messages = json!({
+        "model": "m", "max_tokens": 9, "system": [{ "type": "text", "text": text }],
+        "messages": [{ "role": "user", "content": [{ "type": "text", "text": text }] }],
+    });
+    let responses =
+        json!({ "model": "m", "instructions": text, "input": [{ "role": "user", "content": text }] });
+    vec![
+        ("/v1/chat/completions", chat.clone()),
+        ("/openai/deployments/d/chat/completions?api-version=2024-10-21", chat),
+        ("/v1/responses", responses.clone()),
+        ("/openai/v1/responses", responses.clone()),
+        ("/openai/responses?api-version=preview", responses),
+        ("/v1/messages?beta=true", messages.clone()),
+        ("/v1/messages/count_tokens?beta=true", messages),
+        ("/v1/embeddings", json!({ "model": "m", "input": [text] })),
+        ("/openai/deployments/d/embeddings?api-version=2024-10-21", json!({ "input": text })),
+        ("/v1/completions", json!({ "model": "m", "prompt": text })),
+        ("/openai/deployments/d/completions?api-version=2024-10-21", json!({ "prompt": text })),
+    ]
+}
+
+/// What a policy of each API must find: the place where chats and Messages name who speaks.
+const USERS_ONLY: &str = r#"
+[[rule]]
+id = "mail"
+match = { role = "user" }
+detect = ["pii/email"]
+action = "redact"
+with = "token"
+"#;
+
+#[tokio::test]
+async fn every_api_is_walked_and_sent_to_its_own_path() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    for (path, body) in requests(EMAIL) {
+        assert_eq!(once(&gate, post(path, body.to_string())).await.status, 200, "{path}");
+        let seen = upstream.seen().pop().unwrap();
+        assert_eq!(seen.target, path);
+        assert_eq!(seen.body, body.to_string().replace(EMAIL, &email_token()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn conversations_are_read_in_their_own_formats() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(USERS_ONLY, &upstream.url()).await;
+    let mut read = 0;
+    for (path, body) in requests(EMAIL).into_iter().filter(|(_, body)| body.get("model").is_some()) {
+        once(&gate, post(path, body.to_string())).await;
+        let seen: Value = serde_json::from_slice(&upstream.seen().pop().unwrap().body).unwrap();
+        let said = ["/messages/0/content", "/messages/0/content/0/text", "/input/0/content"]
+            .iter()
+            .find_map(|pointer| seen.pointer(pointer)?.as_str());
+        let Some(said) = said else { continue };
+        assert_eq!(said, email_token(), "{path}");
+        for system in ["/system/0/text", "/instructions"] {
+            assert!(
+                seen.pointer(system).is_none_or(|text| text == EMAIL),
+                "{path}: {system} is not the user's"
+            );
+        }
+        read += 1;
+    }
+    assert_eq!(read, 7);
+}
+
+/// A path that nobody knows says nothing about its body; the body does.
+#[tokio::test]
+async fn an_unknown_path_is_read_by_shape() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(USERS_ONLY, &upstream.url()).await;
+    let body = r#"{"model": "m", "max_completion_tokens": 9, "messages": [{"role": "system", "content": "jane.doe@mail.example.org"}, {"role": "user", "content": "jane.doe@mail.example.org"}]}"#;
+    once(&gate, post("/v1/nobody/knows", body)).await;
+    let seen: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+    assert_eq!(seen["messages"][0]["content"], EMAIL);
+    assert_eq!(seen["messages"][1]["content"], email_token());
+}
+
+#[tokio::test]
+async fn headers_of_every_api_reach_the_upstream() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let fields = [
+        ("anthropic-version", "2023-06-01"),
+        ("anthropic-beta", "claude-code-20250219,interleaved-thinking-2025-05-14"),
+        ("x-api-key", "k"),
+        ("api-key", "k"),
+        ("authorization", "Bearer k"),
+        ("openai-organization", "o"),
+        ("x-stainless-retry-count", "0"),
+        ("session-id", "s"),
+        ("x-claude-code-session-id", "s"),
+    ];
+    for (path, body) in requests(EMAIL) {
+        let mut request = post(path, body.to_string());
+        for (name, value) in fields {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        once(&gate, request).await;
+        let seen = upstream.seen().pop().unwrap().headers;
+        for (name, value) in fields {
+            assert_eq!(seen[name], value, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_claude_code_asks_first_passes() {
+    let upstream = Upstream::silent().await;
+    let gate = gate("", &upstream.url()).await;
+    let head = Request::head("/").body(Full::default()).unwrap();
+    assert_eq!(once(&gate, head).await.status, 200);
+    let seen = upstream.only();
+    assert_eq!((seen.method.as_str(), seen.target.as_str()), ("HEAD", "/"));
+}
+
+/// The type of an error in Anthropic's words, or its code in OpenAI's.
+fn word(refusal: &Whole, anthropic: bool) -> String {
+    assert_eq!(refusal.headers["content-type"], "application/json");
+    let body: Value = serde_json::from_slice(&refusal.body).unwrap();
+    let error = &body["error"];
+    assert!(!error["message"].as_str().unwrap().is_empty());
+    let word = if anthropic {
+        assert_eq!(body["type"], "error");
+        assert_eq!((error.as_object().unwrap().len(), error.get("code")), (2, None));
+        &error["type"]
+    } else {
+        assert_eq!((body.as_object().unwrap().len(), error.as_object().unwrap().len()), (1, 4));
+        &error["code"]
+    };
+    word.as_str().unwrap().to_owned()
+}
+
+const BLOCKS: &str = r#"
+[[rule]]
+id = "no-projects"
+match = {}
+when = 'leaf.text.contains("falcon")'
+action = "block"
+reason = "Project names stay in the house"
+"#;
+
+/// A request that is refused: method, a header, body; and how: status, OpenAI's code, Anthropic's type.
+type Case<'c> = ((&'c str, (&'c str, &'c str), &'c str), (u16, &'c str, &'c str));
+
+#[tokio::test]
+async fn every_refusal_is_in_the_words_of_the_api_that_was_asked() {
+    let gate = gate_with(BLOCKS, "echo:", |limits| limits.body = 2000).await;
+    let large = format!("[\"{}\"]", "x".repeat(2000));
+    let plain = ("accept", "*/*");
+    let cases: [Case<'_>; 8] = [
+        (("POST", plain, r#"{"a": "falcon"}"#), (400, "leafgate_blocked", "invalid_request_error")),
+        (("POST", plain, "no json"), (400, "leafgate_malformed", "invalid_request_error")),
+        (("POST", plain, &large), (413, "leafgate_too_large", "request_too_large")),
+        (
+            ("POST", ("content-type", "text/plain"), "x"),
+            (415, "leafgate_unsupported", "invalid_request_error"),
+        ),
+        (
+            ("POST", ("origin", "https://evil.example"), "{}"),
+            (403, "leafgate_foreign_origin", "permission_error"),
+        ),
+        (("OPTIONS", plain, ""), (405, "leafgate_unsupported", "invalid_request_error")),
+        (("GET", ("upgrade", "websocket"), ""), (426, "leafgate_unsupported", "invalid_request_error")),
+        (("GET", plain, "a body"), (400, "leafgate_malformed", "invalid_request_error")),
+    ];
+    for ((method, header, body), (status, code, kind)) in cases {
+        for (path, anthropic) in PATHS {
+            let request = Request::builder().method(method).uri(path).header(header.0, header.1);
+            let refusal = once(&gate, request.body(Full::from(body.to_owned())).unwrap()).await;
+            let shown = format!("{method} {path}: {}", refusal.text());
+            assert_eq!(refusal.status.as_u16(), status, "{shown}");
+            assert_eq!(word(&refusal, anthropic), if anthropic { kind } else { code }, "{shown}");
+            assert_eq!(refusal.headers["x-should-retry"], "false", "{shown}");
+        }
+    }
+}
+
+/// Paths, and whether their errors look like Anthropic's.
+const PATHS: [(&str, bool); 7] = [
+    ("/v1/chat/completions", false),
+    ("/v1/responses", false),
+    ("/openai/deployments/d/embeddings", false),
+    ("/v1/completions", false),
+    ("/v1/messages", true),
+    ("/v1/messages/count_tokens", true),
+    ("/v1/messages/batches", true),
+];
+
+#[tokio::test]
+async fn a_path_of_nobody_is_refused_in_the_words_of_the_client() {
+    let gate = gate("", "echo:").await;
+    let refusal = once(&gate, post("/elsewhere", "{}")).await;
+    assert_eq!((refusal.status.as_u16(), word(&refusal, false).as_str()), (404, "leafgate_unsupported"));
+    let mut request = post("/elsewhere", "{}");
+    request.headers_mut().insert("anthropic-version", "2023-06-01".parse().unwrap());
+    let refusal = once(&gate, request).await;
+    assert_eq!((refusal.status.as_u16(), word(&refusal, true).as_str()), (404, "not_found_error"));
+}
+
+#[tokio::test]
+async fn an_upstream_that_fails_is_told_in_the_same_words() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = format!("http://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let gate = gate("", &gone).await;
+    for (path, anthropic, expected) in
+        [("/v1/responses", false, "leafgate_upstream"), ("/v1/messages", true, "api_error")]
+    {
+        let refusal = once(&gate, post(path, "{}")).await;
+        assert_eq!((refusal.status.as_u16(), word(&refusal, anthropic).as_str()), (502, expected));
+        assert!(!refusal.headers.contains_key("x-should-retry"), "it may be asked again");
+    }
+}
+
+/// Where the upstream itself refuses, its words are its own.
+#[tokio::test]
+async fn the_words_of_an_upstream_pass() {
+    let said =
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}"#;
+    let upstream = Upstream::start(move |_| async move {
+        let mut response = answer("application/json", full(said) as Body);
+        *response.status_mut() = http::StatusCode::from_u16(529).unwrap();
+        response
+    })
+    .await;
+    let refusal = once(&gate("", &upstream.url()).await, post("/v1/messages", "{}")).await;
+    assert_eq!((refusal.status.as_u16(), refusal.text()), (529, said));
+}
