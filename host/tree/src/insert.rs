@@ -3,12 +3,13 @@
 //! Only whole messages of text are put in, directly before a received one; elements of content or of calls never are.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::{Document, LeafText};
 use crate::draft::EditError;
 use crate::escape;
-use crate::journal::Author;
+use crate::journal::{Author, Redaction};
 use crate::kinds::{Format, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
@@ -19,6 +20,8 @@ pub struct Inserted {
     pub(crate) before: NodeId,
     pub(crate) role: Role,
     pub(crate) text: Arc<str>,
+    /// Where redaction wrote in the text, and what it had recognised.
+    pub(crate) redacted: Vec<(Range<usize>, Arc<str>)>,
     pub(crate) author: Author,
     pub(crate) stands: bool,
 }
@@ -42,10 +45,42 @@ impl Inserted {
         LeafText::new(&*self.text)
     }
 
+    /// Where redaction wrote in its text, with the labels.
+    #[must_use]
+    pub fn redacted(&self) -> &[(Range<usize>, Arc<str>)] {
+        &self.redacted
+    }
+
     /// Who put it in.
     #[must_use]
     pub fn author(&self) -> &Author {
         &self.author
+    }
+
+    /// Redacts ranges of the text. They are sorted and do not overlap.
+    pub(crate) fn redact(&mut self, redactions: &[Redaction]) {
+        let mut text = String::with_capacity(self.text.len());
+        let mut spans = Vec::with_capacity(self.redacted.len() + redactions.len());
+        let mut at = 0;
+        // A span that an earlier redaction wrote moves with the text before it; one that is covered again is gone.
+        let mut earlier = std::mem::take(&mut self.redacted).into_iter().peekable();
+        let mut keep_until = |end: usize, from: usize, to: usize, spans: &mut Vec<_>| {
+            while let Some((span, label)) = earlier.next_if(|(span, _)| span.start < end) {
+                if span.start >= from && span.end <= end {
+                    spans.push((span.start - from + to..span.end - from + to, label));
+                }
+            }
+        };
+        for redaction in redactions {
+            keep_until(redaction.at.start, at, text.len(), &mut spans);
+            text.push_str(&self.text[at..redaction.at.start]);
+            spans.push((text.len()..text.len() + redaction.replacement.len(), redaction.label.clone()));
+            text.push_str(&redaction.replacement);
+            at = redaction.at.end;
+        }
+        keep_until(self.text.len() + 1, at, text.len(), &mut spans);
+        text.push_str(&self.text[at..]);
+        (self.text, self.redacted) = (text.into(), spans);
     }
 
     /// The message as JSON of a format.

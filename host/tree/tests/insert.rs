@@ -3,7 +3,9 @@
 mod common;
 
 use common::{chat, parse, recordings};
-use leafgate_tree::{Author, Document, Draft, EditError, Format, Limits, NodeType, Role, SectionId};
+use leafgate_tree::{
+    Author, Document, Draft, EditError, Format, Limits, NodeType, Redaction, Role, SectionId,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -126,6 +128,38 @@ fn where_nothing_can_be_put_in() {
     let mut pinned = chat(r#"{"messages":[{"role":"user","content":"q"}]}"#);
     pinned.pin(pinned.document().resolve("/messages").unwrap(), &Author::rule("keep"));
     assert!(matches!(insert(&mut pinned, "/messages/0", "x"), Err(EditError::Pinned { .. })));
+}
+
+#[test]
+fn what_was_put_in_is_redacted_for_good() {
+    let mut draft = chat(r#"{"messages":[{"role":"user","content":"q"}]}"#);
+    insert(&mut draft, "/messages/0", "ann and bob and cid").unwrap();
+    let redaction = |at, label: &str, replacement: &str| Redaction {
+        at,
+        label: label.into(),
+        replacement: replacement.into(),
+    };
+    draft.redact_inserted(0, &[redaction(8..11, "B", "BBBB_1")]).unwrap();
+    // The later ones stand on both sides of the first, and one covers it.
+    draft.redact_inserted(0, &[redaction(0..3, "A", "A_1"), redaction(19..22, "C", "C")]).unwrap();
+    let now = |draft: &Draft| {
+        let inserted = draft.inserted().next().unwrap();
+        let text = inserted.text();
+        let spans =
+            inserted.redacted().iter().map(|(at, label)| format!("{label}={}", &text.expose()[at.clone()]));
+        (text.expose().to_owned(), spans.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        now(&draft),
+        ("A_1 and BBBB_1 and C".to_owned(), ["A=A_1", "B=BBBB_1", "C=C"].map(str::to_owned).to_vec())
+    );
+    draft.undo();
+    draft.redo();
+    assert!(!rendered(&draft).contains("bob"));
+    draft.redact_inserted(0, &[redaction(4..18, "D", "D")]).unwrap();
+    assert_eq!(now(&draft), ("A_1 D C".to_owned(), ["A=A_1", "D=D", "C=C"].map(str::to_owned).to_vec()));
+    assert_eq!(draft.redact_inserted(0, &[redaction(5..99, "E", "E")]), Err(EditError::BadRange));
+    assert_eq!(draft.redact_inserted(1, &[]), Err(EditError::NotALeaf));
 }
 
 #[test]

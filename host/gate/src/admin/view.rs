@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::StatusCode;
 use leafgate_admin::{
-    Diff, EditCommand, EditView, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan, SectionView, Shown, Turn,
+    Diff, EditCommand, EditView, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan, SectionView, Shown,
+    Turn,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
@@ -120,7 +121,11 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
         value: ValueType::Text,
         access: Access::Frozen,
         text: Shown::new(inserted.text().into_cow()),
-        redacted: Vec::new(),
+        redacted: inserted
+            .redacted()
+            .iter()
+            .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
+            .collect(),
         changed: true,
     };
     SectionView {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Draft, EditError};
 use crate::exchange;
 use crate::insert::{self, Inserted};
-use crate::journal::{Author, Edit, EditKind, Switch, Version};
+use crate::journal::{Author, Edit, EditKind, Redaction, Switch, Version};
 use crate::kinds::Role;
 use crate::node::NodeId;
 use crate::section::SectionId;
@@ -79,7 +79,7 @@ impl Draft {
 
     /// Puts a whole message of text directly before another one.
     ///
-    /// The text is written as it is: whoever calls this has redacted it.
+    /// The text is written as it is; [`Draft::redact_inserted`] covers what is found in it.
     ///
     /// # Errors
     /// Says why not; nothing has changed then. A place inside an exchange, between a call and its result, is refused.
@@ -96,11 +96,30 @@ impl Draft {
         {
             return Err(EditError::Pinned { by: by.clone() });
         }
-        let inserted =
-            Inserted { before: node, role, text: text.into(), author: author.clone(), stands: true };
+        let inserted = Inserted {
+            before: node,
+            role,
+            text: text.into(),
+            redacted: Vec::new(),
+            author: author.clone(),
+            stands: true,
+        };
         self.inserted.push(Arc::new(inserted));
         let switch = Switch::Inserted { at: self.inserted.len() - 1, from: false, to: true };
         Ok(self.journal.record(author.clone(), EditKind::Insert, node, vec![switch]))
+    }
+
+    /// Redacts ranges of the text of a message that was put in, named by its place among [`Draft::inserted`]. Like every redaction it
+    /// amends what it finds: no undo brings the text back.
+    ///
+    /// # Errors
+    /// Ranges that do not fit the text. Nothing has changed then.
+    pub fn redact_inserted(&mut self, place: usize, redactions: &[Redaction]) -> Result<(), EditError> {
+        let standing = self.inserted.iter_mut().filter(|inserted| inserted.stands).nth(place);
+        let inserted = standing.ok_or(EditError::NotALeaf)?;
+        super::check_ranges(&inserted.text, redactions.iter().map(|redaction| &redaction.at))?;
+        Arc::make_mut(inserted).redact(redactions);
+        Ok(())
     }
 
     /// The messages that were put in and stand, in the order in which they were put in.
