@@ -1,0 +1,4 @@
+//! The projection of `generic` holds together, whatever a body holds.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::projection(leafgate_harness::Format::Generic, input));

@@ -1,0 +1,198 @@
+//! What became of each planted secret.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use crate::canary::Family;
+use crate::plant::{Pass, Plant};
+use crate::search::Seen;
+use crate::walk::{Position, What};
+
+/// What the gate says about the value, or the key, in which a secret was planted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The request is held, and this very place is named as one where nothing can be replaced.
+    pub held: bool,
+    /// The gate takes it for media, which is not scanned.
+    pub opaque: bool,
+    /// Nothing may be replaced there, so that only detectors with a prefix look.
+    pub fixed: bool,
+    /// The gate's tree holds it at all.
+    pub known: bool,
+}
+
+/// What became of a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It would not leave.
+    Redacted,
+    /// It is still there, and the request waits or is refused because of it.
+    Held,
+    /// It would leave, in a place that is listed as not looked at.
+    Listed(Listed),
+    /// It would leave.
+    Leaked(Leak),
+}
+
+/// Why a secret may pass unseen. There are no further reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Listed {
+    /// Inside media.
+    Media,
+    /// Without a prefix, in a value that may not be replaced.
+    NoPrefix,
+}
+
+/// What went wrong with a secret that would leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leak {
+    /// No value or key of the gate's tree holds it.
+    Unknown,
+    /// The gate takes for media what is none.
+    NoMedia,
+    /// The gate has the value, and no rule has done anything about it.
+    Missed,
+}
+
+impl Leak {
+    /// The same for people, with what to look at.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Leak::Unknown => "the gate's tree has no value there: its index does not see this position",
+            Leak::NoMedia => "the gate does not scan it as media, but it does not begin like any",
+            Leak::Missed => "no rule that enforces redacts this kind of secret there: see `leafgate explain`",
+        }
+    }
+}
+
+/// Decides what became of a secret.
+#[must_use]
+pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<Seen>) -> Fate {
+    let is_key = plant.position.what == What::Key;
+    match (seen, facts) {
+        (None, _) => Fate::Redacted,
+        (Some(_), Facts { held: true, .. }) => Fate::Held,
+        (Some(_), Facts { opaque: true, .. }) if plant.in_media => Fate::Listed(Listed::Media),
+        (Some(_), Facts { fixed: true, .. }) if !family.has_prefix() && !is_key => {
+            Fate::Listed(Listed::NoPrefix)
+        }
+        (Some(_), Facts { opaque: true, .. }) => Fate::Leaked(Leak::NoMedia),
+        (Some(_), Facts { known: false, .. }) => Fate::Leaked(Leak::Unknown),
+        (Some(_), _) => Fate::Leaked(Leak::Missed),
+    }
+}
+
+/// How many secrets had which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Gone.
+    pub redacted: usize,
+    /// Still there, in a request that waits or is refused because of them.
+    pub held: usize,
+    /// In media.
+    pub media: usize,
+    /// Without a prefix, where nothing may be replaced.
+    pub no_prefix: usize,
+    /// Would leave.
+    pub leaked: usize,
+}
+
+impl Counts {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.redacted + self.held + self.media + self.no_prefix + self.leaked
+    }
+}
+
+impl AddAssign<Fate> for Counts {
+    fn add_assign(&mut self, fate: Fate) {
+        *match fate {
+            Fate::Redacted => &mut self.redacted,
+            Fate::Held => &mut self.held,
+            Fate::Listed(Listed::Media) => &mut self.media,
+            Fate::Listed(Listed::NoPrefix) => &mut self.no_prefix,
+            Fate::Leaked(_) => &mut self.leaked,
+        } += 1;
+    }
+}
+
+/// A secret that would leave. Its position names it; the secret itself is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Leaked {
+    /// The file.
+    pub file: String,
+    /// How it was planted.
+    pub pass: Pass,
+    /// Where.
+    #[serde(flatten)]
+    pub position: Position,
+    /// How it was found.
+    pub seen: Seen,
+    /// What went wrong.
+    pub leak: Leak,
+}
+
+/// What became of everything planted in the requests of one format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// Requests.
+    pub files: usize,
+    /// By what had stood at the position.
+    pub positions: BTreeMap<What, Counts>,
+    /// Every secret that would leave.
+    pub leaks: Vec<Leaked>,
+}
+
+impl Tally {
+    /// Counts one secret.
+    pub fn add(&mut self, file: &str, pass: Pass, plant: &Plant, fate: Fate, seen: Option<Seen>) {
+        *self.positions.entry(plant.position.what).or_default() += fate;
+        if let (Fate::Leaked(leak), Some(seen)) = (fate, seen) {
+            let position = plant.position.clone();
+            self.leaks.push(Leaked { file: file.to_owned(), pass, position, seen, leak });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plant(what: What, in_media: bool) -> Plant {
+        let position = Position { pointer: "/a".to_owned(), occurrence: 0, what, level: 0 };
+        Plant { canary: String::new(), position, in_media }
+    }
+
+    #[test]
+    fn what_is_seen_is_a_leak_unless_it_is_held_or_listed() {
+        let seen = Some(Seen::Plain);
+        let known = Facts { known: true, ..Facts::default() };
+        let (text, key, media) = (plant(What::Text, false), plant(What::Key, false), plant(What::Text, true));
+        let opaque = Facts { opaque: true, ..known };
+        let fixed = Facts { fixed: true, ..known };
+        for (plant, family, facts, seen, expected) in [
+            (&text, Family::Github, known, None, Fate::Redacted),
+            (&text, Family::Github, Facts { held: true, ..known }, seen, Fate::Held),
+            (&text, Family::Github, known, seen, Fate::Leaked(Leak::Missed)),
+            (&text, Family::Github, Facts::default(), seen, Fate::Leaked(Leak::Unknown)),
+            (&media, Family::Aws, opaque, seen, Fate::Listed(Listed::Media)),
+            (&media, Family::Aws, known, seen, Fate::Leaked(Leak::Missed)),
+            (&text, Family::Aws, opaque, seen, Fate::Leaked(Leak::NoMedia)),
+            (&text, Family::Card, fixed, seen, Fate::Listed(Listed::NoPrefix)),
+            (&text, Family::Aws, fixed, seen, Fate::Leaked(Leak::Missed)),
+            (&key, Family::Card, fixed, seen, Fate::Leaked(Leak::Missed)),
+        ] {
+            assert_eq!(fate(plant, family, facts, seen), expected, "{family} {facts:?}");
+        }
+    }
+}

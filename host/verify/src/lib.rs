@@ -1,0 +1,13 @@
+//! Plants a distinct secret at every position of a request, and looks for all of them in what would leave.
+//!
+//! This is the check from outside of "no leaf unseen". Its walk of the JSON ([`walk`]) shares no code with the gate's own tree, and
+//! neither does its list of what counts as media. A caller plants ([`plant`]), applies a policy to the planted bodies, tells what the
+//! policy names as held, and gets each secret's fate ([`fate`]).
+//!
+//! What this crate must not do: read policies, know rules or detectors, or depend on `leafgate-tree`.
+
+pub mod canary;
+pub mod fate;
+pub mod plant;
+pub mod search;
+pub mod walk;

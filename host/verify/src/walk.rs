@@ -1,0 +1,531 @@
+//! A walk over JSON text that names every position and can rewrite any of them.
+//!
+//! The walk copies what it does not rewrite byte for byte: spaces, escapes, the spelling of numbers, the order of keys, keys that stand
+//! twice. A string that is wholly a JSON object or array is walked as well, four levels deep, and its positions continue the pointer
+//! of the string. All of this the gate promises too; it is written here a second time, in another manner (recursive descent that
+//! copies, where the gate indexes), so that one mistake does not hide another.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// Documents in strings in documents that are walked.
+pub const EMBEDDED_LEVELS: usize = 4;
+
+/// Containers around a value, those around its string included. What is nested deeper is no document here.
+pub const DEPTH: usize = 200;
+
+/// What stands at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// A string.
+    Text,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// `null`.
+    Null,
+    /// The key of a member; the position's pointer is that of the member.
+    Key,
+    /// A string that is wholly an object or an array. Its content follows as positions of their own.
+    Document,
+}
+
+impl What {
+    /// Whether it is a scalar that holds no document.
+    #[must_use]
+    pub fn is_leaf(self) -> bool {
+        !matches!(self, What::Key | What::Document)
+    }
+}
+
+/// A position of a body.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Position {
+    /// RFC 6901 pointer, continued through strings that hold documents.
+    pub pointer: String,
+    /// How many positions of the same kind and pointer came before: above 0 only where an object has a key twice.
+    pub occurrence: usize,
+    /// What stands there.
+    pub what: What,
+    /// How many strings that hold documents are around it.
+    pub level: usize,
+}
+
+/// A position during a walk, with its content: decoded, or for what is no string as it is spelled.
+pub struct Place<'w> {
+    /// Where it is.
+    pub position: Position,
+    /// What stands there now.
+    pub text: &'w str,
+    /// The key of the nearest member around it, or "".
+    pub key: &'w str,
+}
+
+/// What a position becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum New {
+    /// A string with this text.
+    Text(String),
+    /// This spelling, which is the caller's to get right.
+    Spelled(String),
+}
+
+/// A text that is no JSON by RFC 8259, or nested too deeply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not JSON: expected {expected} at byte {at}")]
+pub struct NotJson {
+    /// Byte offset, in the body or in the document inside a string.
+    pub at: usize,
+    /// What RFC 8259 would have allowed.
+    pub expected: &'static str,
+}
+
+/// Every position of a body, in body order; keys before their values.
+///
+/// # Errors
+/// Where the body is no JSON.
+pub fn positions(body: &str) -> Result<Vec<Position>, NotJson> {
+    let mut positions = Vec::new();
+    rewrite(body, &mut |place| {
+        positions.push(place.position.clone());
+        None
+    })?;
+    Ok(positions)
+}
+
+/// Copies a body, with what `visit` says in place of each position for which it says something. What it says for a document replaces
+/// the whole string, and the positions inside are not visited.
+///
+/// # Errors
+/// Where the body is no JSON.
+pub fn rewrite(body: &str, visit: &mut Visit<'_>) -> Result<String, NotJson> {
+    // A byte order mark is white space to most servers, and to the gate.
+    let text = body.strip_prefix('\u{feff}').unwrap_or(body);
+    let mut way = Way::default();
+    let copy = Walk::over(text, &mut way, 0, 0, Some(visit)).whole()?;
+    Ok(format!("{}{copy}", &body[..body.len() - text.len()]))
+}
+
+/// What is asked at each position.
+pub type Visit<'v> = dyn FnMut(&Place<'_>) -> Option<New> + 'v;
+
+/// The way to the value that the walk is at, and how often each position has been passed.
+#[derive(Default)]
+struct Way {
+    pointer: String,
+    keys: Vec<String>,
+    passed: HashMap<(String, bool), usize>,
+}
+
+impl Way {
+    fn position(&mut self, what: What, level: usize) -> Position {
+        let passed = self.passed.entry((self.pointer.clone(), what == What::Key)).or_default();
+        // A document inside a string stands at the same pointer as the string: its root is no position of its own.
+        let occurrence = *passed;
+        *passed += 1;
+        Position { pointer: self.pointer.clone(), occurrence, what, level }
+    }
+}
+
+/// One text on its way from input to copy: the body, or the content of a string.
+struct Walk<'t, 'w, 'v> {
+    text: &'t str,
+    at: usize,
+    /// How much of the text has been copied.
+    copied: usize,
+    copy: String,
+    way: &'w mut Way,
+    depth: usize,
+    level: usize,
+    /// `None`: the walk only finds out whether the text is JSON.
+    visit: Option<&'w mut Visit<'v>>,
+}
+
+impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
+    fn over(
+        text: &'t str,
+        way: &'w mut Way,
+        depth: usize,
+        level: usize,
+        visit: Option<&'w mut Visit<'v>>,
+    ) -> Self {
+        Walk { text, at: 0, copied: 0, copy: String::new(), way, depth, level, visit }
+    }
+
+    /// Walks the whole text and gives its copy.
+    fn whole(mut self) -> Result<String, NotJson> {
+        self.space();
+        self.value()?;
+        self.space();
+        if self.at < self.text.len() {
+            return self.fail("the end");
+        }
+        self.copy.push_str(&self.text[self.copied..]);
+        Ok(self.copy)
+    }
+
+    fn value(&mut self) -> Result<(), NotJson> {
+        match self.peek() {
+            Some(b'{') => self.container(b'}', Self::members),
+            Some(b'[') => self.container(b']', Self::elements),
+            Some(b'"') => self.string(),
+            Some(b't') => self.scalar(What::Boolean, |walk| walk.word("true")),
+            Some(b'f') => self.scalar(What::Boolean, |walk| walk.word("false")),
+            Some(b'n') => self.scalar(What::Null, |walk| walk.word("null")),
+            Some(b'-' | b'0'..=b'9') => self.scalar(What::Number, Self::number),
+            _ => self.fail("a value"),
+        }
+    }
+
+    fn container(&mut self, close: u8, inside: fn(&mut Self) -> Result<(), NotJson>) -> Result<(), NotJson> {
+        if self.depth >= DEPTH {
+            return self.fail("fewer levels");
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.space();
+        if self.peek() != Some(close) {
+            inside(self)?;
+        }
+        self.expect(close, "`,` or the end of the container")?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn members(&mut self) -> Result<(), NotJson> {
+        loop {
+            let start = self.at;
+            if self.peek() != Some(b'"') {
+                return self.fail("a key");
+            }
+            let key = unescape(self.quoted()?);
+            let around = self.way.pointer.len();
+            self.step(&key.replace('~', "~0").replace('/', "~1"));
+            self.way.keys.push(key);
+            self.ask(What::Key, start..self.at);
+            self.space();
+            self.expect(b':', "`:`")?;
+            self.space();
+            self.value()?;
+            self.way.keys.pop();
+            self.way.pointer.truncate(around);
+            if !self.comma() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn elements(&mut self) -> Result<(), NotJson> {
+        for index in 0.. {
+            let around = self.way.pointer.len();
+            self.step(&index.to_string());
+            self.value()?;
+            self.way.pointer.truncate(around);
+            if !self.comma() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, segment: &str) {
+        // Nothing looks at the pointer of a walk that only finds out whether a text is JSON.
+        if self.visit.is_some() {
+            let _ = write!(self.way.pointer, "/{segment}");
+        }
+    }
+
+    fn scalar(&mut self, what: What, spelling: fn(&mut Self) -> Result<(), NotJson>) -> Result<(), NotJson> {
+        let start = self.at;
+        spelling(self)?;
+        self.ask(what, start..self.at);
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<(), NotJson> {
+        let start = self.at;
+        let raw = self.quoted()?;
+        if self.visit.is_none() {
+            return Ok(());
+        }
+        let text = unescape(raw);
+        if self.level >= EMBEDDED_LEVELS || !is_document(&text, self.depth) {
+            self.ask(What::Text, start..self.at);
+            return Ok(());
+        }
+        if !self.ask(What::Document, start..self.at) {
+            let visit = self.visit.as_deref_mut();
+            let inner = Walk::over(&text, self.way, self.depth, self.level + 1, visit).whole()?;
+            if inner != text {
+                self.write(start..self.at, &quote(&inner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks what becomes of a position that has just been stepped over; true where it was rewritten.
+    fn ask(&mut self, what: What, span: std::ops::Range<usize>) -> bool {
+        let spelling = &self.text[span.clone()];
+        let Some(visit) = self.visit.as_deref_mut() else { return false };
+        let unquoted = spelling.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(unescape);
+        let position = self.way.position(what, self.level);
+        let keys = &self.way.keys;
+        let key = keys.last().map_or("", String::as_str);
+        let place = Place { position, text: unquoted.as_deref().unwrap_or(spelling), key };
+        match visit(&place) {
+            None => return false,
+            Some(New::Text(text)) => self.write(span, &quote(&text)),
+            Some(New::Spelled(spelling)) => self.write(span, &spelling),
+        }
+        true
+    }
+
+    fn write(&mut self, span: std::ops::Range<usize>, new: &str) {
+        self.copy.push_str(&self.text[self.copied..span.start]);
+        self.copy.push_str(new);
+        self.copied = span.end;
+    }
+
+    /// Steps over a string and gives its spelling without the quotes.
+    fn quoted(&mut self) -> Result<&'t str, NotJson> {
+        self.at += 1;
+        let start = self.at;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => self.escape()?,
+                Some(0..0x20) | None => return self.fail("the rest of a string"),
+                Some(_) => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Ok(&self.text[start..self.at - 1])
+    }
+
+    fn escape(&mut self) -> Result<(), NotJson> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                let digits = self.text.as_bytes().get(self.at + 1..self.at + 5);
+                if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+                    return self.fail("four hexadecimal digits");
+                }
+                self.at += 5;
+            }
+            _ => return self.fail("an escape"),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), NotJson> {
+        self.at += usize::from(self.peek() == Some(b'-'));
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), NotJson> {
+        let digits = self.text[self.at..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return self.fail("a digit");
+        }
+        self.at += digits;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<(), NotJson> {
+        if !self.text[self.at..].starts_with(word) {
+            return self.fail(word);
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// Steps over a comma and the spaces around it; false where none stands.
+    fn comma(&mut self) -> bool {
+        self.space();
+        let found = self.peek() == Some(b',');
+        if found {
+            self.at += 1;
+            self.space();
+        }
+        found
+    }
+
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), NotJson> {
+        if self.peek() != Some(byte) {
+            return self.fail(expected);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn space(&mut self) {
+        let rest = self.text[self.at..].bytes();
+        self.at += rest.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn fail<T>(&self, expected: &'static str) -> Result<T, NotJson> {
+        Err(NotJson { at: self.at, expected })
+    }
+}
+
+/// Whether a text is wholly a JSON object or array.
+fn is_document(text: &str, depth: usize) -> bool {
+    text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['{', '['])
+        && Walk::over(text, &mut Way::default(), depth, 0, None).whole().is_ok()
+}
+
+/// Decodes the spelling of a string. A lone surrogate, and what is no escape, becomes U+FFFD.
+pub(crate) fn unescape(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut units: Vec<u16> = Vec::new();
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        flush(&mut units, &mut text, at > 0);
+        text.push_str(&rest[..at]);
+        let escape = &rest[at + 1..];
+        let unit = escape.strip_prefix('u').and_then(|digits| u16::from_str_radix(digits.get(..4)?, 16).ok());
+        let length = match (unit, escape.chars().next()) {
+            (Some(unit), _) => {
+                units.push(unit);
+                5
+            }
+            (None, Some(character)) => {
+                flush(&mut units, &mut text, true);
+                text.push(simple(character));
+                character.len_utf8()
+            }
+            (None, None) => 0,
+        };
+        rest = &escape[length..];
+    }
+    flush(&mut units, &mut text, true);
+    text.push_str(rest);
+    text
+}
+
+/// Writes what a run of `\u` escapes spells, once the run has ended.
+fn flush(units: &mut Vec<u16>, text: &mut String, ended: bool) {
+    if ended {
+        let characters = char::decode_utf16(units.drain(..));
+        text.extend(characters.map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    }
+}
+
+fn simple(escape: char) -> char {
+    match escape {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        '"' | '\\' | '/' => escape,
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// Spells a text as a JSON string.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(body: &str) -> Vec<String> {
+        let show = |position: Position| {
+            format!("{}#{} {:?} {}", position.pointer, position.occurrence, position.what, position.level)
+        };
+        positions(body).unwrap().into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn positions_run_through_strings_and_count_keys_that_stand_twice() {
+        let body = r#"{"a": "{\"b/~\": [1, null]}", "a": true, "c": ["{}", "{not"]}"#;
+        assert_eq!(
+            shown(body),
+            [
+                "/a#0 Key 0",
+                "/a#0 Document 0",
+                "/a/b~1~0#0 Key 1",
+                "/a/b~1~0/0#0 Number 1",
+                "/a/b~1~0/1#0 Null 1",
+                "/a#1 Key 0",
+                "/a#1 Boolean 0",
+                "/c#0 Key 0",
+                "/c/0#0 Document 0",
+                "/c/1#0 Text 0",
+            ]
+        );
+    }
+
+    #[test]
+    fn below_four_levels_a_document_is_a_text() {
+        let nested = (0..5).fold("[7]".to_owned(), |inner, _| format!("[{}]", quote(&inner)));
+        let found = positions(&nested).unwrap();
+        let leaf = found.last().unwrap();
+        assert_eq!((leaf.what, leaf.level, leaf.pointer.as_str()), (What::Text, 4, "/0/0/0/0/0"));
+    }
+
+    #[test]
+    fn a_document_is_found_however_its_brackets_are_spelled() {
+        let found = positions(r#"["\u007b\"k\":1}", " \n[]", "\ufeff[]", "[] x"]"#).unwrap();
+        let what: Vec<_> = found.iter().map(|position| position.what).collect();
+        assert_eq!(what, [What::Document, What::Key, What::Number, What::Document, What::Text, What::Text]);
+    }
+
+    #[test]
+    fn what_is_rewritten_is_all_that_changes() {
+        let body = r#" {"a" :"x\/\udead", "b":"{ \"c\": 1.50 }" } "#;
+        let unchanged = rewrite(body, &mut |_| None).unwrap();
+        assert_eq!(unchanged, body);
+        let changed = rewrite(body, &mut |place| {
+            (place.position.pointer == "/b/c" && place.position.what == What::Number)
+                .then(|| New::Text("\"new\"".to_owned()))
+        });
+        assert_eq!(changed.unwrap(), r#" {"a" :"x\/\udead", "b":"{ \"c\": \"\\\"new\\\"\" }" } "#);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_where_it_stops() {
+        for (body, at) in [("", 0), ("[1,]", 3), ("{\"a\" 1}", 5), ("[01]", 2), ("[1] x", 4), ("\"\n\"", 1)] {
+            assert_eq!(positions(body).unwrap_err().at, at, "{body:?}");
+        }
+        let deep = "[".repeat(DEPTH + 1);
+        assert_eq!(positions(&deep).unwrap_err().at, DEPTH);
+    }
+}
