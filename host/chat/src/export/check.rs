@@ -1,0 +1,123 @@
+//! Would VS Code import this file, and would it be of any use?
+//!
+//! The editor's test has changed twice (`isExportableSessionData` of `chatModel.ts`) and looks at two members only, so that a file may
+//! pass it and show nothing.
+
+use leafgate_tree::Document;
+use serde::Serialize;
+
+use super::{answer, question, response};
+use crate::node::Node;
+
+/// Whether each version would import a file, and what would be missing then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// One for each test that the editor has had, oldest first.
+    pub imports: Vec<Import>,
+    /// What would not be seen.
+    pub useless: Vec<Useless>,
+}
+
+impl Check {
+    /// Whether any version would import the file.
+    #[must_use]
+    pub fn is_importable(&self) -> bool {
+        self.imports.iter().any(|import| import.refused.is_none())
+    }
+}
+
+/// The answer of one test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Import {
+    /// The test.
+    pub test: ImportTest,
+    /// Why the file is refused; `None`: it passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<&'static str>,
+}
+
+/// The tests that the editor has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ImportTest {
+    /// Versions that exported who asks: `requesterUsername` is a string.
+    Early,
+    /// Versions in between: the file is an object.
+    Middle,
+    /// Current versions: `requests` is an array and `responderUsername` a string.
+    Current,
+}
+
+impl ImportTest {
+    /// All of them, oldest first.
+    pub const ALL: [ImportTest; 3] = [ImportTest::Early, ImportTest::Middle, ImportTest::Current];
+
+    /// Which versions have it, and what it asks for.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            ImportTest::Early => "early versions (`requesterUsername` is a string)",
+            ImportTest::Middle => "versions in between (an object)",
+            ImportTest::Current => "current versions (`requests` is an array, `responderUsername` a string)",
+        }
+    }
+
+    fn refuses(self, root: Node<'_>) -> Option<&'static str> {
+        let lacks_text = |key: &str| root.get(key).and_then(Node::text).is_none();
+        let lacks_requests = !root.get("requests").is_some_and(Node::is_array);
+        match self {
+            _ if !root.is_object() => Some("the file is no object"),
+            ImportTest::Early if lacks_text("requesterUsername") => Some("`requesterUsername` is no string"),
+            ImportTest::Current if lacks_requests => Some("`requests` is no array"),
+            ImportTest::Current if lacks_text("responderUsername") => {
+                Some("`responderUsername` is no string")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Something that an import would not show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Useless {
+    /// Where, as an RFC 6901 pointer.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// Checks a file.
+#[must_use]
+pub fn check(document: &Document) -> Check {
+    let root = Node::root(document);
+    let import = |test: ImportTest| Import { test, refused: test.refuses(root) };
+    Check { imports: ImportTest::ALL.into_iter().map(import).collect(), useless: useless(root) }
+}
+
+fn useless(root: Node<'_>) -> Vec<Useless> {
+    let at = |node: Node<'_>, reason| Useless { pointer: node.pointer(), reason };
+    let Some(requests) = root.get("requests").filter(|requests| requests.is_array()) else {
+        return vec![at(root, "no `requests`: the chat is empty")];
+    };
+    if requests.items().next().is_none() {
+        return vec![at(requests, "no request in it: the chat is empty")];
+    }
+    requests.items().filter_map(|request| Some(at(request, useless_request(request)?))).collect()
+}
+
+fn useless_request(request: Node<'_>) -> Option<&'static str> {
+    if !request.is_object() {
+        return Some("a request must be an object; the import fails on it");
+    }
+    let asked = question(request);
+    let is_answered = response(request).any(|part| answer::kind(part) != answer::PartKind::Internal);
+    match (asked.as_deref(), is_answered) {
+        (None, _) if request.get("message").is_none() => {
+            Some("no `message`: whatever else is in it, the editor shows no question")
+        }
+        (None | Some(""), false) => Some("neither question nor answer"),
+        (None | Some(""), true) => Some("no question"),
+        (Some(_), false) => Some("no answer"),
+        (Some(_), true) => None,
+    }
+}

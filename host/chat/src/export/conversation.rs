@@ -1,0 +1,58 @@
+//! A whole export as a conversation.
+
+use leafgate_tree::Document;
+use serde::Serialize;
+
+use super::turn::Turn;
+use crate::node::Node;
+
+/// What an export tells. It has no `Debug`: its texts are the user's.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Conversation {
+    /// Who answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub responder: Option<String>,
+    /// Who asks; newer exports do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requester: Option<String>,
+    /// Where the chat stood: `panel`, `chat`, `terminal`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// The requests, oldest first.
+    pub turns: Vec<Turn>,
+    /// Elements of `requests` that are no objects.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Reads a conversation. It never fails: what a file does not hold is missing here.
+#[must_use]
+pub fn conversation(document: &Document) -> Conversation {
+    let root = Node::root(document);
+    let requests = || root.get("requests").into_iter().flat_map(Node::items);
+    Conversation {
+        responder: root.get_text("responderUsername"),
+        requester: root.get_text("requesterUsername"),
+        location: root.get_text("initialLocation").map(location),
+        turns: requests().filter(|request| request.is_object()).map(Turn::of).collect(),
+        unreadable: requests().filter(|request| !request.is_object()).count(),
+    }
+}
+
+/// The editing sessions of older versions became ordinary chats.
+fn location(name: String) -> String {
+    if name == "editing-session" { "chat".to_owned() } else { name }
+}
+
+impl Conversation {
+    /// Every text that came from the file, so that whoever shows them can mask them.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let root = self.responder.iter_mut().chain(&mut self.requester).chain(&mut self.location);
+        root.chain(self.turns.iter_mut().flat_map(Turn::texts_mut))
+    }
+}

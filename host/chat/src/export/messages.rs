@@ -1,0 +1,201 @@
+//! An export as raw messages: what the model read and wrote, as far as it is recorded.
+//!
+//! `result.metadata` knows best. Where it is missing, what the person saw stands in. Calls and results come in pairs or not at all:
+//! every API refuses either alone.
+
+use std::collections::HashSet;
+
+use super::{answer, is_hidden, question, response, tsx};
+use crate::json::Json;
+use crate::loss::Losses;
+use crate::node::Node;
+use crate::raw::{self, Call, Meaning, Message, Part, PartKind, Role};
+
+/// What VS Code puts behind the id of every call that it records.
+const ID_SUFFIX: &str = "__vscode-";
+
+/// The messages of all requests, oldest first.
+pub(crate) fn messages(root: Node<'_>, losses: &mut Losses) -> Vec<Message> {
+    let mut reader = Reader { losses, messages: Vec::new(), ids: HashSet::new() };
+    for request in root.get("requests").into_iter().flat_map(Node::items) {
+        reader.request(request);
+    }
+    reader.messages
+}
+
+struct Reader<'l> {
+    losses: &'l mut Losses,
+    messages: Vec<Message>,
+    /// The ids of calls so far.
+    ids: HashSet<String>,
+}
+
+impl Reader<'_> {
+    fn request(&mut self, request: Node<'_>) {
+        if !request.is_object() {
+            return self.losses.note(request.pointer(), "no request: it should be an object");
+        }
+        if is_hidden(request) {
+            return self.losses.note(request.pointer(), "the editor has taken this request back");
+        }
+        let metadata = request.get("result").and_then(|result| result.get("metadata"));
+        if let Some(context) = metadata.and_then(|metadata| metadata.get("renderedGlobalContext")) {
+            self.rendered(context);
+        }
+        let rendered = metadata.and_then(|metadata| metadata.get("renderedUserMessage"));
+        if !rendered.is_some_and(|rendered| self.rendered(rendered)) {
+            self.asked(request);
+        }
+        let before = self.messages.len();
+        for round in metadata.and_then(|data| data.get("toolCallRounds")).into_iter().flat_map(Node::items) {
+            self.round(round, metadata.and_then(|metadata| metadata.get("toolCallResults")));
+        }
+        if self.messages.len() == before {
+            self.answered(request);
+        }
+    }
+
+    /// Parts that were rendered for the model. Says whether there were any.
+    fn rendered(&mut self, content: Node<'_>) -> bool {
+        match raw::parts(content, self.losses) {
+            Ok(parts) if !parts.is_empty() => {
+                self.messages.push(Message::new(content.pointer(), Role::User, parts));
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                self.losses.note(error.pointer, "what was rendered for the model cannot be read");
+                false
+            }
+        }
+    }
+
+    /// The question as the person wrote it; what was attached is not in it.
+    fn asked(&mut self, request: Node<'_>) {
+        let variables = request.get("variableData").and_then(|data| data.get("variables"));
+        for variable in variables.into_iter().flat_map(Node::items) {
+            self.losses.note(variable.pointer(), "what was attached is not recorded as the model read it");
+        }
+        match question(request).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                let at = format!("{}/message", request.pointer());
+                self.messages.push(Message::new(at.clone(), Role::User, vec![Part::text(at, text)]));
+            }
+            None => self.losses.note(request.pointer(), "no question is recorded"),
+        }
+    }
+
+    /// The answer as the person saw it, where no round of the model is recorded.
+    fn answered(&mut self, request: Node<'_>) {
+        for part in response(request) {
+            if answer::words(part).is_none() && answer::kind(part) != answer::PartKind::Internal {
+                self.losses.note(
+                    part.pointer(),
+                    "only words of an answer are messages, where no rounds are recorded",
+                );
+            }
+        }
+        let text = answer::text(request);
+        if text.is_empty() {
+            return self.losses.note(request.pointer(), "no answer is recorded");
+        }
+        let at = format!("{}/response", request.pointer());
+        self.messages.push(Message::new(at.clone(), Role::Assistant, vec![Part::text(at, text)]));
+    }
+
+    /// What the model wrote at one go, and the results of the tools that it called.
+    fn round(&mut self, round: Node<'_>, results: Option<Node<'_>>) {
+        let mut content = self.reasoning(round);
+        if let Some(text) = round.get_text("response").filter(|text| !text.is_empty()) {
+            content.push(Part::text(format!("{}/response", round.pointer()), text));
+        }
+        if let Some(summary) = round.get_some("summary") {
+            self.losses
+                .note(summary.pointer(), "the summary of earlier rounds is left out: the rounds stand here");
+        }
+        let mut message = Message::new(round.pointer(), Role::Assistant, content);
+        let mut answers = Vec::new();
+        for call in round.get("toolCalls").into_iter().flat_map(Node::items) {
+            if let Some((call, answer)) = self.call(call, results) {
+                message.calls.push(call);
+                answers.push(answer);
+            }
+        }
+        if !message.content.is_empty() || !message.calls.is_empty() {
+            self.messages.push(message);
+            self.messages.append(&mut answers);
+        }
+    }
+
+    fn reasoning(&mut self, round: Node<'_>) -> Vec<Part> {
+        let Some(node) = round.get_some("thinking").filter(|thinking| thinking.is_object()) else {
+            return Vec::new();
+        };
+        let value = Json::Object(vec![
+            ("type", "thinking".into()),
+            ("thinking", Json::Verbatim(node.verbatim().to_owned())),
+        ]);
+        let meaning = Meaning::Thinking(raw::thinking(node));
+        vec![Part {
+            at: node.pointer(),
+            kind: PartKind::Opaque { value: value.pretty(), scope: None, meaning },
+        }]
+    }
+
+    /// A call with its result; `None` where either is missing.
+    fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(Call, Message)> {
+        let (Some(id), Some(name)) = (call.get_text("id"), call.get_text("name")) else {
+            self.losses.note(call.pointer(), "a call without id or name is left out");
+            return None;
+        };
+        let result =
+            results.and_then(|results| results.get_some(&id)).and_then(|result| result.get("content"));
+        let Some(result) = result.filter(|content| content.is_array()) else {
+            self.losses.note(
+                call.pointer(),
+                "a call without a recorded result is left out: an API refuses it alone",
+            );
+            return None;
+        };
+        let arguments = call.get_text("arguments").unwrap_or_default();
+        let Some(id) = self.wire_id(&id) else {
+            self.losses.note(call.pointer(), "a second call with the same id is left out");
+            return None;
+        };
+        let content = result.items().filter_map(|part| self.result_part(part)).collect();
+        let mut answer = Message::new(result.pointer(), Role::Tool, content);
+        answer.call_id = Some(id.clone());
+        Some((Call { at: call.pointer(), id, name, arguments }, answer))
+    }
+
+    /// The id as the model gave it, or as it is recorded where an earlier call had the same; `None` where that one had both.
+    fn wire_id(&mut self, recorded: &str) -> Option<String> {
+        let bare = without_suffix(recorded).to_owned();
+        [bare, recorded.to_owned()].into_iter().find(|id| self.ids.insert(id.clone()))
+    }
+
+    /// One part of a result: text, or a tree that a tool rendered.
+    fn result_part(&mut self, part: Node<'_>) -> Option<Part> {
+        let value = part.get("value");
+        let text = match value {
+            Some(value) if value.text().is_some() => value.text().map(Into::into),
+            Some(value) if value.get("node").is_some() => Some(tsx::flatten(value, self.losses)),
+            _ => None,
+        };
+        if text.is_none() {
+            self.losses.note(part.pointer(), "a part of a tool's result that is no text is left out");
+        }
+        text.map(|text| Part::text(part.pointer(), text))
+    }
+}
+
+fn without_suffix(id: &str) -> &str {
+    match id.rsplit_once(ID_SUFFIX) {
+        Some((bare, digits))
+            if !bare.is_empty() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            bare
+        }
+        _ => id,
+    }
+}

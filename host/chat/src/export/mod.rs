@@ -1,0 +1,45 @@
+//! VS Code chat exports (`chat.json`): a session's requests with the answers they got.
+//!
+//! An export is what some version of an editor happened to write: members come and go, and a file may hold requests that no editor would
+//! understand. Readers here never fail. What is missing is missing in what they give, and [`check`] says what looks useless.
+
+mod answer;
+mod check;
+mod conversation;
+mod messages;
+mod status;
+mod tsx;
+mod turn;
+mod uri;
+
+pub use check::{Check, Import, ImportTest, Useless, check};
+pub use conversation::{Conversation, conversation};
+pub(crate) use messages::messages;
+pub use status::{Failure, Status};
+pub use turn::{Attachment, Confirmation, Edit, EditKind, Kept, ToolUse, Turn, Vote};
+
+use crate::node::Node;
+
+/// What the person wrote: `message.text`, else the texts of its parts, else the message itself where it is a string.
+pub(crate) fn question(request: Node<'_>) -> Option<String> {
+    let message = request.get("message")?;
+    if let Some(text) = message.text() {
+        return Some(text.into_owned());
+    }
+    if let Some(text) = message.get_text("text") {
+        return Some(text);
+    }
+    let parts = message.get("parts").filter(|parts| parts.is_array())?;
+    Some(parts.items().filter_map(|part| part.get_text("text")).collect())
+}
+
+/// The parts of the answer.
+pub(crate) fn response(request: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    request.get("response").into_iter().flat_map(Node::items)
+}
+
+/// Whether the editor hides the request and leaves it out of what it sends next.
+pub(crate) fn is_hidden(request: Node<'_>) -> bool {
+    request.get("isHidden").and_then(Node::boolean) == Some(true)
+        || request.get_some("shouldBeRemovedOnSend").is_some_and(|removal| removal.boolean() != Some(false))
+}

@@ -1,0 +1,111 @@
+//! How a request ended, from the places in which versions of the editor wrote it.
+
+use serde::Serialize;
+
+use crate::node::Node;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// No end is recorded: it was being answered, or its export is incomplete.
+    Pending,
+    /// It was answered.
+    Complete,
+    /// The person stopped it.
+    Cancelled,
+    /// It failed.
+    Failed,
+    /// The answer waits for the person.
+    NeedsInput,
+    /// A state that this version does not know.
+    Unknown,
+}
+
+impl Status {
+    /// The status of a request of an export.
+    ///
+    /// An error decides before the model's state, since an answer that broke off may be called complete. `isCanceled` is what older
+    /// versions wrote instead of the state.
+    pub(crate) fn of(request: Node<'_>) -> Status {
+        let state = request.get("modelState").and_then(|state| state.get("value")).and_then(Node::integer);
+        let failure = Failure::of(request);
+        let is_cancelled = request.get("isCanceled").and_then(Node::boolean) == Some(true);
+        if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(Failure::is_cancel) {
+            return Status::Cancelled;
+        }
+        if failure.is_some() {
+            return Status::Failed;
+        }
+        match state {
+            Some(0) => Status::Pending,
+            Some(1) => Status::Complete,
+            Some(3) => Status::Failed,
+            Some(4) => Status::NeedsInput,
+            Some(_) => Status::Unknown,
+            None if request.get_some("result").is_some() => Status::Complete,
+            None => Status::Pending,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Complete => "complete",
+            Status::Cancelled => "cancelled",
+            Status::Failed => "failed",
+            Status::NeedsInput => "needs input",
+            Status::Unknown => "unknown",
+        }
+    }
+}
+
+/// Why a request failed: `result.errorDetails`.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// What the person was told.
+    pub message: String,
+    /// A word for it: `canceled`, `rateLimited`, `quotaExceeded`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What is said of the answer: `redacted`, `filtered`, `incomplete`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answer: Vec<&'static str>,
+}
+
+impl Failure {
+    pub(crate) fn of(request: Node<'_>) -> Option<Failure> {
+        let details = request.get("result")?.get_some("errorDetails")?;
+        let flags = [
+            ("responseIsRedacted", "redacted"),
+            ("responseIsFiltered", "filtered"),
+            ("responseIsIncomplete", "incomplete"),
+        ];
+        let is_set = |key: &str| details.get(key).and_then(Node::boolean) == Some(true);
+        Some(Failure {
+            message: details.get_text("message").unwrap_or_default(),
+            code: details.get_text("code"),
+            answer: flags.iter().filter(|(key, _)| is_set(key)).map(|&(_, word)| word).collect(),
+        })
+    }
+
+    fn is_cancel(&self) -> bool {
+        matches!(self.code.as_deref(), Some("canceled" | "cancelled"))
+    }
+}
+
+/// Milliseconds from the question to the end of the answer: by the two times, else as the extension measured it.
+pub(crate) fn duration(request: Node<'_>) -> Option<i64> {
+    let asked = request.get("timestamp").and_then(Node::integer);
+    let done = request.get("modelState").and_then(|state| state.get("completedAt")).and_then(Node::integer);
+    let between = asked.zip(done).map(|(asked, done)| done.saturating_sub(asked)).filter(|&time| time >= 0);
+    between.or_else(|| timing(request, "totalElapsed"))
+}
+
+/// One of `result.timings`, in milliseconds.
+pub(crate) fn timing(request: Node<'_>, key: &str) -> Option<i64> {
+    request.get("result")?.get("timings")?.get(key)?.integer()
+}

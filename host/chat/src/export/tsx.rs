@@ -1,0 +1,60 @@
+//! A prompt-tsx tree as text (`jsonTypes.ts` of `@vscode/prompt-tsx`): how a tool's result stands in an export.
+//!
+//! A tree has pieces (`type` 1, with `children`) and texts (`type` 2, with `lineBreakBefore`). Pieces that are no text, such as images,
+//! are left out and noted.
+
+use crate::loss::Losses;
+use crate::node::Node;
+
+/// `PieceCtorKind.ImageChatMessage`.
+const IMAGE: i64 = 3;
+
+/// The text of a tree.
+pub(crate) fn flatten(element: Node<'_>, losses: &mut Losses) -> String {
+    let mut text = String::new();
+    if let Some(node) = element.get("node") {
+        // The depth of a document is capped, and with it this.
+        add(node, &mut text, false, losses);
+    }
+    text
+}
+
+/// Adds a node; says whether it was a text.
+fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
+    match node.get("type").and_then(Node::integer) {
+        Some(2) => {
+            if breaks_line(node, is_behind_text) && !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&node.get_text("text").unwrap_or_default());
+            true
+        }
+        Some(1) => {
+            if node.get("ctor").and_then(Node::integer) == Some(IMAGE) {
+                losses.note(node.pointer(), "an image in a tool's result is left out");
+            }
+            let mut was_text = false;
+            for child in node.get("children").into_iter().flat_map(Node::items) {
+                was_text = add(child, text, was_text, losses);
+            }
+            false
+        }
+        _ => {
+            losses.note(node.pointer(), "a piece of a tool's result that is no text is left out");
+            false
+        }
+    }
+}
+
+/// `lineBreakBefore` was a boolean first, and then 1 for always and 2 for where no text stands before.
+fn breaks_line(node: Node<'_>, is_behind_text: bool) -> bool {
+    let Some(rule) = node.get("lineBreakBefore") else { return false };
+    match rule.boolean() {
+        Some(always) => always,
+        None => match rule.integer() {
+            Some(1) => true,
+            Some(2) => !is_behind_text,
+            _ => false,
+        },
+    }
+}

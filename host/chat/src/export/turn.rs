@@ -1,0 +1,306 @@
+//! One request of an export, as a person would tell it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::answer::{self, PartKind};
+use super::{Failure, Status, question, response, status, uri};
+use crate::node::Node;
+
+/// A question and its answer. It has no `Debug`: its texts are the user's.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// The request's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// When it was asked, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The agent that answered, by its full name or id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// Milliseconds from the question to the end of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// Milliseconds to the first sign of an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_progress_ms: Option<i64>,
+    /// Whether the editor hides it and would not send it again.
+    pub hidden: bool,
+    /// What the person wrote.
+    pub user: String,
+    /// What was attached.
+    pub attachments: Vec<Attachment>,
+    /// What the model reasoned.
+    pub thinking: Vec<String>,
+    /// The tools that ran.
+    pub tools: Vec<ToolUse>,
+    /// The files that changed.
+    pub edits: Vec<Edit>,
+    /// What the model answered.
+    pub assistant: String,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// What the person thought of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vote: Option<Vote>,
+    /// Parts of the answer that stand in none of the above, counted by kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_parts: BTreeMap<String, usize>,
+}
+
+/// Something that was attached to a question.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Attachment {
+    /// `file`, `promptFile`, `image`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+/// A tool that ran.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolUse {
+    /// The tool's id.
+    pub tool: String,
+    /// The call's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Who let it run.
+    pub confirmed: Confirmation,
+    /// Whether it ran to its end, where that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
+    /// Whether its result is an error.
+    pub failed: bool,
+    /// What the person read about it.
+    pub message: String,
+    /// The command line, where it ran one in a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// Who let a tool run: `isConfirmed`, a boolean in old exports and `ToolConfirmKind` since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confirmation {
+    /// Nothing is recorded.
+    NotRecorded,
+    /// It was refused.
+    Denied,
+    /// None was needed.
+    NotNeeded,
+    /// A setting.
+    Setting,
+    /// An earlier answer for this tool.
+    Remembered,
+    /// The person.
+    Person,
+    /// The question was skipped.
+    Skipped,
+    /// Somebody: old exports say no more.
+    Yes,
+}
+
+/// A file that changed.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Edit {
+    /// Where from this is known.
+    pub kind: EditKind,
+    /// The file.
+    pub file: String,
+    /// How many changes, where they are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<usize>,
+    /// What became of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+}
+
+/// Where a change of a file is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditKind {
+    /// A part of the answer that edits text.
+    Text,
+    /// A part of the answer that edits a notebook.
+    Notebook,
+    /// What the person did with the change.
+    Event,
+}
+
+/// What a person did with a change: `eventKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// 1: kept it.
+    Kept,
+    /// 2: took it back.
+    Undone,
+    /// 3: changed it further.
+    Modified,
+    /// Something that this version does not know.
+    Unknown,
+}
+
+/// What the person thought of an answer.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Vote {
+    /// Whether it helped.
+    pub helpful: bool,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Turn {
+    pub(crate) fn of(request: Node<'_>) -> Turn {
+        let agent = request.get("agent");
+        Turn {
+            request_id: request.get_text("requestId"),
+            timestamp: request.get("timestamp").and_then(Node::integer),
+            model: request.get_text("modelId"),
+            agent: agent.and_then(|agent| agent.get_text("fullName").or_else(|| agent.get_text("id"))),
+            status: Status::of(request),
+            duration_ms: status::duration(request),
+            first_progress_ms: status::timing(request, "firstProgress"),
+            hidden: super::is_hidden(request),
+            user: question(request).unwrap_or_default(),
+            attachments: attachments(request),
+            thinking: response(request).filter_map(answer::thinking).collect(),
+            tools: response(request).filter(|part| answer::kind(*part) == PartKind::Tool).map(tool).collect(),
+            edits: edits(request),
+            assistant: answer::text(request),
+            error: Failure::of(request),
+            vote: vote(request),
+            other_parts: others(request),
+        }
+    }
+
+    /// Every text of the turn that came from the file, so that whoever shows them can mask them.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
+        let mut texts = vec![&mut self.user, &mut self.assistant];
+        texts.extend(self.request_id.iter_mut().chain(&mut self.model).chain(&mut self.agent));
+        texts.extend(&mut self.thinking);
+        for attachment in &mut self.attachments {
+            texts.extend(attachment.kind.iter_mut().chain([&mut attachment.name]));
+        }
+        for tool in &mut self.tools {
+            texts.extend([&mut tool.tool, &mut tool.message]);
+            texts.extend(tool.call_id.iter_mut().chain(&mut tool.command));
+        }
+        texts.extend(self.edits.iter_mut().map(|edit| &mut edit.file));
+        if let Some(error) = &mut self.error {
+            texts.extend(error.code.iter_mut().chain([&mut error.message]));
+        }
+        texts.extend(self.vote.iter_mut().filter_map(|vote| vote.reason.as_mut()));
+        texts
+    }
+}
+
+fn attachments(request: Node<'_>) -> Vec<Attachment> {
+    let variables = request.get("variableData").and_then(|data| data.get("variables"));
+    let variables = variables.into_iter().flat_map(Node::items);
+    variables
+        .filter(|variable| variable.is_object())
+        .map(|variable| Attachment {
+            kind: variable.get_text("kind"),
+            name: variable.get_text("name").or_else(|| variable.get_text("id")).unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn tool(part: Node<'_>) -> ToolUse {
+    let message = ["pastTenseMessage", "invocationMessage"].iter();
+    let message = message.filter_map(|key| part.get(key)).find_map(answer::markdown);
+    let is_error = part.get("resultDetails").and_then(|details| details.get("isError"));
+    let command = part.get("toolSpecificData").and_then(|data| data.get("commandLine"));
+    let command = command
+        .and_then(|line| ["userEdited", "toolEdited", "original"].iter().find_map(|key| line.get_text(key)));
+    ToolUse {
+        tool: part.get_text("toolId").unwrap_or_default(),
+        call_id: part.get_text("toolCallId"),
+        confirmed: confirmation(part),
+        complete: part.get("isComplete").and_then(Node::boolean),
+        failed: is_error.and_then(Node::boolean) == Some(true),
+        message: message.unwrap_or_default(),
+        command,
+    }
+}
+
+fn confirmation(part: Node<'_>) -> Confirmation {
+    let Some(confirmed) = part.get_some("isConfirmed") else { return Confirmation::NotRecorded };
+    match confirmed.boolean() {
+        Some(true) => return Confirmation::Yes,
+        Some(false) => return Confirmation::Denied,
+        None => {}
+    }
+    match confirmed.get("type").and_then(Node::integer) {
+        Some(0) => Confirmation::Denied,
+        Some(1) => Confirmation::NotNeeded,
+        Some(2) => Confirmation::Setting,
+        Some(3) => Confirmation::Remembered,
+        Some(4) => Confirmation::Person,
+        Some(5) => Confirmation::Skipped,
+        _ => Confirmation::NotRecorded,
+    }
+}
+
+fn edits(request: Node<'_>) -> Vec<Edit> {
+    let groups = response(request).filter(|part| answer::kind(*part) == PartKind::Edit).map(|part| {
+        let is_notebook = part.get_text("kind").as_deref() == Some("notebookEditGroup");
+        let batches = part.get("edits").into_iter().flat_map(Node::items);
+        Edit {
+            kind: if is_notebook { EditKind::Notebook } else { EditKind::Text },
+            file: part.get("uri").and_then(uri::place).unwrap_or_default(),
+            // Changes come in batches; a batch that is none is one change.
+            changes: Some(
+                batches.map(|batch| if batch.is_array() { batch.items().count() } else { 1 }).sum(),
+            ),
+            kept: None,
+        }
+    });
+    let events = request.get("editedFileEvents").into_iter().flat_map(Node::items).map(|event| Edit {
+        kind: EditKind::Event,
+        file: event.get("uri").and_then(uri::place).unwrap_or_default(),
+        changes: None,
+        kept: Some(match event.get("eventKind").and_then(Node::integer) {
+            Some(1) => Kept::Kept,
+            Some(2) => Kept::Undone,
+            Some(3) => Kept::Modified,
+            _ => Kept::Unknown,
+        }),
+    });
+    groups.chain(events).collect()
+}
+
+fn vote(request: Node<'_>) -> Option<Vote> {
+    let helpful = match request.get("vote")?.integer()? {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    Some(Vote { helpful, reason: request.get_text("voteDownReason") })
+}
+
+/// Kinds are words of the editor; one that is none is the user's, and is counted as such.
+fn others(request: Node<'_>) -> BTreeMap<String, usize> {
+    let mut others = BTreeMap::new();
+    for part in response(request).filter(|part| answer::kind(*part) == PartKind::Other) {
+        let kind = part
+            .get_text("kind")
+            .filter(|kind| kind.len() <= 40 && kind.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        *others.entry(kind.unwrap_or_else(|| "unknown".to_owned())).or_default() += 1;
+    }
+    others
+}

@@ -1,0 +1,123 @@
+//! What kind of file was given, and the messages in it.
+
+use leafgate_tree::Document;
+
+use crate::export;
+use crate::loss::{InputError, Losses};
+use crate::node::Node;
+use crate::raw::{self, Message, Role};
+use crate::{openai, replay};
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `Raw.ChatMessage[]`, or an object with it as `messages`.
+    Raw,
+    /// The parts of one raw message, without the message.
+    RawParts,
+    /// OpenAI chat messages, or a request body with them.
+    OpenaiChat,
+    /// A chat replay: what VS Code's chat debug view exports.
+    Replay,
+    /// A VS Code chat export.
+    Export,
+}
+
+/// The messages of a file.
+pub struct Messages {
+    /// The kind of file.
+    pub shape: Shape,
+    /// Its messages, in order.
+    pub messages: Vec<Message>,
+    /// What could not be read as a raw message.
+    pub losses: Losses,
+    /// Which of a replay's requests this is, and of how many.
+    pub request: Option<(usize, usize)>,
+}
+
+/// Says what a file holds.
+///
+/// # Errors
+/// None of the known shapes; says which there are.
+pub fn shape(document: &Document) -> Result<Shape, InputError> {
+    let root = Node::root(document);
+    if root.is_array() {
+        return shape_of_messages(root);
+    }
+    if root.get("requests").is_some_and(Node::is_array) {
+        return Ok(Shape::Export);
+    }
+    if root.get("prompts").is_some_and(Node::is_array) {
+        return Ok(Shape::Replay);
+    }
+    match root.get("messages") {
+        Some(messages) if messages.is_array() => shape_of_messages(messages),
+        _ => Err(InputError::top(
+            document,
+            "neither raw messages, OpenAI chat messages, a chat replay nor a chat export: \
+             `messages`, `prompts` or `requests`, an array, is missing",
+        )),
+    }
+}
+
+/// The first message or part tells; an empty list is an empty list of raw messages.
+fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
+    let Some(first) = messages.items().next() else { return Ok(Shape::Raw) };
+    match first.get("role") {
+        Some(role) if role.is_number() => Ok(Shape::Raw),
+        Some(role) if role.text().is_some() => Ok(Shape::OpenaiChat),
+        None if first.get("type").is_some_and(Node::is_number) => Ok(Shape::RawParts),
+        _ => Err(InputError::at(first, "a message must be an object with a `role`, a number or a word")),
+    }
+}
+
+/// Reads the messages of a file of any shape. Of a replay, that of the numbered request, from 1; without a number the last.
+///
+/// # Errors
+/// The file has no known shape, breaks the schema of its shape, or has no such request.
+pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages, InputError> {
+    let shape = shape(document)?;
+    let root = Node::root(document);
+    let mut losses = Losses::default();
+    let mut chosen = None;
+    let messages = match shape {
+        Shape::Raw => each(list(root, &mut losses), &mut losses, raw::message)?,
+        Shape::OpenaiChat => each(list(root, &mut losses), &mut losses, openai::message)?,
+        Shape::RawParts => {
+            let content = raw::parts(list(root, &mut losses), &mut losses)?;
+            vec![Message::new(root.pointer(), Role::User, content)]
+        }
+        Shape::Replay => {
+            let (messages, number, count) = replay::request(root, request)?;
+            chosen = Some((number, count));
+            each(messages, &mut losses, raw::message)?
+        }
+        Shape::Export => export::messages(root, &mut losses),
+    };
+    Ok(Messages { shape, messages, losses, request: chosen })
+}
+
+/// The list of messages in an array or in an object, of which nothing else is converted.
+fn list<'d>(root: Node<'d>, losses: &mut Losses) -> Node<'d> {
+    for (key, member) in root.members() {
+        if key != "messages" {
+            losses.note(member.pointer(), "only messages are converted");
+        }
+    }
+    root.get("messages").unwrap_or(root)
+}
+
+fn each(
+    list: Node<'_>,
+    losses: &mut Losses,
+    read: fn(Node<'_>, &mut Losses) -> Result<Option<Message>, InputError>,
+) -> Result<Vec<Message>, InputError> {
+    list.items().filter_map(|node| read(node, losses).transpose()).collect()
+}
+
+/// The list of raw messages of a file that holds nothing but these, as it is spelled.
+#[must_use]
+pub fn verbatim_messages(document: &Document) -> Option<&str> {
+    let root = Node::root(document);
+    (shape(document) == Ok(Shape::Raw)).then(|| root.get("messages").unwrap_or(root).verbatim())
+}

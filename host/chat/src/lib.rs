@@ -1,0 +1,31 @@
+//! Raw messages and VS Code chat exports.
+//!
+//! - [`messages`]: reads the messages of any file that holds some: `Raw.ChatMessage[]`, OpenAI chat messages, a chat replay, an export.
+//! - [`to_wire`]: what an API would be sent for them; [`raw_json`]: the messages as `Raw.ChatMessage[]`. Both are lossy by nature, and note
+//!   every [`Loss`] with its place.
+//! - [`conversation`]: an export as a person would tell it; [`check`]: whether an editor would import it.
+//! - [`redact`]: what must follow when a policy redacts an export: its copies, its encoded texts, its ranges.
+//!
+//! What it promises: no file makes it panic; losses and errors hold places and fixed words, never a text of the file; nothing is ever
+//! converted on its way through the gate. What it must not know: rules, detectors, HTTP, the terminal.
+
+mod export;
+mod input;
+mod json;
+mod loss;
+mod node;
+mod openai;
+mod raw;
+pub mod redact;
+mod replay;
+mod wire;
+
+pub use export::{
+    Attachment, Check, Confirmation, Conversation, Edit, EditKind, Failure, Import, ImportTest, Kept, Status,
+    ToolUse, Turn, Useless, Vote, check, conversation,
+};
+pub use input::{Messages, Shape, messages, shape, verbatim_messages};
+pub use json::Json;
+pub use loss::{InputError, Loss, Losses};
+pub use raw::{Call, Meaning, Message, Part, PartKind, Role, Thinking, to_json as raw_json};
+pub use wire::{Wire, to_wire};

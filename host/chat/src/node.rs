@@ -1,0 +1,110 @@
+//! A read-only look at a JSON value, for readers that want members, elements and texts instead of leaves.
+//!
+//! Strings are whole here: a JSON text inside a string is text, although the tree walks into it. Of a key that stands twice the last
+//! member counts, as it does to the JavaScript that writes and reads these files.
+
+use std::borrow::Cow;
+
+use leafgate_tree::{Document, NodeId, Segment, ValueType};
+
+/// One value of a document.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'d> {
+    document: &'d Document,
+    id: NodeId,
+}
+
+impl<'d> Node<'d> {
+    pub(crate) fn root(document: &'d Document) -> Self {
+        Node { document, id: document.root() }
+    }
+
+    pub(crate) fn id(self) -> NodeId {
+        self.id
+    }
+
+    pub(crate) fn pointer(self) -> String {
+        self.document.pointer(self.id)
+    }
+
+    /// The value as it is spelled in the file.
+    pub(crate) fn verbatim(self) -> &'d str {
+        let bytes = &self.document.source()[self.document.body_span(self.id)];
+        // A body that is not UTF-8 is refused before anything is read from it.
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    pub(crate) fn is_object(self) -> bool {
+        self.document.settable(self.id).is_none() && self.verbatim().starts_with('{')
+    }
+
+    pub(crate) fn is_array(self) -> bool {
+        self.document.settable(self.id).is_none() && self.verbatim().starts_with('[')
+    }
+
+    /// The member of an object; `None` for everything else.
+    pub(crate) fn get(self, key: &str) -> Option<Node<'d>> {
+        self.members().filter(|(name, _)| name == key).last().map(|(_, member)| member)
+    }
+
+    /// The members of an object; nothing for everything else.
+    pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+        self.below().filter_map(move |child| match self.document.segment(child.id) {
+            Some(Segment::Key(key)) => Some((key, child)),
+            _ => None,
+        })
+    }
+
+    /// The elements of an array; nothing for everything else.
+    pub(crate) fn items(self) -> impl Iterator<Item = Node<'d>> {
+        self.below().filter(move |child| matches!(self.document.segment(child.id), Some(Segment::Index(_))))
+    }
+
+    fn below(self) -> impl Iterator<Item = Node<'d>> {
+        let is_string = self.document.settable(self.id).is_some();
+        let children = (!is_string).then(|| self.document.children(self.id));
+        children.into_iter().flatten().map(move |id| Node { document: self.document, id })
+    }
+
+    /// The text of a string.
+    pub(crate) fn text(self) -> Option<Cow<'d, str>> {
+        self.scalar(ValueType::Text)
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(self) -> Option<i64> {
+        let text = self.scalar(ValueType::Number)?;
+        // JavaScript writes no fraction, but other writers may.
+        text.parse().ok().or_else(|| {
+            let number = text.parse::<f64>().ok()?;
+            (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
+        })
+    }
+
+    pub(crate) fn is_number(self) -> bool {
+        self.scalar(ValueType::Number).is_some()
+    }
+
+    pub(crate) fn boolean(self) -> Option<bool> {
+        self.scalar(ValueType::Boolean).map(|word| word == "true")
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.scalar(ValueType::Null).is_some()
+    }
+
+    fn scalar(self, kind: ValueType) -> Option<Cow<'d, str>> {
+        let leaf = self.document.settable(self.id)?;
+        (leaf.value_type() == kind).then(|| leaf.text().into_cow())
+    }
+
+    /// The text of a string member, owned.
+    pub(crate) fn get_text(self, key: &str) -> Option<String> {
+        self.get(key)?.text().map(Cow::into_owned)
+    }
+
+    /// A member that is there and not null.
+    pub(crate) fn get_some(self, key: &str) -> Option<Node<'d>> {
+        self.get(key).filter(|member| !member.is_null())
+    }
+}

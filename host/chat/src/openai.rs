@@ -1,0 +1,126 @@
+//! OpenAI chat messages as raw messages.
+//!
+//! Mapped: the roles `system`, `developer`, `user`, `assistant` and `tool`; content as a string or as parts; `name`, `tool_calls`,
+//! `tool_call_id`; `image_url` as an image, other parts as opaque parts that only OpenAI outputs may have; `copilot_cache_control` as a
+//! cache breakpoint at the end. Everything else is noted.
+
+use crate::loss::{InputError, Losses};
+use crate::node::Node;
+use crate::raw::{self, CARRIED, Call, Meaning, Message, Part, PartKind, Role};
+
+type Read<T> = Result<T, InputError>;
+
+/// The bit of [`PartKind::Opaque`]'s scope that stands for OpenAI's outputs.
+pub(crate) const OPENAI_SCOPE: i64 = 2;
+
+/// Reads one message. `None`: raw messages have no such role.
+pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+    if !node.is_object() {
+        return Err(InputError::at(node, "a message must be an object"));
+    }
+    let Some(role) = role(node, losses)? else { return Ok(None) };
+    let mut message = Message::new(node.pointer(), role, content(node, losses)?);
+    for (key, member) in node.members() {
+        match &*key {
+            "role" | "content" => {}
+            "name" => message.name = member.text().map(Into::into),
+            "tool_call_id" => message.call_id = member.text().map(Into::into),
+            "tool_calls" => message.calls = calls(member, losses)?,
+            "copilot_cache_control" => message.content.push(breakpoint(member)),
+            key => match CARRIED.iter().find(|carried| **carried == key) {
+                Some(carried) => message.carried.push((carried, member.verbatim().to_owned())),
+                None if member.is_null() => {}
+                None => losses.note(member.pointer(), "a raw message has no place for this member"),
+            },
+        }
+    }
+    Ok(Some(message))
+}
+
+fn role(node: Node<'_>, losses: &mut Losses) -> Read<Option<Role>> {
+    let role = node.get("role").ok_or_else(|| InputError::at(node, "a message must have a `role`"))?;
+    let word = role.text().ok_or_else(|| {
+        InputError::at(role, "the role is a string in OpenAI chat messages, and these began as such")
+    })?;
+    Ok(match &*word {
+        "system" => Some(Role::System),
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        "tool" => Some(Role::Tool),
+        "developer" => {
+            losses.note(role.pointer(), "`developer` becomes the system role: raw messages have no other");
+            Some(Role::System)
+        }
+        _ => {
+            losses.note(node.pointer(), "raw messages have no such role, so the message is left out");
+            None
+        }
+    })
+}
+
+fn content(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+    let Some(content) = node.get_some("content") else { return Ok(Vec::new()) };
+    if let Some(text) = content.text() {
+        return Ok(vec![Part::text(content.pointer(), text)]);
+    }
+    if !content.is_array() {
+        return Err(InputError::at(content, "the content of a message is a string or an array of parts"));
+    }
+    content.items().map(|part| self::part(part, losses)).collect()
+}
+
+fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
+    if !node.is_object() {
+        return Err(InputError::at(node, "a part of a message's content must be an object"));
+    }
+    let kind = match node.get_text("type").as_deref() {
+        Some("text") => node.get_text("text").map(PartKind::Text),
+        Some("image_url") => node.get("image_url").and_then(|image| self::image(image, losses)),
+        _ => None,
+    };
+    let kind = kind.unwrap_or_else(|| PartKind::Opaque {
+        value: node.verbatim().to_owned(),
+        scope: Some(OPENAI_SCOPE),
+        meaning: Meaning::Other,
+    });
+    if matches!(kind, PartKind::Text(_) | PartKind::Image { .. }) {
+        for (key, member) in node.members() {
+            if !matches!(&*key, "type" | "text" | "image_url") {
+                losses.note(member.pointer(), "a raw part of this kind has no place for this member");
+            }
+        }
+    }
+    Ok(Part { at: node.pointer(), kind })
+}
+
+fn image(node: Node<'_>, losses: &mut Losses) -> Option<PartKind> {
+    let url = node.get_text("url")?;
+    for (key, member) in node.members() {
+        if !matches!(&*key, "url" | "detail" | "media_type") {
+            losses.note(member.pointer(), "a raw image has no place for this member");
+        }
+    }
+    Some(PartKind::Image { url, detail: node.get_text("detail"), media_type: node.get_text("media_type") })
+}
+
+fn breakpoint(node: Node<'_>) -> Part {
+    Part { at: node.pointer(), kind: PartKind::CacheBreakpoint { cache_type: node.get_text("type") } }
+}
+
+fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Call>> {
+    if node.is_null() {
+        return Ok(Vec::new());
+    }
+    if !node.is_array() {
+        return Err(InputError::at(node, "`tool_calls` is an array of calls"));
+    }
+    let mut calls = Vec::new();
+    for call in node.items() {
+        if call.get("function").is_none() && call.get("custom").is_some() {
+            losses.note(call.pointer(), "raw messages know calls of functions only, so the call is left out");
+        } else {
+            calls.push(raw::call(call, losses)?);
+        }
+    }
+    Ok(calls)
+}

@@ -1,0 +1,191 @@
+//! Reads raw messages and parts from a file. What breaks the schema is an error with its place; what the schema leaves open is noted.
+
+use super::{CARRIED, Call, Meaning, Message, Part, PartKind, Role, Thinking};
+use crate::loss::{InputError, Losses};
+use crate::node::Node;
+
+type Read<T> = Result<T, InputError>;
+
+const NO_TEXT: &str = "a string is missing here";
+
+/// Reads one message. `None`: nobody knows its role.
+pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+    if !node.is_object() {
+        return Err(InputError::at(node, "a message must be an object"));
+    }
+    let Some(role) = role(node)? else {
+        losses.note(node.pointer(), "the role's number is unknown to every target");
+        return Ok(None);
+    };
+    let content = node
+        .get("content")
+        .ok_or_else(|| InputError::at(node, "a raw message must have `content`, an array of parts"))?;
+    let mut message = Message::new(node.pointer(), role, parts(content, losses)?);
+    message.name = optional_text(node, "name")?;
+    message.call_id = optional_text(node, "toolCallId")?;
+    message.calls = calls(node, losses)?;
+    for (key, member) in node.members() {
+        match CARRIED.iter().find(|carried| **carried == key) {
+            Some(carried) => message.carried.push((carried, member.verbatim().to_owned())),
+            None if matches!(&*key, "role" | "content" | "name" | "toolCallId" | "toolCalls") => {}
+            None => losses.note(member.pointer(), "no member of a raw message has this name"),
+        }
+    }
+    Ok(Some(message))
+}
+
+fn role(node: Node<'_>) -> Read<Option<Role>> {
+    let role = node.get("role").ok_or_else(|| InputError::at(node, "a raw message must have a `role`"))?;
+    if !role.is_number() {
+        return Err(InputError::at(role, "the role of a raw message is a number from 0 to 3"));
+    }
+    Ok(role.integer().and_then(Role::from_number))
+}
+
+/// Reads the parts of a content.
+pub(crate) fn parts(content: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+    if !content.is_array() {
+        return Err(InputError::at(content, "the content of a raw message is an array of parts"));
+    }
+    let mut parts = Vec::new();
+    for node in content.items() {
+        match kind(node, losses)? {
+            Some(kind) => parts.push(Part { at: node.pointer(), kind }),
+            None => losses.note(node.pointer(), "the number of this kind of part is unknown to every target"),
+        }
+    }
+    Ok(parts)
+}
+
+fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
+    let kind = node.get("type").filter(|kind| kind.is_number());
+    let kind = kind.ok_or_else(|| {
+        InputError::at(node, "a part of a raw message must be an object whose `type` is a number")
+    })?;
+    let known: (&[&str], PartKind) = match kind.integer() {
+        Some(0) => (&["imageUrl"], image(node, losses)?),
+        Some(1) => (&["text"], PartKind::Text(text(node, "text")?)),
+        Some(2) => (&["value", "scope", "tokenUsage"], opaque(node)?),
+        Some(3) => {
+            (&["cacheType"], PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType")? })
+        }
+        Some(4) => (&["documentData"], document(node)?),
+        _ => return Ok(None),
+    };
+    note_unknown(node, known.0, losses);
+    Ok(Some(known.1))
+}
+
+fn note_unknown(node: Node<'_>, known: &[&str], losses: &mut Losses) {
+    for (key, member) in node.members() {
+        if key != "type" && !known.contains(&&*key) {
+            losses.note(member.pointer(), "no part of this kind has a member with this name");
+        }
+    }
+}
+
+fn image(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
+    let image = member(node, "imageUrl")?;
+    note_unknown(image, &["url", "detail", "mediaType"], losses);
+    Ok(PartKind::Image {
+        url: text(image, "url")?,
+        detail: optional_text(image, "detail")?,
+        media_type: optional_text(image, "mediaType")?,
+    })
+}
+
+fn document(node: Node<'_>) -> Read<PartKind> {
+    let document = member(node, "documentData")?;
+    Ok(PartKind::Document { data: text(document, "data")?, media_type: text(document, "mediaType")? })
+}
+
+fn opaque(node: Node<'_>) -> Read<PartKind> {
+    let value = member(node, "value")?;
+    let scope = node.get_some("scope").and_then(Node::integer);
+    Ok(PartKind::Opaque { value: value.verbatim().to_owned(), scope, meaning: meaning(value) })
+}
+
+/// What an opaque value means; one that is not built as its type says means nothing that is known.
+fn meaning(value: Node<'_>) -> Meaning {
+    let known = || match &*value.get("type")?.text()? {
+        "thinking" => Some(Meaning::Thinking(thinking(value.get_some("thinking")?))),
+        "stateful_marker" => Some(Meaning::StatefulMarker(value.get("value")?.get_text("marker")?)),
+        "context_management" => {
+            let item = value.get("context_management").filter(|item| item.is_object())?;
+            Some(Meaning::Compaction(item.verbatim().to_owned()))
+        }
+        "phase_data" => Some(Meaning::Phase(value.get_text("phase")?)),
+        "input_text" | "input_image" | "input_file" => Some(Meaning::ResponsesInput),
+        _ => None,
+    };
+    known().unwrap_or(Meaning::Other)
+}
+
+/// Reads a `thinking` object; its text may be cut into an array.
+pub(crate) fn thinking(node: Node<'_>) -> Thinking {
+    let text = node.get("text");
+    let pieces = text.into_iter().flat_map(Node::items).filter_map(Node::text).collect::<String>();
+    Thinking {
+        id: node.get_text("id"),
+        text: text.and_then(Node::text).map_or(pieces, std::borrow::Cow::into_owned),
+        encrypted: node.get_text("encrypted").filter(|encrypted| !encrypted.is_empty()),
+    }
+}
+
+fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Call>> {
+    let Some(calls) = node.get_some("toolCalls") else { return Ok(Vec::new()) };
+    if !calls.is_array() {
+        return Err(InputError::at(calls, "`toolCalls` is an array of calls"));
+    }
+    calls.items().map(|node| call(node, losses)).collect()
+}
+
+/// Reads one call, in the shape that raw messages and the OpenAI API share.
+pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<Call> {
+    let function = member(node, "function")?;
+    if node.get("type").is_some_and(|kind| kind.text().as_deref() != Some("function")) {
+        losses.note(node.pointer(), "a call of another type is written as a call of a function");
+    }
+    note_unknown(node, &["id", "function"], losses);
+    note_unknown(function, &["name", "arguments"], losses);
+    Ok(Call {
+        at: node.pointer(),
+        id: text(node, "id")?,
+        name: text(function, "name")?,
+        arguments: text(function, "arguments")?,
+    })
+}
+
+fn member<'d>(node: Node<'d>, key: &'static str) -> Read<Node<'d>> {
+    let problem = match key {
+        "function" => "a call must have `function`, an object with `name` and `arguments`",
+        "imageUrl" => "an image must have `imageUrl`, an object with `url`",
+        "documentData" => "a document must have `documentData`, an object with `data` and `mediaType`",
+        _ => "an opaque part must have a `value`",
+    };
+    node.get(key).ok_or_else(|| InputError::at(node, problem))
+}
+
+fn text(node: Node<'_>, key: &'static str) -> Read<String> {
+    let problem = match key {
+        "text" => "a text part must have `text`, a string",
+        "url" => "an image must have `url`, a string",
+        "id" => "a call must have `id`, a string",
+        "name" => "a called function must have `name`, a string",
+        "arguments" => "a called function must have `arguments`, a string",
+        "data" => "a document must have `data`, a string of base64",
+        "mediaType" => "a document must have `mediaType`, a string",
+        _ => NO_TEXT,
+    };
+    node.get_text(key).ok_or_else(|| InputError::at(node, problem))
+}
+
+fn optional_text(node: Node<'_>, key: &str) -> Read<Option<String>> {
+    match node.get_some(key) {
+        None => Ok(None),
+        Some(member) => match member.text() {
+            Some(text) => Ok(Some(text.into_owned())),
+            None => Err(InputError::at(member, "this member is a string where it stands at all")),
+        },
+    }
+}

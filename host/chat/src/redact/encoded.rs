@@ -1,0 +1,143 @@
+//! Texts in hexadecimal. VS Code writes the configuration of a dev container, host paths and settings included, as hexadecimal digits into
+//! the authority of every address. A policy finds what is encoded there, and can only hold the file for it.
+//!
+//! Here it is shown a [`Shadow`]: the same export with decoded texts in the places of the encoded ones, so that rules select as they do in
+//! the export itself. What it redacts there is encoded again and written into the export.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use leafgate_detect::Encoding;
+use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, ParseError, Redaction};
+
+use super::rendered;
+
+/// A stretch of a leaf that spells a text in hexadecimal. It has no `Debug`: the text is the user's.
+#[derive(Clone)]
+pub struct Encoded {
+    /// The leaf.
+    pub node: NodeId,
+    /// The digits, in UTF-8 bytes of the leaf's text as received.
+    pub at: Range<usize>,
+    /// What they spell.
+    pub text: String,
+}
+
+/// The encoded texts of an export, in order. Frozen and opaque leaves, which nobody can change, are not looked at.
+#[must_use]
+pub fn encoded(document: &Document) -> Vec<Encoded> {
+    let mut found = Vec::new();
+    for leaf in document.leaves().filter(|leaf| !matches!(leaf.access(), Access::Frozen | Access::Opaque)) {
+        for stretch in leafgate_detect::encoded(leaf.text().expose()) {
+            // What is text in part only is not encoded again; the policy holds it.
+            if stretch.encoding == Encoding::Hex && stretch.range.len() == 2 * stretch.text.len() {
+                found.push(Encoded { node: leaf.id(), at: stretch.range, text: stretch.text });
+            }
+        }
+    }
+    found
+}
+
+/// A document whose keys are the texts that stand encoded in the keys of an export; `None` where there are none. Keys are read-only, so
+/// that a policy can only hold a file for them.
+#[must_use]
+pub fn encoded_keys(document: &Document) -> Option<String> {
+    let mut members = BTreeMap::new();
+    for key in document.keys() {
+        members.extend(leafgate_detect::encoded(key.text.expose()).into_iter().map(|found| (found.text, 0)));
+    }
+    (!members.is_empty()).then(|| serde_json::to_string(&members).expect("texts and numbers are JSON"))
+}
+
+fn encode(text: &str, like: &str) -> String {
+    let is_upper = like.bytes().any(|byte| byte.is_ascii_uppercase());
+    text.bytes().map(|byte| if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+}
+
+/// An export in which each leaf with encoded text holds one such text, decoded, instead.
+pub struct Shadow<'e> {
+    /// The export's bytes with the decoded texts in them.
+    pub bytes: bytes::Bytes,
+    places: Vec<(String, &'e Encoded)>,
+}
+
+/// A redaction of an encoded text. It has no `Debug`: it holds the text.
+pub struct Reencoded<'e> {
+    encoded: &'e Encoded,
+    text: String,
+    label: Arc<str>,
+    author: Author,
+}
+
+/// The shadows that show all encoded texts: as many as one leaf has of them.
+///
+/// # Errors
+/// A leaf that cannot be set, which the caller must treat as one that was not looked at.
+pub fn shadows<'e>(document: &Arc<Document>, encoded: &'e [Encoded]) -> Result<Vec<Shadow<'e>>, EditError> {
+    let mut rounds: Vec<Vec<&Encoded>> = Vec::new();
+    let mut seen: BTreeMap<NodeId, usize> = BTreeMap::new();
+    for one in encoded {
+        let round = seen.entry(one.node).or_default();
+        if rounds.len() <= *round {
+            rounds.push(Vec::new());
+        }
+        rounds[*round].push(one);
+        *round += 1;
+    }
+    rounds.into_iter().map(|round| shadow(document, round)).collect()
+}
+
+fn shadow<'e>(document: &Arc<Document>, round: Vec<&'e Encoded>) -> Result<Shadow<'e>, EditError> {
+    let mut draft = Draft::new(Arc::clone(document));
+    for one in &round {
+        draft.set(one.node, &one.text, &Author::Person)?;
+    }
+    let places = round.into_iter().map(|one| (document.pointer(one.node), one)).collect();
+    Ok(Shadow { bytes: draft.render(), places })
+}
+
+impl<'e> Shadow<'e> {
+    /// What the policy redacted in the decoded texts, given its draft of the shadow.
+    ///
+    /// # Errors
+    /// A draft that renders no JSON, which none does.
+    pub fn redacted(&self, draft: &Draft) -> Result<Vec<Reencoded<'e>>, ParseError> {
+        let before = draft.document();
+        let after = rendered(draft, before.format())?;
+        let found = self.places.iter().filter_map(|(pointer, encoded)| {
+            let node = before.resolve(pointer).ok()?;
+            let below = before.subtree(node);
+            let record = draft.redactions().find(|record| below.contains(&record.node.index()))?;
+            let text = after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned();
+            Some(Reencoded { encoded, text, label: record.label.clone(), author: record.author.clone() })
+        });
+        Ok(found.collect())
+    }
+}
+
+impl Reencoded<'_> {
+    /// Writes the redacted text into the export, encoded as it was.
+    ///
+    /// # Errors
+    /// The leaf cannot be redacted, or no longer holds the encoded text.
+    pub fn write(&self, draft: &mut Draft) -> Result<(), EditError> {
+        write(draft, self.encoded, &self.text, &self.label, &self.author)
+    }
+}
+
+/// Puts another text into the place of an encoded one.
+pub(super) fn write(
+    draft: &mut Draft,
+    encoded: &Encoded,
+    text: &str,
+    label: &Arc<str>,
+    author: &Author,
+) -> Result<(), EditError> {
+    let original = draft.document().settable(encoded.node).ok_or(EditError::NotALeaf)?;
+    let digits = original.text().expose()[encoded.at.clone()].to_owned();
+    let start = draft.text(encoded.node).expose().find(&digits).ok_or(EditError::BadRange)?;
+    let replacement = encode(text, &digits);
+    let redaction = Redaction { at: start..start + digits.len(), label: Arc::clone(label), replacement };
+    draft.redact(encoded.node, &[redaction], author)
+}

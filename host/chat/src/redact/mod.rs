@@ -1,0 +1,16 @@
+//! What a chat export needs beyond the policy's own redaction, as further recorded edits of its draft.
+//!
+//! An export repeats itself: the same text stands in the question, in its parts, in what was rendered for the model, in calls, results and
+//! addresses. [`copies`] finds the literal copies of what was redacted anywhere, [`encoded`] the texts that stand in hexadecimal, and
+//! [`ranges`] moves the offsets of a question's parts after its text has changed. Nothing here decides what is a secret.
+
+pub mod copies;
+pub mod encoded;
+pub mod ranges;
+
+use leafgate_tree::{Document, Draft, Format, Limits, ParseError};
+
+/// The document that a draft renders, so that texts in which an inner leaf was edited can be read whole.
+pub(crate) fn rendered(draft: &Draft, format: Format) -> Result<Document, ParseError> {
+    Document::parse(draft.render(), format, &Limits::default())
+}

@@ -1,0 +1,26 @@
+//! The chat replay export of VS Code's chat debug view: prompts, each with a log of elements, requests and tool calls. A request holds
+//! the raw messages that were sent.
+
+use crate::loss::InputError;
+use crate::node::Node;
+
+/// The messages of one request, from 1 or the last; its number, and how many there are.
+pub(crate) fn request(root: Node<'_>, number: Option<usize>) -> Result<(Node<'_>, usize, usize), InputError> {
+    let requests: Vec<_> = requests(root).collect();
+    let number = number.unwrap_or(requests.len());
+    match number.checked_sub(1).and_then(|index| requests.get(index)) {
+        Some(&messages) => Ok((messages, number, requests.len())),
+        None if requests.is_empty() => {
+            Err(InputError::at(root, "the chat replay holds no request with messages"))
+        }
+        None => {
+            Err(InputError::at(root, "the chat replay holds no request of this number; they count from 1"))
+        }
+    }
+}
+
+fn requests(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let prompts = root.get("prompts").into_iter().flat_map(Node::items);
+    let logs = prompts.filter_map(|prompt| prompt.get("logs")).flat_map(Node::items);
+    logs.filter_map(|log| log.get("requestMessages")?.get("messages")).filter(|messages| messages.is_array())
+}

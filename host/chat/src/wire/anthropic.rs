@@ -1,0 +1,287 @@
+//! The Anthropic Messages API, as Copilot's client builds `system` and `messages`.
+
+use super::openai::note_cache_type;
+use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
+use crate::json::Json;
+use crate::loss::Losses;
+use crate::raw::{Call, Meaning, Message, Part, PartKind, Role, Thinking};
+
+/// Most cache breakpoints that the API takes in one request.
+const MOST_BREAKPOINTS: usize = 4;
+
+/// The API reads a trailing message of the model as the beginning of its answer; the client asks for more instead.
+const CONTINUE: &str = "Please continue.";
+
+/// A content block on its way.
+struct Block {
+    members: Vec<(&'static str, Json)>,
+    kind: Kind,
+    /// Where the breakpoint stood that this block bears.
+    cached: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// A text that is there for its breakpoint alone.
+    Filler,
+    Media,
+    Thinking,
+    ToolUse,
+    ToolResult,
+}
+
+impl Block {
+    fn new(kind: Kind, members: Vec<(&'static str, Json)>) -> Self {
+        Block { members, kind, cached: None }
+    }
+
+    fn json(mut self) -> Json {
+        if self.cached.is_some() {
+            self.members.push(("cache_control", Json::Object(vec![("type", "ephemeral".into())])));
+        }
+        Json::Object(self.members)
+    }
+}
+
+/// A message on its way.
+struct Turn {
+    role: &'static str,
+    blocks: Vec<Block>,
+}
+
+pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
+    let mut system = Vec::new();
+    let mut turns: Vec<Turn> = Vec::new();
+    for message in messages {
+        note_envelope(message, losses);
+        let (role, blocks) = match message.role {
+            Role::System => {
+                system.append(&mut self::system(message, turns.is_empty(), losses));
+                continue;
+            }
+            Role::User => ("user", blocks(message, losses)),
+            Role::Assistant => ("assistant", spoken(message, losses)),
+            Role::Tool => ("user", result(message, losses).into_iter().collect()),
+        };
+        add(&mut turns, role, blocks, message, losses);
+    }
+    note_surplus(&system, &turns, losses);
+    mark_system(&mut system, &turns);
+    ask_for_more(&mut turns, messages, losses);
+    finish(system, turns)
+}
+
+fn finish(system: Vec<Block>, turns: Vec<Turn>) -> Json {
+    let list = |blocks: Vec<Block>| Json::Array(blocks.into_iter().map(Block::json).collect());
+    let turn = |turn: Turn| Json::Object(vec![("role", turn.role.into()), ("content", list(turn.blocks))]);
+    let mut members = Vec::new();
+    if !system.is_empty() {
+        members.push(("system", list(system)));
+    }
+    members.push(("messages", Json::Array(turns.into_iter().map(turn).collect())));
+    Json::Object(members)
+}
+
+fn note_envelope(message: &Message, losses: &mut Losses) {
+    if message.name.is_some() {
+        losses.note(format!("{}/name", message.at), NAME);
+    }
+    for (key, _) in &message.carried {
+        losses.note(format!("{}/{key}", message.at), NOT_USABLE);
+    }
+}
+
+/// The text blocks of a system message; the API has them apart from the messages.
+fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> {
+    if !is_first {
+        losses.note(&message.at, "a system message moves to the top: its place among the messages is lost");
+    }
+    let mut kept = blocks(message, losses);
+    if kept.iter().any(|block| !matches!(block.kind, Kind::Text | Kind::Filler)) {
+        losses.note(format!("{}/content", message.at), "a system message is sent as text alone");
+        kept.retain(|block| matches!(block.kind, Kind::Text | Kind::Filler));
+    }
+    kept
+}
+
+/// Adds a message, or its blocks to the message before it where that has the same role.
+fn add(
+    turns: &mut Vec<Turn>,
+    role: &'static str,
+    mut blocks: Vec<Block>,
+    message: &Message,
+    losses: &mut Losses,
+) {
+    if blocks.is_empty() {
+        if !(message.role == Role::Tool && message.call_id.is_none()) {
+            losses.note(&message.at, "nothing of the message is left to be sent");
+        }
+        return;
+    }
+    match turns.last_mut() {
+        Some(last) if last.role == role => {
+            // Results of parallel calls belong into one message.
+            if message.role != Role::Tool {
+                losses.note(&message.at, "merged into the message before it, which has the same role");
+            }
+            last.blocks.append(&mut blocks);
+        }
+        _ => turns.push(Turn { role, blocks }),
+    }
+}
+
+fn blocks(message: &Message, losses: &mut Losses) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for part in &message.content {
+        match block(part) {
+            Ok(block) => blocks.push(block),
+            Err(Dropped::Breakpoint) => breakpoint(part, &mut blocks, losses),
+            Err(Dropped::Because(reason)) => losses.note(&part.at, reason),
+        }
+    }
+    blocks
+}
+
+/// Why a part is no block.
+enum Dropped {
+    Breakpoint,
+    Because(&'static str),
+}
+
+fn block(part: &Part) -> Result<Block, Dropped> {
+    match &part.kind {
+        PartKind::Text(text) if is_blank(text) => Err(Dropped::Because(BLANK)),
+        PartKind::Text(text) => {
+            Ok(Block::new(Kind::Text, vec![("type", "text".into()), ("text", Json::text(text))]))
+        }
+        PartKind::Image { url, .. } => image(url)
+            .map(|source| media("image", source))
+            .ok_or(Dropped::Because("the API takes images as base64 of JPEG, PNG, GIF or WebP, or by https")),
+        PartKind::Document { data, media_type } if media_type == "application/pdf" => {
+            Ok(media("document", base64(media_type, data)))
+        }
+        PartKind::Document { .. } => Err(Dropped::Because("the API takes documents as PDF only")),
+        PartKind::CacheBreakpoint { .. } => Err(Dropped::Breakpoint),
+        PartKind::Opaque { meaning: Meaning::Thinking(thinking), .. } => thought(thinking),
+        PartKind::Opaque { .. } => Err(Dropped::Because(NOT_USABLE)),
+    }
+}
+
+fn media(kind: &'static str, source: Json) -> Block {
+    Block::new(Kind::Media, vec![("type", kind.into()), ("source", source)])
+}
+
+fn image(url: &str) -> Option<Json> {
+    if url.starts_with("https://") {
+        return Some(Json::Object(vec![("type", "url".into()), ("url", url.into())]));
+    }
+    let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let known = matches!(media_type, "image/jpeg" | "image/png" | "image/gif" | "image/webp");
+    (known && !data.is_empty()).then(|| base64(media_type, data))
+}
+
+fn base64(media_type: &str, data: &str) -> Json {
+    Json::Object(vec![("type", "base64".into()), ("media_type", media_type.into()), ("data", data.into())])
+}
+
+fn thought(thinking: &Thinking) -> Result<Block, Dropped> {
+    let Some(encrypted) = &thinking.encrypted else {
+        return Err(Dropped::Because("the API takes reasoning only with the signature that it gave"));
+    };
+    let members = if thinking.text.is_empty() {
+        vec![("type", "redacted_thinking".into()), ("data", Json::text(encrypted))]
+    } else {
+        let thinking = ("thinking", Json::text(&thinking.text));
+        vec![("type", "thinking".into()), thinking, ("signature", Json::text(encrypted))]
+    };
+    Ok(Block::new(Kind::Thinking, members))
+}
+
+/// Puts a breakpoint on the block before it, or on a text of one space where no block can bear it: an empty text is invalid.
+fn breakpoint(part: &Part, blocks: &mut Vec<Block>, losses: &mut Losses) {
+    note_cache_type(part, losses);
+    if blocks.last().is_none_or(|block| block.kind == Kind::Thinking) {
+        blocks.push(Block::new(Kind::Filler, vec![("type", "text".into()), ("text", " ".into())]));
+    }
+    if let Some(block) = blocks.last_mut() {
+        block.cached = Some(part.at.clone());
+    }
+}
+
+/// The blocks of an assistant message, its calls behind them.
+fn spoken(message: &Message, losses: &mut Losses) -> Vec<Block> {
+    let mut blocks = blocks(message, losses);
+    blocks.extend(message.calls.iter().map(|call| tool_use(call, losses)));
+    blocks
+}
+
+fn tool_use(call: &Call, losses: &mut Losses) -> Block {
+    let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
+    if !is_json {
+        losses.note(&call.at, "arguments that are no JSON are sent as `{}`");
+    } else if !call.arguments.trim_start().starts_with('{') {
+        losses.note(&call.at, "the API takes an object as arguments, and will refuse these");
+    }
+    let input = if is_json { Json::Verbatim(call.arguments.clone()) } else { Json::Object(Vec::new()) };
+    Block::new(
+        Kind::ToolUse,
+        vec![
+            ("type", "tool_use".into()),
+            ("id", Json::text(&call.id)),
+            ("name", Json::text(&call.name)),
+            ("input", input),
+        ],
+    )
+}
+
+/// A tool message as a block of a user message. A breakpoint inside it moves to the result as a whole.
+fn result(message: &Message, losses: &mut Losses) -> Option<Block> {
+    let Some(call_id) = &message.call_id else {
+        losses.note(&message.at, NO_CALL_ID);
+        return None;
+    };
+    let mut content = blocks(message, losses);
+    let cached = content.iter_mut().rev().fold(None, |found, block| found.or(block.cached.take()));
+    if content.iter().any(|block| block.kind == Kind::Thinking) {
+        losses.note(format!("{}/content", message.at), "a result holds no reasoning");
+    }
+    content.retain(|block| matches!(block.kind, Kind::Text | Kind::Media));
+    let mut members = vec![("type", Json::from("tool_result")), ("tool_use_id", Json::text(call_id))];
+    if !content.is_empty() {
+        members.push(("content", Json::Array(content.into_iter().map(Block::json).collect())));
+    }
+    Some(Block { members, kind: Kind::ToolResult, cached })
+}
+
+fn breakpoints<'t>(system: &'t [Block], turns: &'t [Turn]) -> impl Iterator<Item = &'t str> {
+    let blocks = system.iter().chain(turns.iter().flat_map(|turn| &turn.blocks));
+    blocks.filter_map(|block| block.cached.as_deref())
+}
+
+fn note_surplus(system: &[Block], turns: &[Turn], losses: &mut Losses) {
+    for at in breakpoints(system, turns).skip(MOST_BREAKPOINTS) {
+        losses.note(at, "the API takes four cache breakpoints, and will refuse this one");
+    }
+}
+
+/// Where a breakpoint is left over, the client spends it on the end of the system prompt, which changes least.
+fn mark_system(system: &mut [Block], turns: &[Turn]) {
+    if breakpoints(system, turns).count() < MOST_BREAKPOINTS
+        && let Some(last) = system.last_mut()
+        && last.cached.is_none()
+    {
+        last.cached = Some(String::new());
+    }
+}
+
+fn ask_for_more(turns: &mut Vec<Turn>, messages: &[Message], losses: &mut Losses) {
+    if turns.last().is_none_or(|turn| turn.role == "user") {
+        return;
+    }
+    if let Some(last) = messages.iter().rfind(|message| message.role == Role::Assistant) {
+        losses.note(&last.at, "a message of the user is added behind it: the API takes no trailing answer");
+    }
+    let text = Block::new(Kind::Text, vec![("type", "text".into()), ("text", CONTINUE.into())]);
+    turns.push(Turn { role: "user", blocks: vec![text] });
+}

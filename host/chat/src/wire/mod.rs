@@ -1,0 +1,78 @@
+//! Raw messages as an API takes them: what VS Code's chat makes of them before it sends.
+//!
+//! The conversion follows what that client does, lossy as it is, so that the result shows what a model would read. Whatever does not
+//! arrive, or arrives changed, is noted with its place. It never edits a request that passes the gate.
+
+mod anthropic;
+mod openai;
+mod responses;
+
+use crate::json::Json;
+use crate::loss::Losses;
+use crate::raw::Message;
+
+/// The API to convert for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// OpenAI chat completions, with the additions of Copilot's API.
+    OpenaiChat,
+    /// The OpenAI Responses API.
+    OpenaiResponses,
+    /// The Anthropic Messages API.
+    AnthropicMessages,
+}
+
+impl Wire {
+    /// All of them.
+    pub const ALL: [Wire; 3] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::AnthropicMessages];
+
+    /// Its name, as formats are called everywhere.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::OpenaiChat => "openai-chat",
+            Wire::OpenaiResponses => "openai-responses",
+            Wire::AnthropicMessages => "anthropic-messages",
+        }
+    }
+
+    /// The API of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Wire> {
+        Wire::ALL.into_iter().find(|wire| wire.name() == name)
+    }
+}
+
+/// The members of a request body that hold the conversation: `messages`, or `system` and `messages`, or `input`.
+#[must_use]
+pub fn to_wire(messages: &[Message], wire: Wire, losses: &mut Losses) -> Json {
+    match wire {
+        Wire::OpenaiChat => openai::body(messages, losses),
+        Wire::OpenaiResponses => responses::body(messages, losses),
+        Wire::AnthropicMessages => anthropic::body(messages, losses),
+    }
+}
+
+const NAME: &str = "the API has no names on messages";
+const NOT_USABLE: &str = "the API has no such part";
+const BREAKPOINT: &str = "the API has no cache breakpoints";
+const DOCUMENT: &str = "the API takes no documents here";
+const JOINED: &str = "several parts are joined into one text";
+const BLANK: &str = "the API takes no text of white space alone";
+const NO_CALL_ID: &str = "a result that names no call cannot be sent";
+
+/// Notes where several texts become one.
+fn note_joined(message: &Message, losses: &mut Losses) {
+    if crate::raw::texts(&message.content).count() > 1 {
+        losses.note(format!("{}/content", message.at), JOINED);
+    }
+}
+
+/// What JavaScript's `trim` removes: white space of Unicode and the byte order mark, but not U+0085.
+fn is_js_space(c: char) -> bool {
+    c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(is_js_space)
+}

@@ -1,0 +1,114 @@
+//! What files are taken for, what is mapped, and what is refused with its place.
+
+use leafgate_chat::{Shape, messages, shape, verbatim_messages};
+use leafgate_tree::Format;
+use serde_json::{Value, json};
+
+use crate::support::{parse, raw, recording};
+
+#[test]
+fn files_are_told_by_their_shape() {
+    for (file, expected) in [
+        (json!([]), Shape::Raw),
+        (json!([{ "role": 1, "content": [] }]), Shape::Raw),
+        (json!({ "messages": [{ "role": 0, "content": [] }] }), Shape::Raw),
+        (json!({ "messages": [{ "role": "user", "content": "x" }] }), Shape::OpenaiChat),
+        (json!([{ "type": 1, "text": "x" }]), Shape::RawParts),
+        (json!({ "prompts": [] }), Shape::Replay),
+        (json!({ "requests": [] }), Shape::Export),
+    ] {
+        assert_eq!(shape(&parse(&file.to_string(), Format::Generic)), Ok(expected), "{file}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place_and_no_text() {
+    let secret = "the text of a leaf";
+    for (file, place) in [
+        (json!({ "text": secret }), ""),
+        (json!(secret), ""),
+        (json!([{ "role": 1, "content": secret }]), "/0/content"),
+        (json!([{ "role": 1, "content": [] }, secret]), "/1"),
+        (json!([{ "role": 1, "content": [] }, { "role": secret, "content": [] }]), "/1/role"),
+        (json!([{ "role": 1, "content": [{ "type": secret }] }]), "/0/content/0"),
+        (json!([{ "role": 1, "content": [{ "type": 1, "text": 7 }] }]), "/0/content/0"),
+        (json!([{ "role": 1, "content": [{ "type": 0, "imageUrl": secret }] }]), "/0/content/0/imageUrl"),
+        (json!([{ "role": 2, "content": [], "toolCalls": [{ "id": "c" }] }]), "/0/toolCalls/0"),
+        (json!([{ "role": 3, "content": [], "toolCallId": 7 }]), "/0/toolCallId"),
+        (json!([{ "role": "user", "content": "" }, { "role": 1 }]), "/1/role"),
+        (json!([{ "role": "user", "content": 7 }]), "/0/content"),
+    ] {
+        let Err(error) = messages(&parse(&file.to_string(), Format::Generic), None) else { panic!("{file}") };
+        assert_eq!(error.pointer, place, "{file}");
+        assert!(!error.to_string().contains(secret) && error.to_string().contains("at "), "{error}");
+    }
+}
+
+#[test]
+fn numbers_that_nobody_knows_are_left_out_and_noted() {
+    let file = json!([
+        { "role": 9, "content": [{ "type": 1, "text": "x" }] },
+        { "role": 1, "content": [{ "type": 7, "new": true }, { "type": 1, "text": "y", "odd": 1 }] },
+    ]);
+    let (messages, lost) = raw(&file);
+    assert_eq!(messages, json!([{ "role": 1, "content": [{ "type": 1, "text": "y" }] }]));
+    assert_eq!(lost, ["/0", "/1/content/0", "/1/content/1/odd"]);
+}
+
+#[test]
+fn openai_chat_messages_as_raw_messages() {
+    let audio = json!({ "type": "input_audio", "input_audio": { "data": "AAAA", "format": "wav" } });
+    let file = json!({ "model": "m", "messages": [
+        { "role": "developer", "content": "rules" },
+        { "role": "user", "name": "jo", "content": [
+            { "type": "text", "text": "look" },
+            { "type": "image_url", "image_url": { "url": "https://img.example/a.png", "detail": "high" } },
+            audio,
+        ]},
+        { "role": "assistant", "content": null, "refusal": null, "tool_calls": [
+            { "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+            { "id": "d", "type": "custom", "custom": { "name": "g", "input": "x" } },
+        ]},
+        { "role": "tool", "tool_call_id": "c", "content": "done", "copilot_cache_control": { "type": "ephemeral" } },
+        { "role": "function", "name": "f", "content": "old" },
+    ]});
+    let (messages, lost) = raw(&file);
+    let expected = json!([
+        { "role": 0, "content": [{ "type": 1, "text": "rules" }] },
+        { "role": 1, "name": "jo", "content": [
+            { "type": 1, "text": "look" },
+            { "type": 0, "imageUrl": { "url": "https://img.example/a.png", "detail": "high" } },
+            { "type": 2, "value": audio, "scope": 2 },
+        ]},
+        { "role": 2, "content": [],
+          "toolCalls": [{ "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } }] },
+        { "role": 3, "toolCallId": "c",
+          "content": [{ "type": 1, "text": "done" }, { "type": 3, "cacheType": "ephemeral" }] },
+    ]);
+    assert_eq!(messages, expected);
+    assert_eq!(lost, ["/model", "/messages/0/role", "/messages/2/tool_calls/1", "/messages/4"]);
+}
+
+#[test]
+fn raw_messages_stay_as_they_are_spelled() {
+    let body = "{ \"messages\" : [ {\"role\":1, \"content\":[ ], \"odd\":1.50E0} ] }";
+    let document = parse(body, Format::Raw);
+    assert_eq!(verbatim_messages(&document), Some("[ {\"role\":1, \"content\":[ ], \"odd\":1.50E0} ]"));
+}
+
+/// Counted in the recordings: two parts each, a text and a breakpoint.
+#[test]
+fn recorded_contents_are_read_as_one_message_of_the_user() {
+    for name in ["dealenx-completed", "p47-services", "peckjon-sample"] {
+        let name = format!("raw-chatmessage/{name}.req0.renderedUserMessage.raw-parts.json");
+        let Some(text) = recording(&name) else { return };
+        let (messages, lost) = raw(&serde_json::from_str(&text).unwrap());
+        let types: Vec<Value> =
+            messages[0]["content"].as_array().unwrap().iter().map(|part| part["type"].clone()).collect();
+        assert_eq!(
+            (messages.as_array().unwrap().len(), types, lost.len()),
+            (1, vec![json!(1), json!(3)], 0),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! Files to test on: recordings where they are at hand, and values written down in a test.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use leafgate_chat::{Losses, Message, Wire, messages, raw_json, to_wire};
+use leafgate_tree::{Document, Draft, Format, Limits};
+use serde_json::Value;
+
+pub(crate) fn parse(body: &str, format: Format) -> Document {
+    Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap()
+}
+
+pub(crate) fn export(value: &Value) -> Document {
+    parse(&value.to_string(), Format::VscodeChat)
+}
+
+pub(crate) fn draft(value: &Value) -> Draft {
+    Draft::new(Arc::new(export(value)))
+}
+
+/// The messages of a value, and what was lost in reading them.
+pub(crate) fn read(value: &Value) -> (Vec<Message>, Losses) {
+    let read = messages(&parse(&value.to_string(), Format::Generic), None).unwrap();
+    (read.messages, read.losses)
+}
+
+/// What an API would be sent for raw messages, and the pointers of what was lost on the way.
+pub(crate) fn wire(messages: &Value, wire: Wire) -> (Value, Vec<String>) {
+    let (messages, mut losses) = read(messages);
+    let body = to_wire(&messages, wire, &mut losses);
+    (serde_json::from_str(&body.pretty()).unwrap(), pointers(&losses))
+}
+
+pub(crate) fn raw(value: &Value) -> (Value, Vec<String>) {
+    let (messages, losses) = read(value);
+    (serde_json::from_str(&raw_json(&messages).pretty()).unwrap(), pointers(&losses))
+}
+
+fn pointers(losses: &Losses) -> Vec<String> {
+    losses.all().iter().map(|loss| loss.pointer.clone()).collect()
+}
+
+/// The text of a recording; `None`, with a word on standard error, where there are no recordings. In CI they must be there.
+pub(crate) fn recording(name: &str) -> Option<String> {
+    let root = std::env::var_os("LEAFGATE_FIXTURES").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+        PathBuf::from,
+    );
+    if !root.is_dir() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "no recordings at {}", root.display());
+        eprintln!("skipped: no recordings at {}", root.display());
+        return None;
+    }
+    Some(std::fs::read_to_string(root.join(name)).unwrap())
+}
+
+pub(crate) const EXPORTS: [&str; 7] = [
+    "dealenx-completed",
+    "dealenx-first.2turns",
+    "dealenx-in-progress",
+    "dealenx-mcp-success",
+    "dealenx-parse-export",
+    "p47-services",
+    "timcooking-demo",
+];
+
+pub(crate) fn recorded_export(name: &str) -> Option<String> {
+    recording(&format!("vscode-chat-export/{name}.json"))
+}
