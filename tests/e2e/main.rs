@@ -7,6 +7,7 @@
 mod bodies;
 mod example;
 mod hostile;
+mod memory;
 mod pauses;
 mod policies;
 mod readme;

@@ -132,10 +132,23 @@ impl Gate {
     /// # Errors
     /// When it tells something else.
     pub fn memory(&self) -> Result<Option<usize>> {
+        self.status_line("VmRSS:")
+    }
+
+    /// The most that it ever had resident, in KiB, where the system tells.
+    ///
+    /// # Errors
+    /// When it tells something else.
+    pub fn peak_memory(&self) -> Result<Option<usize>> {
+        self.status_line("VmHWM:")
+    }
+
+    fn status_line(&self, name: &str) -> Result<Option<usize>> {
         let Ok(status) = std::fs::read_to_string(format!("/proc/{}/status", self.pid())) else {
             return Ok(None);
         };
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let line = line.with_context(|| format!("the status of the process has no {name}"))?;
         Ok(line.split_whitespace().next().and_then(|size| size.parse().ok()))
     }
 

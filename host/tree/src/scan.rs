@@ -256,16 +256,26 @@ struct Open {
     slot: u32,
 }
 
-/// The first byte of a string's content that is no white space, escaped white space included.
+/// The first byte of a string's content that is no white space, however it and the space before it are spelled.
 fn first_byte(raw: &str) -> Option<u8> {
     let mut rest = raw.as_bytes();
     loop {
-        rest = match rest {
-            [b' ', tail @ ..] | [b'\\', b'n' | b't' | b'r', tail @ ..] => tail,
-            [byte, ..] => return Some(*byte),
+        let byte;
+        (byte, rest) = match rest {
+            [b'\\', b'n' | b't' | b'r', tail @ ..] => (b' ', tail),
+            [b'\\', b'u', b'0', b'0', high, low, tail @ ..] => (hex(*high) << 4 | hex(*low), tail),
+            [byte, tail @ ..] => (*byte, tail),
             [] => return None,
         };
+        if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Some(byte);
+        }
     }
+}
+
+/// What a hexadecimal digit counts. The scanner has checked that it is one.
+fn hex(digit: u8) -> u8 {
+    char::from(digit).to_digit(16).map_or(0, |value| value as u8)
 }
 
 struct Cursor<'t> {

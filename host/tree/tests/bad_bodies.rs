@@ -119,6 +119,17 @@ fn a_document_in_a_string_keeps_its_spelling_and_stays_a_document() {
     assert_eq!(draft.render(), body);
 }
 
+/// Its values would pass unseen where an escape hides one of their characters as well.
+#[test]
+fn a_document_is_walked_however_its_first_bracket_is_spelled() {
+    for spelling in [r"\u007b", r"\u0020{", r"\u000A \u000d\u0009\n{", r"\u007B"] {
+        let body = format!(r#"{{"arguments": "{spelling}\"k\": \"\\u0041\"}}"}}"#);
+        let draft = parse(body.as_bytes(), Format::Generic);
+        let leaf = draft.document().resolve("/arguments/k").expect(spelling);
+        assert_eq!(draft.text(leaf).expose(), "A");
+    }
+}
+
 #[test]
 fn setting_a_whole_document_takes_inner_edits_with_it() {
     let mut draft = parse(br#"{"a": "{\"b\": \"c\"}"}"#, Format::Generic);

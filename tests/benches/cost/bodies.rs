@@ -1,6 +1,7 @@
 //! Agent-like requests of a given size: a system prompt, turns with tool calls and their results, and now and then a credential.
 
 use leafgate_tests::plant;
+use leafgate_tree::Format;
 use serde_json::{Value, json};
 
 /// What a body's text is like.
@@ -12,47 +13,115 @@ pub(crate) enum Text {
     Keywords,
 }
 
-/// A body of at least this many bytes; another seed gives another body.
+/// A chat request of at least this many bytes; another seed gives another body.
 pub(crate) fn body(size: usize, seed: u64, text: Text) -> Vec<u8> {
+    in_format(Format::OpenaiChat, size, seed, text)
+}
+
+/// A request in a format.
+pub(crate) fn in_format(format: Format, size: usize, seed: u64, text: Text) -> Vec<u8> {
     let mut words = Words::new(seed, text);
-    let mut messages = vec![
-        json!({ "role": "system", "content": format!("You are a coding agent. {}", words.text(40)) }),
-        json!({ "role": "user", "content": words.text(30) }),
-    ];
+    let system = format!("You are a coding agent. {}", words.text(40));
+    let question = words.text(30);
+    let mut exchanges = Vec::new();
     let mut length = 900;
-    let mut turn = 0;
     while length < size {
-        let added = exchange(&mut words, seed, turn, (size - length).min(4000));
-        length += added.iter().map(|message| message.to_string().len() + 1).sum::<usize>();
-        messages.extend(added);
-        turn += 1;
+        let exchange = Exchange::new(&mut words, seed, exchanges.len() as u64, (size - length).min(4000));
+        let spelled = exchange.spell(format);
+        length += spelled.iter().map(|message| message.to_string().len() + 1).sum::<usize>();
+        exchanges.push(spelled);
     }
-    json!({ "model": "gpt-sample", "stream": true, "temperature": 0.2, "messages": messages, "tools": [tool()] }).to_string().into_bytes()
+    let exchanges = exchanges.into_iter().flatten();
+    let list = |opening: Vec<Value>| Value::from_iter(opening.into_iter().chain(exchanges));
+    let said = |role, text| json!({ "role": role, "content": text });
+    let raw = |role, text| json!({ "role": role, "content": [{ "type": 1, "text": text }] });
+    match format {
+        Format::OpenaiChat | Format::Generic => json!({
+            "model": "gpt-sample", "stream": true, "temperature": 0.2, "tools": [tool("function")],
+            "messages": list(vec![said("system", system), said("user", question)]),
+        }),
+        Format::OpenaiResponses => json!({
+            "model": "gpt-sample", "stream": true, "instructions": system, "tools": [tool("type")],
+            "input": list(vec![said("user", question)]),
+        }),
+        Format::AnthropicMessages => json!({
+            "model": "claude-sample", "max_tokens": 1024, "system": system, "tools": [tool("input_schema")],
+            "messages": list(vec![said("user", question)]),
+        }),
+        Format::Raw => list(vec![raw(0, system), raw(1, question)]),
+        Format::VscodeChat => json!({ "responderUsername": "agent", "requests": list(Vec::new()) }),
+    }
+    .to_string()
+    .into_bytes()
 }
 
-/// A call of a tool and its result: text, a listing or source code, of about this many bytes.
-fn exchange(words: &mut Words, seed: u64, turn: u64, size: usize) -> Vec<Value> {
-    let id = format!("call_{seed}_{turn}");
-    let arguments =
-        json!({ "path": format!("/home/ann/src/{}.rs", words.word()), "lines": [1, 400] }).to_string();
-    let call =
-        json!({ "id": id, "type": "function", "function": { "name": "read_file", "arguments": arguments } });
-    let mut result = words.code(size.saturating_sub(500));
-    if turn % 8 == 3 {
-        result.push_str(&format!("token = \"{}\"\n", plant::github(seed ^ turn)));
-    }
-    vec![
-        json!({ "role": "assistant", "content": words.text(12), "tool_calls": [call] }),
-        json!({ "role": "tool", "tool_call_id": id, "content": result }),
-    ]
+/// A call of a tool and its result: text, a listing or source code.
+struct Exchange {
+    id: String,
+    remark: String,
+    arguments: Value,
+    result: String,
 }
 
-fn tool() -> Value {
-    json!({ "type": "function", "function": {
-        "name": "read_file",
-        "description": "Returns the content of a file.",
-        "parameters": { "type": "object", "properties": { "path": { "type": "string" }, "lines": { "type": "array" } } },
-    } })
+impl Exchange {
+    /// One of about this many bytes.
+    fn new(words: &mut Words, seed: u64, turn: u64, size: usize) -> Self {
+        let arguments = json!({ "path": format!("/home/ann/src/{}.rs", words.word()), "lines": [1, 400] });
+        let mut result = words.code(size.saturating_sub(500));
+        if turn % 8 == 3 {
+            result.push_str(&format!("token = \"{}\"\n", plant::github(seed ^ turn)));
+        }
+        Exchange { id: format!("call_{seed}_{turn}"), remark: words.text(12), arguments, result }
+    }
+
+    /// The messages, items or requests that a format spells it as.
+    fn spell(&self, format: Format) -> Vec<Value> {
+        let Exchange { id, remark, arguments, result } = self;
+        let function = json!({ "name": "read_file", "arguments": arguments.to_string() });
+        let call = json!({ "id": id, "type": "function", "function": function });
+        match format {
+            Format::OpenaiChat | Format::Generic => vec![
+                json!({ "role": "assistant", "content": remark, "tool_calls": [call] }),
+                json!({ "role": "tool", "tool_call_id": id, "content": result }),
+            ],
+            Format::OpenaiResponses => vec![
+                json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": remark }] }),
+                json!({ "type": "function_call", "call_id": id, "name": "read_file", "arguments": arguments.to_string() }),
+                json!({ "type": "function_call_output", "call_id": id, "output": result }),
+            ],
+            Format::AnthropicMessages => vec![
+                json!({ "role": "assistant", "content": [
+                    { "type": "text", "text": remark },
+                    { "type": "tool_use", "id": id, "name": "read_file", "input": arguments },
+                ] }),
+                json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": id, "content": result }] }),
+            ],
+            Format::Raw => vec![
+                json!({ "role": 2, "content": [{ "type": 1, "text": remark }], "toolCalls": [call] }),
+                json!({ "role": 3, "toolCallId": id, "content": [{ "type": 1, "text": result }] }),
+            ],
+            Format::VscodeChat => vec![json!({
+                "requestId": id, "message": { "text": remark, "parts": [{ "kind": "text", "text": remark }] },
+                "response": [{ "value": result, "supportHtml": false }],
+                "result": { "metadata": { "toolCallRounds": [{ "id": id, "toolCalls": [function] }] } },
+            })],
+        }
+    }
+}
+
+/// A tool's definition; `shape` is the member that its API knows it by.
+fn tool(shape: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "lines": { "type": "array" } } });
+    let (name, description) = ("read_file", "Returns the content of a file.");
+    match shape {
+        "input_schema" => json!({ "name": name, "description": description, "input_schema": schema }),
+        "type" => {
+            json!({ "type": "function", "name": name, "description": description, "parameters": schema })
+        }
+        _ => {
+            json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } })
+        }
+    }
 }
 
 /// Words out of a small vocabulary, by xorshift.

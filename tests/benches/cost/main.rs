@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 mod bodies;
+mod formats;
 mod latency;
 mod offline;
 mod stats;
@@ -20,10 +21,11 @@ fn main() -> Result<()> {
     if arguments.iter().any(|argument| argument == latency::AS_UPSTREAM) {
         return latency::serve();
     }
+    let formats = formats::measure()?;
     let offline = offline::measure()?;
     let latency = latency::measure()?;
     if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".json")) {
-        let figures = json!({ "offline": offline, "latency": latency });
+        let figures = json!({ "formats": formats, "offline": offline, "latency": latency });
         std::fs::write(file, format!("{figures:#}\n"))?;
         println!("\nfigures: {file}");
     }

@@ -236,10 +236,17 @@ impl Draft {
         }
         let was = self.settable(node)?;
         let original = self.document.content_text(node);
-        let text = self.text(node).into_cow();
-        check_ranges(&text, redactions.iter().map(|redaction| &redaction.at))?;
-        let mut state =
-            self.leaves.get(&node).cloned().unwrap_or_else(|| LeafState::untouched(original.len()));
+        let mut state = match self.leaves.get(&node) {
+            Some(state) => {
+                check_ranges(&state.pieces().text(&original), redactions.iter().map(|one| &one.at))?;
+                state.clone()
+            }
+            // The text is the received one, and a large one is not decoded twice.
+            None => {
+                check_ranges(&original, redactions.iter().map(|one| &one.at))?;
+                LeafState::untouched(original.len())
+            }
+        };
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
