@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memmem;
 
@@ -76,6 +77,9 @@ impl fmt::Debug for Encoded {
 
 /// Finds every encoded stretch of a text, in order.
 pub fn encoded(text: &str) -> Vec<Encoded> {
+    if text.len() < SCHEME.len() + 2 {
+        return Vec::new();
+    }
     let mut found = DataUrls::of(text).all();
     let urls: Vec<Range<usize>> = found.iter().map(|url| url.range.clone()).collect();
     let mut urls = urls.into_iter().peekable();
@@ -364,7 +368,9 @@ impl<'a> DataUrls<'a> {
 
     fn all(mut self) -> Vec<Encoded> {
         let mut found: Vec<Encoded> = Vec::new();
-        for at in memmem::find_iter(self.text.as_bytes(), SCHEME) {
+        // Built once: for most texts the search is shorter than its preparation.
+        static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(SCHEME));
+        for at in FINDER.find_iter(self.text.as_bytes()) {
             if found.last().is_none_or(|url| url.range.end <= at) {
                 found.extend(self.at(at));
             }

@@ -11,7 +11,7 @@ use memchr::{memchr_iter, memchr2_iter};
 const LONGEST_START: usize = 48;
 
 /// Calls `f` with each run of four or more digits.
-fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
     let mut at = 3;
     while at < bytes.len() {
         if !bytes[at].is_ascii_digit() {
@@ -27,19 +27,23 @@ fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `f` with each number: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
-pub(crate) fn each_number(bytes: &[u8], mut f: impl FnMut(Range<usize>, usize)) {
-    let mut done = 0;
-    each_digit_run(bytes, |run| {
-        if run.start < done {
-            return;
+/// Numbers: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    done: usize,
+}
+
+impl Numbers {
+    /// The number around a run of digits, and how many digits it has; `None` where an earlier run gave it already.
+    pub(crate) fn around(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<(Range<usize>, usize)> {
+        if run.start < self.done {
+            return None;
         }
-        let start = grow_left(bytes, run.start, done);
-        let end = grow_right(bytes, run.end);
-        done = end;
-        let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
-        f(start..end, digits);
-    });
+        let start = grow_left(bytes, run.start, self.done);
+        self.done = grow_right(bytes, run.end);
+        let digits = bytes[start..self.done].iter().filter(|b| b.is_ascii_digit()).count();
+        Some((start..self.done, digits))
+    }
 }
 
 fn joins(byte: u8) -> bool {
@@ -75,11 +79,16 @@ fn grow_right(bytes: &[u8], from: usize) -> usize {
     end
 }
 
-/// Calls `f` with each place where an account number may begin: two letters and two digits, then groups of four or none.
-pub(crate) fn each_account(bytes: &[u8], mut f: impl FnMut(usize)) {
-    const GROUPS: usize = 9;
-    let mut last = usize::MAX;
-    each_digit_run(bytes, |run| {
+/// Account numbers: two letters and two digits, then groups of four or none.
+#[derive(Default)]
+pub(crate) struct Accounts {
+    last: Option<usize>,
+}
+
+impl Accounts {
+    /// Where an account number may begin that a run of digits is a part of; `None` where an earlier run gave it already.
+    pub(crate) fn around(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<usize> {
+        const GROUPS: usize = 9;
         let floor = run.start.saturating_sub(34);
         let is_part = |b: &u8| b.is_ascii_alphanumeric();
         let word = bytes[floor..run.start].iter().rposition(|b| !is_part(b)).map_or(floor, |n| floor + n + 1);
@@ -87,19 +96,16 @@ pub(crate) fn each_account(bytes: &[u8], mut f: impl FnMut(usize)) {
         for _ in 0..GROUPS {
             let begins = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
             if begins && opens_account(&bytes[start..]) {
-                if start != last {
-                    last = start;
-                    f(start);
-                }
-                return;
+                return (self.last.replace(start) != Some(start)).then_some(start);
             }
             let group = start.checked_sub(5).map(|from| &bytes[from..start]);
             match group {
                 Some([group @ .., b' ' | b'-']) if group.iter().all(is_part) => start -= 5,
-                _ => return,
+                _ => return None,
             }
         }
-    });
+        None
+    }
 }
 
 fn opens_account(bytes: &[u8]) -> bool {
@@ -161,21 +167,26 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn numbers_are_taken_with_their_groups() {
-        let text = "pay 4539 5787-6362 1486, call (415) 555-0132 or +49 30 901820; id 12 345";
-        let mut seen = Vec::new();
-        each_number(text.as_bytes(), |range, digits| seen.push((text[range].to_owned(), digits)));
-        let expected = [("4539 5787-6362 1486", 16), ("(415) 555-0132", 10), ("+49 30 901820", 10)];
-        assert_eq!(seen, expected.map(|(number, digits)| (number.to_owned(), digits)));
+    fn numbers(text: &str) -> Vec<(&str, usize)> {
+        let (mut numbers, mut seen) = (Numbers::default(), Vec::new());
+        each_digit_run(text.as_bytes(), |run| {
+            seen.extend(numbers.around(text.as_bytes(), &run).map(|(range, digits)| (&text[range], digits)));
+        });
+        seen
     }
 
     #[test]
-    fn an_account_is_found_from_any_of_its_groups() {
+    fn numbers_are_taken_with_their_groups() {
+        let text = "pay 4539 5787-6362 1486, call (415) 555-0132 or +49 30 901820; id 12 345";
+        let expected = [("4539 5787-6362 1486", 16), ("(415) 555-0132", 10), ("+49 30 901820", 10)];
+        assert_eq!(numbers(text), expected);
+    }
+
+    #[test]
+    fn an_account_is_found_once_from_any_of_its_groups() {
         let text = "to MT84 MALT 0110 0001 2345 or DE89370400440532013000";
-        let mut seen = Vec::new();
-        each_account(text.as_bytes(), |start| seen.push(start));
-        seen.dedup();
+        let (mut accounts, mut seen) = (Accounts::default(), Vec::new());
+        each_digit_run(text.as_bytes(), |run| seen.extend(accounts.around(text.as_bytes(), &run)));
         assert_eq!(seen, [text.find("MT").unwrap(), text.find("DE").unwrap()]);
     }
 
@@ -183,9 +194,7 @@ mod tests {
         #[test]
         fn every_number_of_four_digits_in_a_row_is_seen(before in "[a-z ]{0,9}", digits in "[0-9]{4,20}", after in "[a-z]{0,5}") {
             let text = format!("{before}{digits}{after}");
-            let mut seen = 0;
-            each_number(text.as_bytes(), |range, _| seen += usize::from(text[range].contains(&digits)));
-            prop_assert_eq!(seen, 1);
+            prop_assert_eq!(numbers(&text).iter().filter(|(number, _)| number.contains(&digits)).count(), 1);
         }
     }
 }

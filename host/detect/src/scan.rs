@@ -13,7 +13,7 @@ use crate::finding::{Finding, unite_from};
 use crate::input::Input;
 use crate::keyed::{self, Assignment, Join};
 use crate::names::NameRule;
-use crate::numbers;
+use crate::numbers::{self, Accounts, Numbers};
 use crate::pack::Shape;
 use crate::placeholder::is_placeholder;
 use crate::published::is_published;
@@ -208,19 +208,8 @@ impl<'a> Scan<'a> {
     fn walk(&mut self) {
         let (engine, bytes) = (self.engine, self.bytes());
         let walkers = &engine.walkers;
-        if !walkers.number.is_empty() {
-            numbers::each_number(bytes, |range, digits| {
-                for &(index, least) in &walkers.number {
-                    if digits >= least {
-                        self.search_groups(index, range.clone());
-                    }
-                }
-            });
-        }
-        if !walkers.account.is_empty() {
-            numbers::each_account(bytes, |start| {
-                walkers.account.iter().for_each(|&index| self.account(index, start))
-            });
+        if !walkers.number.is_empty() || !walkers.account.is_empty() {
+            self.walk_digits();
         }
         if !walkers.address.is_empty() {
             numbers::each_address(bytes, |range| {
@@ -237,6 +226,29 @@ impl<'a> Scan<'a> {
                 walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
             });
         }
+    }
+
+    /// Numbers and account numbers, in one walk over the runs of digits.
+    fn walk_digits(&mut self) {
+        let (engine, bytes) = (self.engine, self.bytes());
+        let walkers = &engine.walkers;
+        let (mut numbers, mut accounts) = (Numbers::default(), Accounts::default());
+        numbers::each_digit_run(bytes, |run| {
+            if !walkers.number.is_empty()
+                && let Some((range, digits)) = numbers.around(bytes, &run)
+            {
+                for &(index, least) in &walkers.number {
+                    if digits >= least {
+                        self.search_groups(index, range.clone());
+                    }
+                }
+            }
+            if !walkers.account.is_empty()
+                && let Some(start) = accounts.around(bytes, &run)
+            {
+                walkers.account.iter().for_each(|&index| self.account(index, start));
+            }
+        });
     }
 
     fn account(&mut self, index: usize, start: usize) {
