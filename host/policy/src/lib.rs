@@ -14,6 +14,7 @@ mod explain;
 mod file;
 mod glob;
 mod load;
+mod memo;
 mod pattern;
 pub mod plugin;
 mod report;
@@ -43,6 +44,7 @@ pub struct Policy {
     engines: Vec<Engine>,
     plugins: Vec<LoadedPlugin>,
     digest: [u8; 32],
+    memo: memo::Memo,
 }
 
 /// What is known about a request beside its body. Model and format are the document's own.

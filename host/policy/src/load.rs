@@ -11,6 +11,7 @@ use crate::file::Complaints;
 use crate::file::compile::{Compiler, Engines};
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
+use crate::memo::Memo;
 use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
 
@@ -140,7 +141,7 @@ impl Loading {
             return Err(self.diagnostics.into_error());
         }
         let digest = self.digest(&plugins, &engines);
-        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest })
+        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest, memo: Memo::default() })
     }
 
     fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {

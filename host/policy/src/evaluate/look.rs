@@ -1,10 +1,9 @@
 //! Detection over many leaves: one walk for all redact rules, nothing changed yet.
 //!
-//! Each distinct set of built-in detectors runs at most once per leaf. Each detector plugin is called once, with every leaf that any
-//! rule wants it to see.
+//! Each distinct set of built-in detectors runs at most once per leaf. Each detector plugin is called at most once, with every leaf that
+//! any rule wants it to see and that it has not answered for before.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::{Finding, Input};
@@ -12,9 +11,11 @@ use leafgate_tree::{Access, Leaf, NodeId, ValueType};
 
 use super::Run;
 use super::answer::check_findings;
-use super::beneath::{Beneath, Under, beneath};
+use super::beneath::{Beneath, Under};
 use super::hits::{Hit, exempt};
+use super::scanner::{Present, Scanner};
 use crate::condition::ConditionError;
+use crate::memo::Answer;
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::Redact;
 
@@ -92,38 +93,33 @@ impl<'p> Run<'p> {
 
 impl<'s> Look<'s, '_> {
     fn leaf(&mut self, leaf: Leaf<'s>) {
-        let text = self.run.draft.text(leaf.id()).into_cow();
-        let beneath = beneath(&leaf, &text, self.run.draft.is_unwalked(leaf.id()));
+        let mut present = Present::new(self.run, leaf);
         // Media is on the list of what is not scanned; what turns out to be text beneath it is.
-        let is_media = leaf.access() == Access::Opaque;
-        if is_media && beneath.is_empty() {
+        if present.is_media() && present.beneath().is_empty() {
             return;
         }
         self.scanner.begin();
         for &(place, redact) in self.rules {
-            if !self.applies(place, &leaf, &text) {
+            if !self.applies(place, &leaf, &present.text) {
                 continue;
             }
             if let Some(engine) = redact.engine {
-                if !is_media {
-                    self.scan(place, engine, &leaf, &text);
-                }
-                self.scan_beneath(place, engine, &leaf, &beneath);
+                self.scan(place, engine, &mut present);
             }
             for &plugin in &redact.plugins {
-                self.show(plugin, place, leaf, text.clone(), &beneath);
+                self.show(plugin, place, &mut present);
             }
         }
     }
 
     /// A plugin has no notion of a prefix: it is shown what may be changed, what is beneath that, and no more.
-    fn show(&mut self, plugin: usize, rule: usize, leaf: Leaf<'s>, text: Cow<'s, str>, beneath: &[Beneath]) {
-        let candidates = &mut self.candidates[plugin];
+    fn show(&mut self, plugin: usize, rule: usize, present: &mut Present<'s>) {
+        let (leaf, candidates) = (present.leaf, &mut self.candidates[plugin]);
         if leaf.access() == Access::Open {
-            candidates.push(Candidate { leaf, rule, text, under: None });
+            candidates.push(Candidate { leaf, rule, text: present.text.clone(), under: None });
         }
         if matches!(leaf.access(), Access::Open | Access::Opaque) {
-            candidates.extend(beneath.iter().enumerate().map(|(place, beneath)| Candidate {
+            candidates.extend(present.beneath().iter().enumerate().map(|(place, beneath)| Candidate {
                 leaf,
                 rule,
                 text: Cow::Owned(beneath.text.clone()),
@@ -144,21 +140,20 @@ impl<'s> Look<'s, '_> {
         }
     }
 
-    fn scan(&mut self, place: usize, engine: usize, leaf: &Leaf<'s>, text: &str) {
-        let key = leaf.key();
-        let input = Input::new(text).with_key(&key);
-        let input = if leaf.access() == Access::Open { input } else { input.prefix_only() };
-        let findings = self.scanner.scan(self.run, engine, &input, None);
-        self.found.hits.extend(findings.iter().map(|finding| (leaf.id(), Hit::new(finding, place))));
-    }
-
-    fn scan_beneath(&mut self, place: usize, engine: usize, leaf: &Leaf<'s>, beneath: &[Beneath]) {
-        for (at, Beneath { text, under }) in beneath.iter().enumerate() {
+    fn scan(&mut self, place: usize, engine: usize, present: &mut Present<'s>) {
+        let leaf = present.leaf;
+        if !present.is_media() {
+            let findings = self.scanner.scan(self.run, engine, present);
+            self.found.hits.extend(findings.iter().map(|finding| (leaf.id(), Hit::new(finding, place))));
+        }
+        for (at, Beneath { text, under }) in present.beneath().iter().enumerate() {
             // The leaf's key names what is encoded as little as it names a part of it.
             let key = if *under == Under::Escapes { leaf.key() } else { Cow::Borrowed("") };
             let input = Input::new(text).with_key(&key);
-            let input = if leaf.access() == Access::Protected { input.prefix_only() } else { input };
-            let findings = self.scanner.scan(self.run, engine, &input, Some(at));
+            // What looks like media can be anything: all detectors look at what it spells.
+            let all = matches!(leaf.access(), Access::Open | Access::Opaque);
+            let input = if all { input } else { input.prefix_only() };
+            let findings = self.scanner.scan_beneath(self.run, engine, &input, at);
             let hits = findings.iter().map(|finding| Hit::new(finding, place)).collect();
             self.hidden(leaf.id(), hits, text, under);
         }
@@ -177,43 +172,71 @@ impl<'s> Look<'s, '_> {
 
     /// Asks one plugin about all its leaves at once. A fault drops the whole answer, for every rule that asked.
     fn ask(&mut self, plugin: usize, candidates: &[Candidate<'s>]) {
-        let loaded = &self.run.policy.plugins[plugin];
         // Two rules may want the same text seen: it is shown once.
         let groups: Vec<&[Candidate<'_>]> = candidates.chunk_by(|a, b| a.place() == b.place()).collect();
         let keys: Vec<Cow<'_, str>> = groups.iter().map(|group| group[0].leaf.key()).collect();
         let shown = groups.iter().zip(&keys).map(|(group, key)| detect_leaf(&group[0], key));
         let shown: Vec<DetectLeaf<'_>> = shown.collect();
-        let answer = loaded.plugin.detect(&shown);
-        match answer.and_then(|findings| check_findings(findings, &shown, loaded.labels.len())) {
-            Ok(findings) => {
-                for finding in findings {
-                    for candidate in groups[finding.leaf] {
-                        let hit = Hit {
-                            range: finding.at.clone(),
-                            label: loaded.labels[finding.label].clone(),
-                            detector: loaded.detector.clone(),
-                            confidence: finding.confidence,
-                            rule: candidate.rule,
-                        };
-                        self.push(candidate, hit);
-                    }
+        match self.answers(plugin, &shown) {
+            Ok(answers) => {
+                for (group, findings) in groups.iter().zip(&answers) {
+                    let hits = |rule| findings.iter().map(move |finding| Hit::new(finding, rule)).collect();
+                    group.iter().for_each(|candidate| self.push(candidate, hits(candidate.rule)));
                 }
             }
             Err(fault) => {
+                let name = &self.run.policy.plugins[plugin].name;
                 let mut rules: Vec<usize> = candidates.iter().map(|candidate| candidate.rule).collect();
                 rules.sort_unstable();
                 rules.dedup();
-                let fault_of = |rule| (rule, Arc::clone(&loaded.name), fault.clone());
+                let fault_of = |rule| (rule, Arc::clone(name), fault.clone());
                 self.found.faults.extend(rules.into_iter().map(fault_of));
             }
         }
     }
 
-    fn push(&mut self, candidate: &Candidate<'_>, hit: Hit) {
+    /// What a plugin finds in each leaf: what it said before, and for the rest what it says now.
+    fn answers(&self, plugin: usize, shown: &[DetectLeaf<'_>]) -> Result<Vec<Arc<[Finding]>>, Fault> {
+        let policy = self.run.policy;
+        let questions: Vec<_> = shown.iter().map(|leaf| policy.memo.plugin(plugin, leaf)).collect();
+        let known = |question: &Option<_>| question.and_then(|question| policy.memo.recall(question));
+        let mut answers: Vec<Option<Arc<[Finding]>>> =
+            questions.iter().map(|question| known(question).map(|answer| answer.findings)).collect();
+        let open: Vec<usize> = (0..shown.len()).filter(|&place| answers[place].is_none()).collect();
+        if !open.is_empty() {
+            let asked: Vec<DetectLeaf<'_>> = open.iter().map(|&place| shown[place]).collect();
+            for (place, findings) in open.into_iter().zip(self.call(plugin, &asked)?) {
+                let findings: Arc<[Finding]> = findings.into();
+                if let Some(question) = questions[place] {
+                    policy.memo.keep(question, Answer { findings: Arc::clone(&findings), plain: false });
+                }
+                answers[place] = Some(findings);
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Calls a plugin; gives what it finds in each leaf.
+    fn call(&self, plugin: usize, asked: &[DetectLeaf<'_>]) -> Result<Vec<Vec<Finding>>, Fault> {
+        let loaded = &self.run.policy.plugins[plugin];
+        let findings = check_findings(loaded.plugin.detect(asked)?, asked, loaded.labels.len())?;
+        let mut by_leaf = vec![Vec::new(); asked.len()];
+        for finding in findings {
+            by_leaf[finding.leaf].push(Finding {
+                range: finding.at,
+                label: loaded.labels[finding.label].clone(),
+                detector: loaded.detector.clone(),
+                confidence: finding.confidence,
+            });
+        }
+        Ok(by_leaf)
+    }
+
+    fn push(&mut self, candidate: &Candidate<'_>, hits: Vec<Hit>) {
         let node = candidate.leaf.id();
         match &candidate.under {
-            Some((_, under)) => self.hidden(node, vec![hit], &candidate.text, under),
-            None => self.found.hits.push((node, hit)),
+            Some((_, under)) => self.hidden(node, hits, &candidate.text, under),
+            None => self.found.hits.extend(hits.into_iter().map(|hit| (node, hit))),
         }
     }
 }
@@ -227,41 +250,5 @@ fn detect_leaf<'a>(candidate: &'a Candidate<'_>, key: &'a str) -> DetectLeaf<'a>
         tool: leaf.tool(),
         key,
         text: &candidate.text,
-    }
-}
-
-/// Runs each engine at most once per text, and keeps its buffer from leaf to leaf.
-#[derive(Default)]
-struct Scanner {
-    /// Which engine has run on the leaf's text, or on which of those beneath it, and where its findings lie.
-    ran: Vec<(usize, Option<usize>, Range<usize>)>,
-    findings: Vec<Finding>,
-}
-
-impl Scanner {
-    fn begin(&mut self) {
-        self.ran.clear();
-        self.findings.clear();
-    }
-
-    fn scan(
-        &mut self,
-        run: &Run<'_>,
-        engine: usize,
-        input: &Input<'_>,
-        beneath: Option<usize>,
-    ) -> &[Finding] {
-        let known = self.ran.iter().find(|(ran, which, _)| (*ran, *which) == (engine, beneath));
-        let range = match known {
-            Some((.., range)) => range.clone(),
-            None => {
-                let start = self.findings.len();
-                run.policy.engines[engine].scan_into(input, &mut self.findings);
-                let range = start..self.findings.len();
-                self.ran.push((engine, beneath, range.clone()));
-                range
-            }
-        };
-        &self.findings[range]
     }
 }

@@ -18,6 +18,7 @@ mod places;
 mod redact;
 mod replay;
 mod review;
+mod scanner;
 mod transform;
 mod words;
 
