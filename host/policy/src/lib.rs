@@ -29,7 +29,7 @@ use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
 pub use diagnostic::{Diagnostic, LoadError};
-pub use evaluate::{Evaluation, Recall};
+pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;

@@ -53,6 +53,23 @@ pub struct Evaluation {
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
     findings: BTreeMap<NodeId, Vec<FindingFact>>,
+    unredactable: BTreeSet<Unredactable>,
+}
+
+impl Recall {
+    /// Every place because of which the request is held, though a hold names the first alone.
+    pub fn unredactable(&self) -> impl ExactSizeIterator<Item = &Unredactable> {
+        self.unredactable.iter()
+    }
+}
+
+/// A place with a value that must be redacted and cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unredactable {
+    /// The leaf, or the member whose key it is.
+    pub node: NodeId,
+    /// Whether the value stands in the key.
+    pub in_key: bool,
 }
 
 pub(crate) use replay::replay;
@@ -86,6 +103,7 @@ struct Run<'p> {
     findings: BTreeMap<NodeId, Vec<FindingFact>>,
     /// Members whose key holds a finding: no pointer may spell it.
     tainted: BTreeSet<NodeId>,
+    unredactable: BTreeSet<Unredactable>,
     pauses: Vec<Hold>,
     block: Option<Hold>,
     report: Report,
@@ -118,6 +136,7 @@ impl<'p> Run<'p> {
             active,
             findings: BTreeMap::new(),
             tainted: BTreeSet::new(),
+            unredactable: BTreeSet::new(),
             pauses: Vec::new(),
             block: None,
             report: Report { rules: policy.rules.iter().map(report_of).collect(), ..Report::default() },
@@ -169,7 +188,7 @@ impl<'p> Run<'p> {
             draft: self.draft,
             verdict,
             report: self.report,
-            recall: Recall { findings: self.findings },
+            recall: Recall { findings: self.findings, unredactable: self.unredactable },
         }
     }
 

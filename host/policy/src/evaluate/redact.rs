@@ -14,7 +14,7 @@ use leafgate_vault::{Collision, mask, surrogate};
 use super::beneath::Under;
 use super::hits::{Hit, exempt, unite};
 use super::look::{Found, Hidden, Rules};
-use super::{Run, author};
+use super::{Run, Unredactable, author};
 use crate::condition::FindingFact;
 use crate::rule::{Action, OnUnredactable, Redact, With};
 use crate::verdict::Cause;
@@ -92,7 +92,7 @@ impl<'p> Run<'p> {
                 for label in self.findings_in_key(redact, key.text.expose()) {
                     self.tainted.insert(key.node);
                     self.count_finding(place, &label);
-                    self.unredactable(place, key.node, &label, "in a key");
+                    self.unredactable(place, key.node, &label, IN_A_KEY);
                 }
             }
         }
@@ -265,10 +265,16 @@ impl<'p> Run<'p> {
 
     fn hold_unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str, how: OnUnredactable) {
         self.report.rules[place].unredactable += 1;
+        if !self.policy.rules[place].monitors() {
+            self.unredactable.insert(Unredactable { node, in_key: why == IN_A_KEY });
+        }
         let detail = format!("{label} {why}, at {}", self.pointer(node));
         self.hold(place, Cause::Unredactable, how == OnUnredactable::Block, detail);
     }
 }
+
+/// Why nothing can be replaced in a key: others look the member up by it.
+const IN_A_KEY: &str = "in a key";
 
 /// Why nothing can be replaced in a leaf; `None` where it can.
 pub(super) fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<&'static str> {

@@ -292,3 +292,23 @@ fn generic_bodies_are_redacted_too() {
     assert_forward(&evaluation);
     assert_eq!(evaluation.draft.redactions().count(), 2);
 }
+
+#[test]
+fn every_place_that_cannot_be_redacted_is_recalled_and_none_of_a_rule_that_only_monitors() {
+    let (first, second) = (secret(), secret().replace("kf", "fk"));
+    let body = json!({ "model": first, (second.as_str()): 1, "messages": [{ "role": "user", "content": secret() }] });
+    let places = |mode: &str| {
+        let rule = format!(
+            "[[rule]]\nid = \"secrets\"\nmatch = {{}}\ndetect = [\"secrets\"]\naction = \"redact\"\n{mode}"
+        );
+        let evaluation = evaluate(&policy(&rule), &body);
+        let document = evaluation.draft.document();
+        let shown = |place: &leafgate_policy::Unredactable| (document.pointer(place.node), place.in_key);
+        evaluation.recall.unredactable().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        places(""),
+        [(format!("/{second}"), true), ("/model".to_owned(), false)].into_iter().collect::<Vec<_>>()
+    );
+    assert_eq!(places("mode = \"monitor\""), []);
+}
