@@ -114,16 +114,18 @@ impl Draft {
             );
         };
         let last_kept = kept.last().unwrap_or(first_kept);
-        if document.format() != Format::AnthropicMessages {
-            return Ok(());
-        }
-        if first.role == Role::User && first_kept.role != Role::User {
+        let is_anthropic = document.format() == Format::AnthropicMessages;
+        if is_anthropic && first.role == Role::User && first_kept.role != Role::User {
             return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
         }
         let prefilled =
             messages(document).filter(spoken).last().is_some_and(|last| last.role == Role::Assistant);
         if last_kept.role == Role::Assistant && !prefilled {
-            return Err(self.invalid(last_kept.node, "the last message must not have the role `assistant`"));
+            let rule = match is_anthropic {
+                true => "the last message must not have the role `assistant`",
+                false => "what the user said last was deleted, so the model would answer itself",
+            };
+            return Err(self.invalid(last_kept.node, rule));
         }
         Ok(())
     }
