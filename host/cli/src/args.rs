@@ -13,6 +13,7 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::runtime::{self, GateName};
+use crate::verify::VerifyArgs;
 
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
@@ -23,7 +24,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the request is forwarded · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Show a request as sections and leaves, secrets masked
     Tree(TreeArgs),
+    /// Plant secrets everywhere in some requests, and show that the policy lets none of them leave
+    Verify(VerifyArgs),
     /// Say what a policy does, phase by phase
     Explain(PolicyArgs),
     /// Check a policy and say everything that is wrong with it
@@ -292,7 +295,7 @@ pub(crate) struct RequestArgs {
 }
 
 /// Every format by its name.
-fn formats() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name()))
         .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
 }

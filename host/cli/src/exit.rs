@@ -9,6 +9,8 @@ use crate::print::Printer;
 pub(crate) enum Exit {
     /// It did what it was asked; of a request: it would be forwarded.
     Done = 0,
+    /// What a command was asked to show does not hold: a secret would leave.
+    Unmet = 1,
     /// A bad call, an unreadable input, a policy that cannot be used, or a gate that refuses. clap ends with the same code.
     Bad = 2,
     /// The request would wait for a person.

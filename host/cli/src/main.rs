@@ -20,6 +20,7 @@ mod serve;
 mod shield;
 mod status;
 mod tree;
+mod verify;
 mod words;
 
 use clap::Parser;
@@ -43,6 +44,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
+        Command::Verify(args) => verify::run(&args, printer),
         Command::Explain(args) => policy::explain(&args, printer),
         Command::Check(args) => policy::check(&args, printer),
         Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),

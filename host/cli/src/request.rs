@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_gate::{GateLimits, session_key};
 use leafgate_policy::{Context, Evaluation};
-use leafgate_tree::{Document, Limits, ParseError, ParseErrorKind};
+use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind};
 use leafgate_vault::Vault;
 
 use crate::args::{PolicyArg, RequestArgs};
@@ -63,26 +63,41 @@ pub(crate) fn judge_with(
 }
 
 fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
-    let path = request.file.as_deref().filter(|path| *path != Path::new("-"));
-    let name = path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
-    let body = match path {
+    let path = request.file.as_deref();
+    document(&body(path)?, request.format).with_context(|| format!("cannot use {} as a request", name(path)))
+}
+
+/// Reads a body from a file, or from standard input for `-` and nothing.
+pub(crate) fn body(path: Option<&Path>) -> anyhow::Result<Bytes> {
+    let body = match path.filter(|path| *path != Path::new("-")) {
         Some(path) => File::open(path).and_then(bounded),
         None => bounded(io::stdin().lock()),
     };
-    let body = Bytes::from(body.with_context(|| format!("cannot read {name}"))?);
+    Ok(body.with_context(|| format!("cannot read {}", name(path)))?.into())
+}
+
+/// Reads a body as a format, or as the one whose shape it has; then what is no JSON is one raw text, and the error says why.
+pub(crate) fn document(
+    body: &Bytes,
+    format: Option<Format>,
+) -> Result<(Document, Option<ParseError>), ParseError> {
     let limits = Limits::default();
-    let read = match request.format {
+    let read = match format {
         Some(format) => Document::parse(body.clone(), format, &limits),
         None => Document::detect(body.clone(), &limits),
     };
     match read {
         Ok(document) => Ok((document, None)),
-        Err(error) if request.format.is_none() && is_no_json(&error) => {
-            Ok((Document::raw(body), Some(error)))
+        Err(error) if format.is_none() && is_no_json(&error) => {
+            Ok((Document::raw(body.clone()), Some(error)))
         }
         Err(error) => Err(error),
     }
-    .with_context(|| format!("cannot use {name} as a request"))
+}
+
+fn name(path: Option<&Path>) -> String {
+    let path = path.filter(|path| *path != Path::new("-"));
+    path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
 /// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.

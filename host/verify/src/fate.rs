@@ -112,6 +112,16 @@ impl Counts {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.redacted += other.redacted;
+        self.held += other.held;
+        self.media += other.media;
+        self.no_prefix += other.no_prefix;
+        self.leaked += other.leaked;
+    }
+}
+
 impl AddAssign<Fate> for Counts {
     fn add_assign(&mut self, fate: Fate) {
         *match fate {
@@ -154,6 +164,24 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Adds what became of other requests.
+    pub fn append(&mut self, other: Tally) {
+        self.files += other.files;
+        other
+            .positions
+            .into_iter()
+            .for_each(|(what, counts)| *self.positions.entry(what).or_default() += counts);
+        self.leaks.extend(other.leaks);
+    }
+
+    /// All positions together.
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        self.positions.values().for_each(|counts| total += *counts);
+        total
+    }
+
     /// Counts one secret.
     pub fn add(&mut self, file: &str, pass: Pass, plant: &Plant, fate: Fate, seen: Option<Seen>) {
         *self.positions.entry(plant.position.what).or_default() += fate;

@@ -106,6 +106,14 @@ pub fn plant(body: &str, pass: Pass, family: Family, first: u64) -> Result<Plant
     Ok(Planted { body, plants })
 }
 
+/// Plants a text that is no JSON, all of which is one position.
+#[must_use]
+pub fn plant_raw(body: &str, family: Family, number: u64) -> Planted {
+    let canary = family.canary(number);
+    let position = Position { pointer: String::new(), occurrence: 0, what: What::Text, level: 0 };
+    Planted { body: format!("{body}; {canary}"), plants: vec![Plant { canary, position, in_media: false }] }
+}
+
 fn gets_one(pass: Pass, place: &Place<'_>) -> bool {
     // Inside strings nothing is a discriminator: no API reads there.
     let discriminates = place.position.level == 0 && DISCRIMINATORS.contains(&place.key);
@@ -126,10 +134,8 @@ fn planted(pass: Pass, family: Family, place: &Place<'_>, canary: &str) -> (New,
 }
 
 fn added(family: Family, text: &str, canary: &str) -> (New, bool) {
-    let payload =
-        text.strip_prefix("data:").and_then(|url| Some(url.split_once(";base64,")?.1)).unwrap_or(text);
-    let head = &text[..text.len() - payload.len()];
-    if is_media(payload) && family != Family::Github {
+    let (head, payload) = data(text);
+    if is_media(text) && family != Family::Github {
         // On a group of four characters, so that what stands behind it decodes to what it did.
         let (before, behind) = payload.split_at((payload.len() / 2) & !3);
         return (New::Text(format!("{head}{before}{canary}{behind}")), true);
@@ -140,8 +146,17 @@ fn added(family: Family, text: &str, canary: &str) -> (New, bool) {
     (New::Text(format!("{text}; {canary}")), false)
 }
 
-/// Whether a text is base64 that begins like media. Shorter than this no file is one.
-fn is_media(payload: &str) -> bool {
+/// What stands before the data of a data URL, and the data. Any other text is data.
+fn data(text: &str) -> (&str, &str) {
+    let payload =
+        text.strip_prefix("data:").and_then(|url| Some(url.split_once(";base64,")?.1)).unwrap_or(text);
+    (&text[..text.len() - payload.len()], payload)
+}
+
+/// Whether a text is base64, bare or in a data URL, that begins like media. No file is shorter than what is looked at here.
+#[must_use]
+pub fn is_media(text: &str) -> bool {
+    let (_, payload) = data(text);
     let head = payload.get(..64).and_then(|head| STANDARD.decode(head).ok());
     head.is_some_and(|head| MEDIA.iter().any(|magic| head.starts_with(magic)))
         && payload

@@ -8,4 +8,5 @@ mod replay;
 mod running;
 mod serve;
 mod support;
+mod verify;
 mod views;

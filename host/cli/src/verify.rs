@@ -1,0 +1,276 @@
+//! `verify`: proves on given requests that no planted secret gets through a policy.
+//!
+//! Each request is planted several times over (see `leafgate_verify::plant`), goes the way that `apply` goes, and what would leave is
+//! searched. A secret may still be in there only where the verdict holds the request because of that very place, or where the short
+//! list of what is not looked at says so. The positions come from a walk of the JSON that shares no code with the gate's tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use clap::Args;
+use leafgate_gate::session_key;
+use leafgate_policy::{Context, Evaluation, Policy, Unredactable, Verdict};
+use leafgate_tree::{Access, Document, Format, NodeId, Segment};
+use leafgate_vault::{TokenKeys, Vault};
+use leafgate_verify::canary::Family;
+use leafgate_verify::fate::{Counts, Facts, Tally, fate};
+use leafgate_verify::plant::{self, Pass, Planted};
+use leafgate_verify::search::Search;
+use leafgate_verify::walk::What;
+use serde::Serialize;
+
+use crate::args::{self, JsonArgs, PolicyArg};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::{home, policy, request};
+
+/// Leaks of one format that are printed; `--json` has all.
+const SHOWN: usize = 20;
+
+/// What stands for a key that holds a secret of the request's own.
+const MASKED_KEY: &str = "[KEY]";
+
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// The format of the requests; without it, of each the one whose shape it has
+    #[arg(long, value_name = "FORMAT", value_parser = args::formats())]
+    format: Option<Format>,
+    /// The kind of secret to plant, which the policy must look for: github, aws or card
+    #[arg(long, value_name = "KIND", default_value = "github")]
+    canary: Family,
+    #[command(flatten)]
+    json: JsonArgs,
+    /// The requests; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let policy = policy::load(&args.policy.source)?;
+    let mut check =
+        Check { policy, keys: home::token_keys()?, family: args.canary, formats: BTreeMap::new() };
+    for file in &args.files {
+        check.file(file, args.format)?;
+    }
+    let verified = check.verified();
+    match args.json.json {
+        true => printer.json(&verified)?,
+        false => print(&verified, printer)?,
+    }
+    printer.flush()?;
+    Ok(if verified.clean { Exit::Done } else { Exit::Unmet })
+}
+
+/// A verification under way.
+struct Check {
+    policy: Policy,
+    keys: TokenKeys,
+    family: Family,
+    formats: BTreeMap<&'static str, Tally>,
+}
+
+impl Check {
+    fn file(&mut self, path: &Path, format: Option<Format>) -> anyhow::Result<()> {
+        let name = path.display().to_string();
+        let body = request::body(Some(path))?;
+        let (document, _) =
+            request::document(&body, format).with_context(|| format!("cannot use {name} as a request"))?;
+        // A planted request has not the shape that a request is told by.
+        let (format, is_raw) = (document.format(), document.is_raw());
+        let mut tally = Tally { files: 1, ..Tally::default() };
+        let mut planted_so_far = 0;
+        for pass in Pass::ALL {
+            let planted = planted(&body, is_raw, pass, self.family, planted_so_far)?;
+            planted_so_far += planted.plants.len() as u64;
+            let document = match is_raw {
+                true => Document::raw(Bytes::from(planted.body.clone())),
+                false => request::document(&Bytes::from(planted.body.clone()), Some(format))?.0,
+            };
+            self.pass(&name, pass, &planted, document, &mut tally);
+        }
+        if !tally.leaks.is_empty() {
+            let keys = self.secret_keys(document);
+            tally.leaks.iter_mut().for_each(|leak| mask(&mut leak.position.pointer, &keys));
+        }
+        self.formats.entry(format.name()).or_default().append(tally);
+        Ok(())
+    }
+
+    /// Judges one planted request, and finds out what became of each secret.
+    fn pass(&self, name: &str, pass: Pass, planted: &Planted, document: Document, tally: &mut Tally) {
+        let search = Search::new(self.family, planted.plants.iter().map(|plant| plant.canary.as_str()));
+        let document = Arc::new(document);
+        let holders = holders(&document, &search);
+        let evaluation = self.judge(&document);
+        let held: BTreeSet<Unredactable> = match evaluation.verdict {
+            Verdict::Forward => BTreeSet::new(),
+            Verdict::Pause(_) | Verdict::Block(_) => evaluation.recall.unredactable().copied().collect(),
+        };
+        let seen = search.find(&evaluation.draft.render());
+        for (place, plant) in planted.plants.iter().enumerate() {
+            let facts =
+                holders.get(&place).map_or_else(Facts::default, |holder| holder.facts(&document, &held));
+            let seen = seen.get(&place).copied();
+            tally.add(name, pass, plant, fate(plant, self.family, facts, seen), seen);
+        }
+    }
+
+    fn judge(&self, document: &Arc<Document>) -> Evaluation {
+        let session = session_key(&self.keys, document);
+        let context = Context { session: &session, ..Context::default() };
+        self.policy.evaluate(Arc::clone(document), &context, &Vault::new(self.keys.clone()))
+    }
+
+    /// The keys of a request, before anything was planted, that no pointer may spell.
+    fn secret_keys(&self, document: Document) -> Vec<String> {
+        let document = Arc::new(document);
+        let evaluation = self.judge(&document);
+        let keys = evaluation.recall.unredactable().filter(|place| place.in_key);
+        keys.filter_map(|place| match document.segment(place.node)? {
+            Segment::Key(key) => Some(key.replace('~', "~0").replace('/', "~1")),
+            Segment::Index(_) => None,
+        })
+        .collect()
+    }
+
+    fn verified(self) -> Verified {
+        let planted = self.formats.values().map(|tally| tally.total().total()).sum();
+        let leaked = self.formats.values().map(|tally| tally.leaks.len()).sum();
+        Verified {
+            generation: self.policy.generation_name(),
+            canary: self.family.name(),
+            clean: leaked == 0,
+            planted,
+            leaked,
+            formats: self.formats,
+        }
+    }
+}
+
+/// A body with secrets in it. One that is no JSON has a single position.
+fn planted(body: &Bytes, is_raw: bool, pass: Pass, family: Family, first: u64) -> anyhow::Result<Planted> {
+    if is_raw {
+        return Ok(plant::plant_raw(&String::from_utf8_lossy(body), family, first));
+    }
+    let text = std::str::from_utf8(body).context("JSON is UTF-8")?;
+    plant::plant(text, pass, family, first).context("the gate reads a body as JSON that is none")
+}
+
+fn mask(pointer: &mut String, keys: &[String]) {
+    if !keys.is_empty() {
+        let segments = pointer
+            .split('/')
+            .map(|segment| if keys.iter().any(|key| key == segment) { MASKED_KEY } else { segment });
+        *pointer = segments.collect::<Vec<_>>().join("/");
+    }
+}
+
+/// Where the gate's tree holds a secret.
+#[derive(Clone, Copy)]
+struct Holder {
+    node: NodeId,
+    in_key: bool,
+}
+
+impl Holder {
+    fn facts(self, document: &Document, held: &BTreeSet<Unredactable>) -> Facts {
+        let Holder { node, in_key } = self;
+        let access = document.leaf(node).filter(|_| !in_key).map(|leaf| leaf.access());
+        Facts {
+            held: held.contains(&Unredactable { node, in_key }),
+            opaque: access == Some(Access::Opaque),
+            fixed: matches!(access, Some(Access::Protected | Access::Frozen)),
+            known: true,
+        }
+    }
+}
+
+/// Which leaf or key holds each secret.
+fn holders(document: &Document, search: &Search<'_>) -> BTreeMap<usize, Holder> {
+    let mut holders = BTreeMap::new();
+    let mut look = |text: &str, node: NodeId, in_key: bool| {
+        holders
+            .extend(search.find(text.as_bytes()).into_keys().map(|place| (place, Holder { node, in_key })));
+    };
+    document.leaves().for_each(|leaf| look(leaf.text().expose(), leaf.id(), false));
+    document.keys().for_each(|key| look(key.text.expose(), key.node, true));
+    holders
+}
+
+/// What `--json` writes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Verified {
+    generation: String,
+    canary: &'static str,
+    clean: bool,
+    planted: usize,
+    leaked: usize,
+    formats: BTreeMap<&'static str, Tally>,
+}
+
+fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
+    let columns = ["position", "planted", "redacted", "held", "in media", "no prefix", "leaked"];
+    for (format, tally) in &verified.formats {
+        let requests = if tally.files == 1 { "request" } else { "requests" };
+        printer.text(Style::Heading, &format!("{format}: {} {requests}\n", tally.files))?;
+        printer.text(Style::Faint, &row(columns.map(str::to_owned)))?;
+        for (what, counts) in &tally.positions {
+            printer.text(Style::Plain, &row(cells(*what, counts)))?;
+        }
+        for leak in tally.leaks.iter().take(SHOWN) {
+            let place = format!("{} {} {}", leak.file, word(leak.position.what), leak.position.pointer);
+            let again = if leak.position.occurrence == 0 {
+                String::new()
+            } else {
+                format!(" (occurrence {})", leak.position.occurrence + 1)
+            };
+            printer.text(Style::Removed, &format!("  leak: {place}{again}\n"))?;
+            printer.line(&format!(
+                "        pass `{}`, found {}; {}",
+                leak.pass.name(),
+                leak.seen.words(),
+                leak.leak.words()
+            ))?;
+        }
+        if tally.leaks.len() > SHOWN {
+            printer.line(&format!("  and {} more; --json lists all", tally.leaks.len() - SHOWN))?;
+        }
+    }
+    let (planted, canary) = (verified.planted, verified.canary);
+    let result = match verified.leaked {
+        0 => format!("clean: of {planted} planted {canary} secrets none gets through unseen"),
+        leaked => format!("{leaked} of {planted} planted {canary} secrets would leave"),
+    };
+    printer.line(&result)?;
+    Ok(())
+}
+
+fn cells(what: What, counts: &Counts) -> [String; 7] {
+    let numbers =
+        [counts.total(), counts.redacted, counts.held, counts.media, counts.no_prefix, counts.leaked];
+    let [total, redacted, held, media, no_prefix, leaked] = numbers.map(|number| number.to_string());
+    [word(what).to_owned(), total, redacted, held, media, no_prefix, leaked]
+}
+
+fn row(cells: [String; 7]) -> String {
+    let [position, numbers @ ..] = cells;
+    let numbers: String = numbers.iter().map(|number| format!("{number:>11}")).collect();
+    format!("  {position:<9}{numbers}\n")
+}
+
+fn word(what: What) -> &'static str {
+    match what {
+        What::Text => "text",
+        What::Number => "number",
+        What::Boolean => "boolean",
+        What::Null => "null",
+        What::Key => "key",
+        What::Document => "document",
+    }
+}
