@@ -88,7 +88,10 @@ fn read_again(rendered: &[u8], before: &[Entry], at: usize, expected: &str) {
     assert!(after.len() > at + rest, "positions are gone");
     let same = |old: &[Entry], new: &[Entry]| {
         for (old, new) in old.iter().zip(new) {
-            assert_eq!(old.position, new.position);
+            // Of keys that stand twice the occurrence counts those before: it moves where a document opened or closed.
+            let place =
+                |entry: &Entry| (entry.position.pointer.clone(), entry.position.what, entry.position.level);
+            assert_eq!(place(old), place(new));
             // The strings around the value hold its new text.
             assert!(
                 old.position.what == What::Document || old.text == new.text,

@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | plugins | bench`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | plugins | bench | fuzz`.
 //!
 //! Each task says in one line what it does before it does it, and fails where anything differs from what it promises. Nothing here is
 //! part of the product.
@@ -8,6 +8,7 @@ mod bench;
 mod clients;
 mod counts;
 mod demo;
+mod fuzz;
 mod plugins;
 mod run;
 mod soak;
@@ -23,7 +24,9 @@ usage: cargo xtask <task>
   demo            shows in a minute what the gate does, and checks every step of it
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
   plugins         builds the bundled plugins and puts them where examples and tests find them
-  bench           measures what the gate costs";
+  bench           measures what the gate costs
+  fuzz [--seconds N] [TARGET...]
+                  tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +47,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["test", "--soak"] => test::test(true),
         ["plugins"] => plugins::plugins(),
         ["bench"] => bench::bench(),
+        ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
