@@ -9,19 +9,17 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
-use leafgate_vault::Vault;
 
 use crate::content::{self, Content, ContentError};
 use crate::headers;
 use crate::refusal::{Code, Refusal};
-use crate::restore;
-use crate::stream::ChatStream;
+use crate::restore::{EventStream, Restoring};
 
-/// How an answer is restored.
+/// How an answer comes, where it is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Restoring {
-    /// Not at all.
-    No,
+enum Form {
+    /// Not restored.
+    Untouched,
     /// As one JSON text.
     Whole,
     /// As an event stream.
@@ -40,44 +38,42 @@ pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Prepares an answer for the client. `vault` is that of the session, where the request was a chat; `most` bounds an answer kept whole.
+/// Prepares an answer for the client. `most` bounds an answer that is kept whole.
 pub(crate) async fn prepare(
     answer: Response<Content>,
-    vault: Option<Vault>,
+    restoring: Option<Restoring>,
     most: usize,
 ) -> Result<Response<Content>, Refusal> {
     let (parts, body) = answer.into_parts();
-    let (restoring, vault) = match vault.filter(|vault| !vault.is_empty()) {
-        Some(vault) => (restoring(&parts.headers), Some(vault)),
-        None => (Restoring::No, None),
-    };
-    let body = match (restoring, vault) {
-        (Restoring::Whole, Some(vault)) => whole(body, &vault, most).await?,
-        (Restoring::Events, Some(vault)) => events(body, vault),
+    let restoring = restoring.filter(|restoring| !restoring.is_idle());
+    let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
+    let body = match (form, restoring) {
+        (Form::Whole, Some(restoring)) => whole(body, &restoring, most).await?,
+        (Form::Events, Some(restoring)) => events(body, restoring),
         _ => body,
     };
     let mut response = Response::new(body);
     *response.status_mut() = parts.status;
-    *response.headers_mut() = headers::of_response(&parts.headers, restoring != Restoring::No);
+    *response.headers_mut() = headers::of_response(&parts.headers, form != Form::Untouched);
     Ok(response)
 }
 
 /// A compressed answer, sent although it was asked not to be, passes with its tokens.
-fn restoring(headers: &HeaderMap) -> Restoring {
+fn form(headers: &HeaderMap) -> Form {
     let is_plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
-        return Restoring::No;
+        return Form::Untouched;
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => Restoring::Whole,
-        "text/event-stream" => Restoring::Events,
-        _ => Restoring::No,
+        "application/json" => Form::Whole,
+        "text/event-stream" => Form::Events,
+        _ => Form::Untouched,
     }
 }
 
 /// Waits for the whole answer and restores it; one that is too large passes as it comes.
-async fn whole(mut body: Content, vault: &Vault, most: usize) -> Result<Content, Refusal> {
+async fn whole(mut body: Content, restoring: &Restoring, most: usize) -> Result<Content, Refusal> {
     let mut answer = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
@@ -87,7 +83,7 @@ async fn whole(mut body: Content, vault: &Vault, most: usize) -> Result<Content,
             return Ok(rejoined(answer.freeze(), body));
         }
     }
-    Ok(content::full(restore::restore(&answer.freeze(), vault)))
+    Ok(content::full(restoring.whole(&answer.freeze())))
 }
 
 /// What was read already, and then the rest.
@@ -99,15 +95,15 @@ fn rejoined(start: Bytes, rest: Content) -> Content {
     content::stream(StreamBody::new(futures_util::StreamExt::chain(start, rest)))
 }
 
-fn events(body: Content, vault: Vault) -> Content {
-    content::stream(RestoredEvents { body, stream: Some(ChatStream::new(vault)), last: None })
+fn events(body: Content, restoring: Restoring) -> Content {
+    content::stream(RestoredEvents { body, stream: Some(EventStream::new(restoring)), last: None })
 }
 
 /// An event stream that is restored as it passes.
 struct RestoredEvents {
     body: Content,
     /// `None` once the upstream's stream has ended.
-    stream: Option<ChatStream>,
+    stream: Option<EventStream>,
     /// What ends the stream, behind the text that was still held: an error, or trailers.
     last: Option<Result<Frame<Bytes>, ContentError>>,
 }

@@ -218,7 +218,7 @@ impl Shared {
 
     /// Sends a request on, and prepares the answer for its client.
     async fn forward(&self, leaving: Leaving, course: &Course) -> Result<Response<Content>, Refusal> {
-        let Leaving { outgoing, vault } = leaving;
+        let Leaving { outgoing, restoring } = leaving;
         course.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
         self.counters.forwarded();
         let walked = outgoing.body.is_some();
@@ -226,7 +226,7 @@ impl Shared {
         if walked {
             answer::refuse_redirect(response.status())?;
         }
-        answer::prepare(response, vault, self.limits.answer).await
+        answer::prepare(response, restoring, self.limits.answer).await
     }
 
     /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.

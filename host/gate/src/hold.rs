@@ -15,7 +15,6 @@ use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use leafgate_desk::{Digest, Dismissal};
-use leafgate_vault::Vault;
 use tokio::time::sleep;
 
 use crate::api::Api;
@@ -25,6 +24,7 @@ use crate::dialect::{self, ErrorBody};
 use crate::judge::{Passed, Received};
 use crate::pending::{Decision, Release, Waiter};
 use crate::refusal::{Code, Refusal};
+use crate::restore::Restoring;
 
 /// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
 const MOST_ERROR: usize = 64 * 1024;
@@ -42,6 +42,8 @@ pub(crate) struct Held {
     pub(crate) streams: bool,
     /// Which API it asks.
     pub(crate) api: Api,
+    /// How its answer is restored.
+    pub(crate) restoring: Option<Restoring>,
 }
 
 impl Held {
@@ -52,8 +54,7 @@ impl Held {
             Decision::Dismissed(dismissal) => return Err(refusal(dismissal)),
         };
         check(&release)?;
-        let vault = self.api.converses().then(|| Vault::clone(&self.waiter.guard().vault));
-        Ok(self.received.passed(&self.source, release.body, vault))
+        Ok(self.received.passed(&self.source, release.body, self.restoring))
     }
 }
 

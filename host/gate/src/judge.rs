@@ -10,7 +10,6 @@ use http::StatusCode;
 use leafgate_desk::{Target, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
-use leafgate_vault::Vault;
 
 use crate::api::Api;
 use crate::coding::{self, Caps, Coding};
@@ -18,6 +17,7 @@ use crate::hold::Held;
 use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
+use crate::restore::Restoring;
 use crate::session::{Session, Sessions};
 
 /// One request to judge.
@@ -56,11 +56,11 @@ pub(crate) struct Received {
 
 impl Received {
     /// What leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
-    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, vault: Option<Vault>) -> Passed {
+    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
         if rendered == source {
-            return Passed { body: self.body, decoded: false, vault };
+            return Passed { body: self.body, decoded: false, restoring };
         }
-        Passed { body: rendered, decoded: self.coded, vault }
+        Passed { body: rendered, decoded: self.coded, restoring }
     }
 }
 
@@ -69,8 +69,8 @@ pub(crate) struct Passed {
     pub(crate) body: Bytes,
     /// Whether the body leaves without the codings that it came in.
     pub(crate) decoded: bool,
-    /// What its tokens stand for, where the answer may repeat them.
-    pub(crate) vault: Option<Vault>,
+    /// How its answer is restored, where it may repeat tokens.
+    pub(crate) restoring: Option<Restoring>,
 }
 
 /// The outcome, and what the policy did on the way to it.
@@ -108,8 +108,9 @@ impl Case {
         let Evaluation { draft, verdict, recall, .. } = evaluation;
         let outcome = match verdict {
             Verdict::Forward => {
-                let vault = self.api.converses().then_some(session.vault);
-                Ok(Outcome::Pass(self.received().passed(draft.document().source(), draft.render(), vault)))
+                let document = draft.document();
+                let restoring = Restoring::of(self.api, document, session.vault);
+                Ok(Outcome::Pass(self.received().passed(document.source(), draft.render(), restoring)))
             }
             Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall)),
             Verdict::Block(hold) => Err(blocked(&hold)),
@@ -138,8 +139,10 @@ impl Case {
     }
 
     fn held(self, document: &Document, waiter: Waiter) -> Outcome {
+        let restoring = Restoring::of(self.api, document, waiter.guard().vault.clone());
         Outcome::Wait(Held {
             waiter,
+            restoring,
             source: document.source().clone(),
             streams: self.api.converses() && document.streams(),
             api: self.api,

@@ -2,16 +2,16 @@
 
 use bytes::Bytes;
 use http::request;
-use leafgate_vault::Vault;
 
 use crate::headers::{self, RequestChanges};
 use crate::judge::Passed;
+use crate::restore::Restoring;
 use crate::upstream::Outgoing;
 
-/// A request as it leaves, and the vault that its answer is restored from.
+/// A request as it leaves, and how its answer is restored.
 pub(crate) struct Leaving {
     pub(crate) outgoing: Outgoing,
-    pub(crate) vault: Option<Vault>,
+    pub(crate) restoring: Option<Restoring>,
 }
 
 impl Leaving {
@@ -22,26 +22,26 @@ impl Leaving {
 
     /// One whose body was read and may leave.
     pub(crate) fn read(parts: &request::Parts, passed: Passed) -> Self {
-        let plain_answer = passed.vault.as_ref().is_some_and(|vault| !vault.is_empty());
+        let plain_answer = passed.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
         let changes = RequestChanges { decoded: passed.decoded, plain_answer };
-        Leaving::new(parts, Some(passed.body), changes, passed.vault)
+        Leaving::new(parts, Some(passed.body), changes, passed.restoring)
     }
 
     /// One whose answer goes into a stream that has begun, uncompressed.
     pub(crate) fn begun(parts: &request::Parts, passed: Passed) -> Self {
         let changes = RequestChanges { decoded: passed.decoded, plain_answer: true };
-        Leaving::new(parts, Some(passed.body), changes, passed.vault)
+        Leaving::new(parts, Some(passed.body), changes, passed.restoring)
     }
 
     fn new(
         parts: &request::Parts,
         body: Option<Bytes>,
         changes: RequestChanges,
-        vault: Option<Vault>,
+        restoring: Option<Restoring>,
     ) -> Self {
         let headers = headers::of_request(&parts.headers, changes);
         let outgoing = Outgoing { method: parts.method.clone(), path: path(parts).to_owned(), headers, body };
-        Leaving { outgoing, vault }
+        Leaving { outgoing, restoring }
     }
 }
 

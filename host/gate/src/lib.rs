@@ -45,7 +45,6 @@ mod server;
 mod session;
 mod sse;
 mod status;
-mod stream;
 mod upstream;
 
 pub use admin::{AdminToken, AdminTokenError};

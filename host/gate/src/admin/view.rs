@@ -214,6 +214,9 @@ pub(super) fn change(command: EditCommand, document: &Document) -> Result<Change
         }
         EditCommand::Delete { section } => Change::Delete(section_named(&section, document)?),
         EditCommand::Restore { section } => Change::Restore(section_named(&section, document)?),
+        EditCommand::Insert { before, text } => {
+            Change::Insert { before: section_named(&before, document)?, text: text.expose().to_owned() }
+        }
         EditCommand::Undo => Change::Undo,
         EditCommand::Redo => Change::Redo,
         EditCommand::Reset => Change::Reset,

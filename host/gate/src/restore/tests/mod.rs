@@ -1,0 +1,57 @@
+//! Restoring, seen from a client: what it hears, over all APIs.
+
+mod recordings;
+mod speech;
+mod streams;
+mod whole;
+
+use bytes::Bytes;
+use leafgate_tree::{Document, Format, Limits};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
+
+use super::{EventStream, Restoring};
+use crate::api::Api;
+
+/// With everything that JSON must escape.
+const VALUE: &str = "ann \"a\" o'n@example.org";
+
+const APIS: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
+
+/// A session that knows [`VALUE`] by a token.
+fn vault() -> (Vault, String) {
+    let keys = TokenKeys::derive(&InstallationKey::from_bytes([3; 32]), &ClientIdentity::new("test"));
+    let vault = Vault::new(keys);
+    let token = vault.tokenize("EMAIL", VALUE).unwrap().to_string();
+    (vault, token)
+}
+
+fn restoring(api: Api) -> Restoring {
+    of_request(api, "{}")
+}
+
+fn of_request(api: Api, request: &str) -> Restoring {
+    let request =
+        Document::parse(Bytes::copy_from_slice(request.as_bytes()), Format::Generic, &Limits::default())
+            .unwrap();
+    Restoring::of(api, &request, vault().0).unwrap()
+}
+
+/// The pieces that leave for the pieces that come.
+fn through(restoring: Restoring, chunks: &[&[u8]]) -> Vec<Vec<u8>> {
+    let mut stream = EventStream::new(restoring);
+    let mut out: Vec<_> =
+        chunks.iter().map(|chunk| stream.push(Bytes::copy_from_slice(chunk)).to_vec()).collect();
+    out.push(stream.finish().to_vec());
+    out
+}
+
+fn joined(restoring: Restoring, stream: &str) -> String {
+    String::from_utf8(through(restoring, &[stream.as_bytes()]).concat()).unwrap()
+}
+
+/// Cuts a stream at any places.
+fn cut<'s>(stream: &'s [u8], cuts: &[usize]) -> Vec<&'s [u8]> {
+    let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (stream.len() + 1)).chain([0, stream.len()]).collect();
+    cuts.sort_unstable();
+    cuts.windows(2).map(|cut| &stream[cut[0]..cut[1]]).collect()
+}
