@@ -95,7 +95,10 @@ pub(crate) fn explain(policy: &Policy) -> Explanation {
 const PHASES: &[(Phase, &str)] = &[
     (Phase::Redact, "what arrives is searched, and what is found is replaced"),
     (Phase::Pin, "leaves are fixed: no later rule or plugin changes them"),
-    (Phase::Rewrite, "leaves are rewritten, messages deleted, transformer plugins run, in file order"),
+    (
+        Phase::Rewrite,
+        "leaves are rewritten, messages deleted and put in, transformer plugins run, in file order",
+    ),
     (Phase::RedactAgain, "whatever a rule or plugin wrote is searched again, at once, by all redact rules"),
     (Phase::Decide, "pause and block rules look at the request as it would leave"),
 ];
@@ -130,6 +133,10 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
         Action::Delete => vec![
             "deletes its message or tool definition, with the calls and results that belong to it".to_owned(),
         ],
+        Action::Insert(insert) => vec![format!(
+            "puts {:?} before the latest message of the user, unless it stands there",
+            insert.text
+        )],
         Action::Transform(transform) => vec![
             format!(
                 "runs plugin {} on it, which sees the {} text",

@@ -36,7 +36,8 @@ pub struct RuleReport {
     pub findings: BTreeMap<String, usize>,
     /// Edits made, or in monitor mode that would have been made; redactions included.
     pub edits: usize,
-    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable.
+    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable, not insertable,
+    /// no message of the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<&'static str, usize>,
     /// Findings that could not be redacted.

@@ -148,6 +148,7 @@ pub(crate) enum Action {
     Pin(Pin),
     Rewrite(Rewrite),
     Delete,
+    Insert(Insert),
     Transform(Transform),
     Pause(Pause),
     Block,
@@ -160,6 +161,7 @@ impl Action {
             Action::Pin(_) => "pin",
             Action::Rewrite(_) => "rewrite",
             Action::Delete => "delete",
+            Action::Insert(_) => "insert",
             Action::Transform(_) => "transform",
             Action::Pause(_) => "pause",
             Action::Block => "block",
@@ -170,7 +172,7 @@ impl Action {
         match self {
             Action::Redact(_) => Phase::Redact,
             Action::Pin(_) => Phase::Pin,
-            Action::Rewrite(_) | Action::Delete | Action::Transform(_) => Phase::Rewrite,
+            Action::Rewrite(_) | Action::Delete | Action::Insert(_) | Action::Transform(_) => Phase::Rewrite,
             Action::Pause(_) | Action::Block => Phase::Decide,
         }
     }
@@ -184,7 +186,7 @@ pub enum Phase {
     Redact,
     /// Leaves are pinned.
     Pin,
-    /// Leaves are rewritten, sections deleted, transformers run.
+    /// Leaves are rewritten, messages deleted and put in, transformers run.
     Rewrite,
     /// Whatever was written since is redacted.
     RedactAgain,
@@ -233,6 +235,13 @@ pub(crate) enum Rewrite {
     Replace { pattern: Regex, with: String },
     Prepend(String),
     Append(String),
+}
+
+/// `insert`.
+#[derive(Debug)]
+pub(crate) struct Insert {
+    /// The whole text of the message.
+    pub(crate) text: String,
 }
 
 /// `transform`.

@@ -31,7 +31,7 @@ impl Run<'_> {
     }
 
     /// The first thing that a rule applies to. One that names no leaf applies to a request without leaves too.
-    fn first_match(&self, place: usize) -> Result<Option<Match>, ConditionError> {
+    pub(super) fn first_match(&self, place: usize) -> Result<Option<Match>, ConditionError> {
         let rule = &self.policy.rules[place];
         let when = rule.when.as_ref();
         if rule.selector.is_everything_in_a_request() && when.is_none_or(Condition::is_of_request) {
@@ -48,7 +48,7 @@ impl Run<'_> {
 }
 
 /// What a rule applies to.
-enum Match {
+pub(super) enum Match {
     Request,
     Leaf(NodeId),
 }

@@ -1,4 +1,4 @@
-//! Phase 2 and the rules' own part of phase 4: pin, rewrite, delete.
+//! Phase 2 and the rules' own part of phase 4: pin, rewrite, delete. What they put in is next door.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -35,6 +35,7 @@ impl<'p> Run<'p> {
             Action::Delete => {
                 run.edit_selected(place, |run, selected| run.delete_sections(place, rule, selected))
             }
+            Action::Insert(insert) => run.insert(place, rule, insert),
             Action::Transform(transform) => run.transform(place, transform),
             _ => {}
         });

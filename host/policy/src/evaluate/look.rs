@@ -89,6 +89,26 @@ impl<'p> Run<'p> {
         }
         look.found
     }
+
+    /// Calls a detector plugin; gives what it finds in each leaf.
+    pub(super) fn call_detector(
+        &self,
+        plugin: usize,
+        asked: &[DetectLeaf<'_>],
+    ) -> Result<Vec<Vec<Finding>>, Fault> {
+        let loaded = &self.policy.plugins[plugin];
+        let findings = check_findings(loaded.plugin.detect(asked)?, asked, loaded.labels.len())?;
+        let mut by_leaf = vec![Vec::new(); asked.len()];
+        for finding in findings {
+            by_leaf[finding.leaf].push(Finding {
+                range: finding.at,
+                label: loaded.labels[finding.label].clone(),
+                detector: loaded.detector.clone(),
+                confidence: finding.confidence,
+            });
+        }
+        Ok(by_leaf)
+    }
 }
 
 impl<'s> Look<'s, '_> {
@@ -205,7 +225,7 @@ impl<'s> Look<'s, '_> {
         let open: Vec<usize> = (0..shown.len()).filter(|&place| answers[place].is_none()).collect();
         if !open.is_empty() {
             let asked: Vec<DetectLeaf<'_>> = open.iter().map(|&place| shown[place]).collect();
-            for (place, findings) in open.into_iter().zip(self.call(plugin, &asked)?) {
+            for (place, findings) in open.into_iter().zip(self.run.call_detector(plugin, &asked)?) {
                 let findings: Arc<[Finding]> = findings.into();
                 if let Some(question) = questions[place] {
                     policy.memo.keep(question, Answer { findings: Arc::clone(&findings), plain: false });
@@ -214,22 +234,6 @@ impl<'s> Look<'s, '_> {
             }
         }
         Ok(answers.into_iter().flatten().collect())
-    }
-
-    /// Calls a plugin; gives what it finds in each leaf.
-    fn call(&self, plugin: usize, asked: &[DetectLeaf<'_>]) -> Result<Vec<Vec<Finding>>, Fault> {
-        let loaded = &self.run.policy.plugins[plugin];
-        let findings = check_findings(loaded.plugin.detect(asked)?, asked, loaded.labels.len())?;
-        let mut by_leaf = vec![Vec::new(); asked.len()];
-        for finding in findings {
-            by_leaf[finding.leaf].push(Finding {
-                range: finding.at,
-                label: loaded.labels[finding.label].clone(),
-                detector: loaded.detector.clone(),
-                confidence: finding.confidence,
-            });
-        }
-        Ok(by_leaf)
     }
 
     fn push(&mut self, candidate: &Candidate<'_>, hits: Vec<Hit>) {

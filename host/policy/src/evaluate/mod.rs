@@ -13,6 +13,7 @@ mod beneath;
 mod decide;
 mod edit;
 mod hits;
+mod insert;
 mod look;
 mod places;
 mod redact;
@@ -285,6 +286,7 @@ impl<'p> Run<'p> {
             EditError::Pinned { .. } => "pinned",
             EditError::Deleted => "deleted",
             EditError::NotDeletable => "not deletable",
+            EditError::NotInsertable(_) => "not insertable",
             // Clients write `"content": null` beside tool calls: a path that names contents means the texts among them.
             EditError::BadScalar { was: ValueType::Null } => "null",
             fault => return Err(fault),

@@ -30,17 +30,20 @@ impl<'p> Run<'p> {
         self.settle(found);
     }
 
-    /// Redacts what an author wrote, before anything else looks at it.
+    /// Redacts what an author wrote or put in, before anything else looks at it.
     pub(super) fn redact_again(&mut self, written: &[NodeId]) {
         let rules = self.redact_rules();
-        if rules.is_empty() || written.is_empty() {
+        if rules.is_empty() {
             return;
         }
-        let found = self.look(&rules, written.iter().filter_map(|&node| self.document.settable(node)));
-        self.settle(found);
+        if !written.is_empty() {
+            let found = self.look(&rules, written.iter().filter_map(|&node| self.document.settable(node)));
+            self.settle(found);
+        }
+        self.redact_inserted(&rules);
     }
 
-    fn redact_rules(&self) -> Rules<'p> {
+    pub(super) fn redact_rules(&self) -> Rules<'p> {
         let rules = self.policy.rules.iter().enumerate();
         rules
             .filter_map(|(place, rule)| match &rule.action {
@@ -168,7 +171,15 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn redaction(&self, hit: &Hit, with: With, text: &str) -> Result<Redaction, Collision> {
+    /// What a redact rule puts in the place of a text.
+    pub(super) fn with(&self, place: usize) -> With {
+        match &self.policy.rules[place].action {
+            Action::Redact(redact) => redact.with,
+            _ => With::Token,
+        }
+    }
+
+    pub(super) fn redaction(&self, hit: &Hit, with: With, text: &str) -> Result<Redaction, Collision> {
         let (label, value) = (hit.label.as_str(), &text[hit.range.clone()]);
         let replacement = match with {
             With::Token => self.vault.tokenize(label, value)?.as_str().to_owned(),
@@ -204,7 +215,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn count_finding(&mut self, place: usize, label: &str) {
+    pub(super) fn count_finding(&mut self, place: usize, label: &str) {
         *self.report.rules[place].findings.entry(label.to_owned()).or_default() += 1;
     }
 
@@ -255,7 +266,7 @@ impl<'p> Run<'p> {
     }
 
     /// A finding inside an encoding: replacing it would mean to encode anew what somebody else has encoded.
-    fn encoded(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
+    pub(super) fn encoded(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
         let on_encoded = match &self.policy.rules[place].action {
             Action::Redact(redact) => redact.on_encoded,
             _ => OnUnredactable::Pause,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use leafgate_detect::Confidence;
 use leafgate_tree::{
-    Access, Author, Checkpoint, EditError, Leaf, NodeId, Redaction, Role, SectionId, SectionKind,
+    Access, Author, Checkpoint, Document, EditError, Leaf, NodeId, NodeType, Redaction, Role, SectionId,
+    SectionKind,
 };
 
 use super::Run;
@@ -38,8 +39,6 @@ struct ShownLeaf {
 /// Why an answer is dropped.
 enum Dropped {
     Fault(Fault),
-    /// It is fine, but this version cannot do what it asks.
-    NotSupported(&'static str),
     Collision(leafgate_vault::Collision),
 }
 
@@ -184,7 +183,15 @@ impl<'p> Run<'p> {
                         Err(error) => self.skip(place, error).map_err(misfit)?,
                     }
                 }
-                Action::InsertBefore { .. } => return Err(Dropped::NotSupported("insert-before")),
+                Action::InsertBefore { role, text } => {
+                    let node = self.target_node(shown, target)?;
+                    let message = message_around(self.document, node);
+                    let message = message.ok_or(EditError::NotInsertable("the section is no message"));
+                    match message.and_then(|message| self.put_in(message, role, &text, &author)) {
+                        Ok(put_in) => asked.edits.made += usize::from(put_in),
+                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                    }
+                }
                 Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
                 Action::Pause(words) => asked.say("pause", self.target_place(shown, target)?, words),
                 Action::Block(words) => asked.say("block", self.target_place(shown, target)?, words),
@@ -296,11 +303,6 @@ impl<'p> Run<'p> {
         self.draft.rollback(before);
         match dropped {
             Dropped::Fault(fault) => self.transformer_failed(place, &loaded.name, fault),
-            Dropped::NotSupported(action) => {
-                let why =
-                    format!("plugin `{}` asked for `{action}`, which is not supported yet", loaded.name);
-                self.rule_failed(place, why);
-            }
             Dropped::Collision(collision) => self.collided(place, collision),
         }
     }
@@ -342,6 +344,12 @@ impl Asked {
     fn say(&mut self, about: &'static str, node: Option<NodeId>, words: String) {
         self.words.push((about, node, words));
     }
+}
+
+/// The message that a section is, or is a part of.
+fn message_around(document: &Document, node: NodeId) -> Option<SectionId> {
+    std::iter::successors(document.section_of(node), |&section| document.section(section).parent)
+        .find(|&section| document.section(section).node_type == NodeType::Message)
 }
 
 /// An edit that the draft refuses for what it is, not for where it is.

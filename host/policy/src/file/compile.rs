@@ -18,13 +18,13 @@ use crate::condition::Condition;
 use crate::diagnostic::hint_for;
 use crate::plugin::World;
 use crate::rule::{
-    Action, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees, Subagents,
-    Transform, With,
+    Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees,
+    Subagents, Transform, With,
 };
 use crate::selector::Selector;
 
 const ACTIONS: &[&str] =
-    &["redact", "pin", "rewrite", "delete", "transform", "pause", "block", "insert", "filter-tools"];
+    &["redact", "pin", "rewrite", "delete", "insert", "transform", "pause", "block", "filter-tools"];
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten times that.
 const REGEX_SIZE: usize = 1 << 20;
@@ -137,6 +137,7 @@ impl Compiler<'_, '_> {
             "pin" => self.pin(raw).map(Action::Pin),
             "rewrite" => self.rewrite(raw, header).map(Action::Rewrite),
             "delete" => Some(Action::Delete),
+            "insert" => self.insert(raw, header).map(Action::Insert),
             "transform" => self.transform(raw, header).map(Action::Transform),
             "pause" => Some(Action::Pause(self.pause(raw)?)),
             "block" => Some(Action::Block),
@@ -314,6 +315,22 @@ impl Compiler<'_, '_> {
                 None
             }
         }
+    }
+
+    fn insert(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Insert> {
+        let Some(text) = raw.text.as_ref().filter(|text| !text.get_ref().is_empty()) else {
+            let span = raw.text.as_ref().map_or(header, Spanned::span);
+            self.complaints.error(span, "`insert` needs `text`", "what the message says: `text = \"…\"`");
+            return None;
+        };
+        let text = text.get_ref();
+        let Some(path) = &raw.path else { return Some(Insert { text: text.clone() }) };
+        if path.get_ref().trim().is_empty() || path.get_ref().contains(['\n', '\r']) {
+            let hint = "the name that the model is to know the text by: `path = \"notes.md\"`";
+            self.complaints.error(path.span(), "`path` must be the name of a file", hint);
+            return None;
+        }
+        Some(Insert { text: format!("Context from {}:\n\n{text}", path.get_ref()) })
     }
 
     fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {

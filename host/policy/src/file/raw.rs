@@ -49,6 +49,8 @@ pub(crate) struct RawRule {
     pub(crate) replace: Option<Spanned<RawReplace>>,
     pub(crate) prepend: Option<Spanned<String>>,
     pub(crate) append: Option<Spanned<String>>,
+    pub(crate) text: Option<Spanned<String>>,
+    pub(crate) path: Option<Spanned<String>>,
     pub(crate) plugin: Option<Spanned<String>>,
     pub(crate) sees: Option<Spanned<String>>,
     pub(crate) timeout: Option<Spanned<String>>,

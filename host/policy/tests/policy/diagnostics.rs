@@ -80,6 +80,19 @@ action = "transform"
 id = "c"
 match = {}
 action = "rewrite"
+
+[[rule]]
+id = "e"
+match = {}
+action = "insert"
+path = "notes.md"
+
+[[rule]]
+id = "f"
+match = {}
+action = "insert"
+text = "x"
+path = "two\nlines"
 "#
     ));
 }
@@ -248,11 +261,6 @@ file = "names.wasm"
 fn what_is_known_and_not_built_yet_is_refused_as_such() {
     snapshot!(complaints(
         r#"
-[[rule]]
-id = "a"
-match = {}
-action = "insert"
-
 [[rule]]
 id = "b"
 match = {}

@@ -18,6 +18,7 @@ mod edit;
 mod encoded;
 mod examples;
 mod explain;
+mod insert;
 mod memo;
 mod monitor;
 mod properties;

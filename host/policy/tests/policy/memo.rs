@@ -24,7 +24,7 @@ fn long(text: &str) -> String {
 }
 
 fn history(texts: &[String]) -> Value {
-    let role = |turn: usize| if turn % 2 == 0 { "user" } else { "assistant" };
+    let role = |turn: usize| if turn.is_multiple_of(2) { "user" } else { "assistant" };
     let message = |(turn, text): (usize, &String)| json!({"role": role(turn), "content": text});
     json!({"model": "gpt-4o", "messages": texts.iter().enumerate().map(message).collect::<Vec<_>>()})
 }

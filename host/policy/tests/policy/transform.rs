@@ -146,13 +146,6 @@ fn an_edit_that_does_not_fit_drops_the_whole_answer() {
 }
 
 #[test]
-fn insert_before_is_refused_by_name() {
-    let insert = Action::InsertBefore { role: leafgate_tree::Role::User, text: "x".into() };
-    let (evaluation, _) = run(always(vec![edit(Target::Section(0), insert)]), "", &chat("hello"));
-    assert!(block(&evaluation).detail.contains("`insert-before`, which is not supported yet"));
-}
-
-#[test]
 fn pinned_and_protected_leaves_are_skipped_without_fault() {
     let fakes = Fakes::default().with(
         "fake",
