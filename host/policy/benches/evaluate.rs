@@ -1,6 +1,7 @@
 //! The whole offline path: parse, default policy, render; beside `serde_json::from_slice::<Value>` on the same bytes.
 //!
-//! `cargo bench -p leafgate-policy`. Bodies are agent-like and differ in every iteration, so that nothing is measured that a cache did.
+//! `cargo bench -p leafgate-policy`. Bodies are agent-like and differ in every iteration, so that nothing is measured that a cache did;
+//! `next_turn` sends a body that was seen before, with one message more.
 //! The last lines give the ratio of both, measured in turns: the machine's speed, and whatever else it does, drop out.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run has nothing to measure")]
@@ -36,6 +37,19 @@ fn default_policy(bencher: Bencher<'_, '_>, size: usize) {
 }
 
 #[divan::bench(args = SIZES)]
+fn next_turn(bencher: Bencher<'_, '_>, size: usize) {
+    let (policy, vault) = (policy(&PolicySource::Default), vault());
+    bencher
+        .with_inputs(|| {
+            let body = next_body(size);
+            whole_path(&policy, &vault, body.clone());
+            with_next_turn(&body)
+        })
+        .input_counter(|body: &Bytes| BytesCount::new(body.len()))
+        .bench_values(|body| whole_path(&policy, &vault, body));
+}
+
+#[divan::bench(args = SIZES)]
 fn no_policy(bencher: Bencher<'_, '_>, size: usize) {
     let (policy, vault) = (policy(&PolicySource::None), vault());
     bencher
@@ -52,27 +66,38 @@ fn serde_json_value(bencher: Bencher<'_, '_>, size: usize) {
         .bench_values(|body| serde_json::from_slice::<serde_json::Value>(&body).unwrap());
 }
 
-/// Measures both in turns and prints the ratio of their medians.
+/// Measures all in turns and prints the ratios of their medians.
 fn ratio(size: usize) {
     let rounds = (40_000_000 / size).clamp(31, 2_001);
     let (policy, vault) = (policy(&PolicySource::Default), vault());
-    let (mut ours, mut theirs) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
+    let (mut ours, mut theirs, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
         let body = body(size, round as u64 + 1);
         let start = Instant::now();
         let value = serde_json::from_slice::<serde_json::Value>(&body).unwrap();
         theirs.push(start.elapsed());
         drop(value);
-        let start = Instant::now();
-        let rendered = whole_path(&policy, &vault, body);
-        ours.push(start.elapsed());
-        drop(rendered);
+        let next = with_next_turn(&body);
+        for (body, times) in [(body, &mut ours), (next, &mut again)] {
+            let start = Instant::now();
+            let rendered = whole_path(&policy, &vault, body);
+            times.push(start.elapsed());
+            drop(rendered);
+        }
     }
-    let (ours, theirs) = (median(ours), median(theirs));
+    let (ours, theirs, again) = (median(ours), median(theirs), median(again));
+    let ratio = |time: Duration| time.as_secs_f64() / theirs.as_secs_f64();
     println!(
-        "{size:>9} B: default policy {ours:?}, serde_json {theirs:?}, ratio {:.2}",
-        ours.as_secs_f64() / theirs.as_secs_f64()
+        "{size:>9} B: serde_json {theirs:?}; default policy {ours:?}, ratio {:.2}; next turn {again:?}, ratio {:.2}",
+        ratio(ours),
+        ratio(again)
     );
+}
+
+/// The same conversation with one message more.
+fn with_next_turn(body: &[u8]) -> Bytes {
+    let history = body.strip_suffix(b"]}").unwrap();
+    [history, br#",{"role":"user","content":"and now the other one, please"}]}"#].concat().into()
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
