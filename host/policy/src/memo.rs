@@ -32,14 +32,23 @@ const ENTRY: usize = 64;
 /// What a detector said about a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    pub(crate) findings: Arc<[Finding]>,
+    /// `None` for none: most texts have none, and no memory is taken for them.
+    findings: Option<Arc<[Finding]>>,
     /// Whether the text is known to hold nothing encoded.
     pub(crate) plain: bool,
 }
 
 impl Answer {
+    pub(crate) fn new(findings: &[Finding], plain: bool) -> Self {
+        Answer { findings: (!findings.is_empty()).then(|| findings.into()), plain }
+    }
+
+    pub(crate) fn findings(&self) -> &[Finding] {
+        self.findings.as_deref().unwrap_or_default()
+    }
+
     fn bytes(&self) -> usize {
-        ENTRY + self.findings.len() * size_of::<Finding>()
+        ENTRY + size_of_val(self.findings())
     }
 }
 
@@ -196,7 +205,7 @@ mod tests {
             detector: DetectorId::new("t/t").unwrap(),
             confidence: Confidence::High,
         };
-        Answer { findings: vec![finding; findings].into(), plain: false }
+        Answer::new(&vec![finding; findings], false)
     }
 
     #[test]
@@ -244,7 +253,7 @@ mod tests {
         memo.keep(question, Answer { plain: true, ..answer(2) });
         let recalled = memo.recall(question).unwrap();
         assert!(recalled.plain);
-        assert_eq!(recalled.findings, answer(2).findings);
+        assert_eq!(recalled.findings(), answer(2).findings());
     }
 
     #[test]

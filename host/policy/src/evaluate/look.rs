@@ -199,8 +199,9 @@ impl<'s> Look<'s, '_> {
         let shown: Vec<DetectLeaf<'_>> = shown.collect();
         match self.answers(plugin, &shown) {
             Ok(answers) => {
-                for (group, findings) in groups.iter().zip(&answers) {
-                    let hits = |rule| findings.iter().map(move |finding| Hit::new(finding, rule)).collect();
+                for (group, answer) in groups.iter().zip(&answers) {
+                    let findings = answer.findings().iter();
+                    let hits = |rule| findings.clone().map(|finding| Hit::new(finding, rule)).collect();
                     group.iter().for_each(|candidate| self.push(candidate, hits(candidate.rule)));
                 }
             }
@@ -216,21 +217,20 @@ impl<'s> Look<'s, '_> {
     }
 
     /// What a plugin finds in each leaf: what it said before, and for the rest what it says now.
-    fn answers(&self, plugin: usize, shown: &[DetectLeaf<'_>]) -> Result<Vec<Arc<[Finding]>>, Fault> {
+    fn answers(&self, plugin: usize, shown: &[DetectLeaf<'_>]) -> Result<Vec<Answer>, Fault> {
         let policy = self.run.policy;
         let questions: Vec<_> = shown.iter().map(|leaf| policy.memo.plugin(plugin, leaf)).collect();
         let known = |question: &Option<_>| question.and_then(|question| policy.memo.recall(question));
-        let mut answers: Vec<Option<Arc<[Finding]>>> =
-            questions.iter().map(|question| known(question).map(|answer| answer.findings)).collect();
+        let mut answers: Vec<Option<Answer>> = questions.iter().map(known).collect();
         let open: Vec<usize> = (0..shown.len()).filter(|&place| answers[place].is_none()).collect();
         if !open.is_empty() {
             let asked: Vec<DetectLeaf<'_>> = open.iter().map(|&place| shown[place]).collect();
             for (place, findings) in open.into_iter().zip(self.run.call_detector(plugin, &asked)?) {
-                let findings: Arc<[Finding]> = findings.into();
+                let answer = Answer::new(&findings, false);
                 if let Some(question) = questions[place] {
-                    policy.memo.keep(question, Answer { findings: Arc::clone(&findings), plain: false });
+                    policy.memo.keep(question, answer.clone());
                 }
-                answers[place] = Some(findings);
+                answers[place] = Some(answer);
             }
         }
         Ok(answers.into_iter().flatten().collect())

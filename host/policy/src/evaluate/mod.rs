@@ -171,7 +171,8 @@ impl<'p> Run<'p> {
         if self.block.is_none()
             && let Err(invalid) = self.draft.validate()
         {
-            self.block = Some(Hold {
+            // Held, not blocked: a person can take the edits back, and until then nothing is sent.
+            self.pauses.push(Hold {
                 rule: STRUCTURE.into(),
                 cause: Cause::Invalid,
                 reason: format!("{}: {}", Cause::Invalid.fixed_reason(), invalid.rule),

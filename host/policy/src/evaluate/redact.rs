@@ -69,9 +69,10 @@ impl<'p> Run<'p> {
         let document = self.document;
         let mut clean: HashSet<Cow<'p, str>> = HashSet::new();
         let mut guilty: HashSet<Cow<'p, str>> = HashSet::new();
+        let mut recent = Recent::default();
         for key in document.keys() {
             let text = key.text.into_cow();
-            if clean.contains(&text) || guilty.contains(&text) {
+            if recent.is_known(&text) || clean.contains(&text) || guilty.contains(&text) {
                 continue;
             }
             let any = rules.iter().any(|(_, redact)| !self.findings_in_key(redact, &text).is_empty());
@@ -136,30 +137,55 @@ impl<'p> Run<'p> {
         let rules = &self.policy.rules;
         let hits = unite(hits.into_iter().filter(|hit| !rules[hit.rule].monitors()).collect());
         // From the end, so that earlier ranges keep their meaning; one call for neighbours of the same rule.
-        for run in hits.chunk_by(|a, b| a.rule == b.rule).rev() {
-            self.replace_run(node, run, &text);
+        let runs: Vec<_> = hits
+            .chunk_by(|a, b| a.rule == b.rule)
+            .rev()
+            .map(|run| (run, self.replacements_of(node, run, &text)))
+            .collect();
+        // A leaf may be as large as the body: its text is given up before the draft decodes it for itself.
+        drop(text);
+        for (run, redactions) in runs {
+            self.replace_run(node, run, redactions);
         }
     }
 
-    fn replace_run(&mut self, node: NodeId, run: &[Hit], text: &str) {
-        let place = run[0].rule;
-        let rule = &self.policy.rules[place];
-        let Action::Redact(redact) = &rule.action else { return };
+    /// What takes the places of neighbouring findings of one rule; `None` where the leaf takes no replacement.
+    fn replacements_of(
+        &self,
+        node: NodeId,
+        run: &[Hit],
+        text: &str,
+    ) -> Option<Result<Vec<Redaction>, Collision>> {
+        let Action::Redact(redact) = &self.policy.rules[run[0].rule].action else { return None };
         let leaf = self.document.settable(node);
-        if let Some(why) = leaf.as_ref().and_then(|leaf| unredactable_leaf(self.document, leaf)) {
-            for hit in run {
-                self.unredactable(place, node, hit.label.as_str(), why);
-            }
-            return;
+        if leaf.as_ref().is_some_and(|leaf| unredactable_leaf(self.document, leaf).is_some()) {
+            return None;
         }
         let with = match leaf.map(|leaf| leaf.value_type()) {
             Some(ValueType::Number) => With::Surrogate,
             _ => redact.with,
         };
-        let redactions = run.iter().map(|hit| self.redaction(hit, with, text)).collect::<Result<Vec<_>, _>>();
+        Some(run.iter().map(|hit| self.redaction(hit, with, text)).collect())
+    }
+
+    fn replace_run(
+        &mut self,
+        node: NodeId,
+        run: &[Hit],
+        redactions: Option<Result<Vec<Redaction>, Collision>>,
+    ) {
+        let place = run[0].rule;
+        let rule = &self.policy.rules[place];
         let redactions = match redactions {
-            Ok(redactions) => redactions,
-            Err(collision) => return self.collided(place, &collision),
+            Some(Ok(redactions)) => redactions,
+            Some(Err(collision)) => return self.collided(place, &collision),
+            None => {
+                let leaf = self.document.settable(node);
+                if let Some(why) = leaf.and_then(|leaf| unredactable_leaf(self.document, &leaf)) {
+                    run.iter().for_each(|hit| self.unredactable(place, node, hit.label.as_str(), why));
+                }
+                return;
+            }
         };
         match self.draft.redact(node, &redactions, &author(rule)) {
             Ok(()) => self.report.rules[place].edits += redactions.len(),
@@ -286,6 +312,29 @@ impl<'p> Run<'p> {
 
 /// Why nothing can be replaced in a key: others look the member up by it.
 const IN_A_KEY: &str = "in a key";
+
+/// Keys that were met a moment ago: a request spells the same few thousands of times, and hashing each costs more than scanning it.
+struct Recent<'d>([Option<Cow<'d, str>>; 64]);
+
+impl Default for Recent<'_> {
+    fn default() -> Self {
+        Recent([const { None }; 64])
+    }
+}
+
+impl<'d> Recent<'d> {
+    /// Whether it was the last key of its kind; it is from now on.
+    fn is_known(&mut self, key: &Cow<'d, str>) -> bool {
+        let bytes = key.as_bytes();
+        let (first, last) = (bytes.first().unwrap_or(&0), bytes.last().unwrap_or(&0));
+        let place = (usize::from(*first) + usize::from(*last) * 7 + bytes.len() * 31) % self.0.len();
+        let known = self.0[place].as_ref() == Some(key);
+        if !known {
+            self.0[place] = Some(key.clone());
+        }
+        known
+    }
+}
 
 /// Why nothing can be replaced in a leaf; `None` where it can.
 pub(super) fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<&'static str> {

@@ -100,7 +100,7 @@ impl Scanner {
         let question = memo.engine(engine, &input);
         match question.and_then(|question| memo.recall(question)) {
             Some(answer) => {
-                self.findings.extend_from_slice(&answer.findings);
+                self.findings.extend_from_slice(answer.findings());
                 if answer.plain && present.is_walked_text() {
                     present.beneath = Some(Vec::new());
                 }
@@ -109,7 +109,7 @@ impl Scanner {
                 run.policy.engines[engine].scan_into(&input, &mut self.findings);
                 let plain = present.is_walked_text() && present.beneath().is_empty();
                 if let Some(question) = question {
-                    memo.keep(question, Answer { findings: self.findings[start..].into(), plain });
+                    memo.keep(question, Answer::new(&self.findings[start..], plain));
                 }
             }
         }

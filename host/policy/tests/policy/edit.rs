@@ -175,7 +175,8 @@ fn a_pin_keeps_its_message_from_being_deleted() {
 fn a_request_that_the_api_would_refuse_is_held_and_not_sent() {
     let rules = "[[rule]]\nid = 'all'\nmatch = { section = 'user' }\naction = 'delete'";
     let evaluation = evaluate(&policy(rules), &chat("hello"));
-    let hold = block(&evaluation);
+    let Verdict::Pause(holds) = &evaluation.verdict else { panic!("{:?}", evaluation.verdict) };
+    let hold = &holds[0];
     assert_eq!((hold.cause, &*hold.rule), (Cause::Invalid, leafgate_policy::STRUCTURE));
     assert!(
         hold.reason.starts_with("The request would be invalid after this gate's edits: "),
