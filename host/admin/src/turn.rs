@@ -228,6 +228,13 @@ pub enum EditCommand {
         /// The section's key.
         section: String,
     },
+    /// Puts a message of the user directly before another one.
+    Insert {
+        /// Key of the message's section.
+        before: String,
+        /// Its text.
+        text: Shown,
+    },
     /// Takes the last edit back.
     Undo,
     /// Makes it again.
@@ -242,6 +249,9 @@ impl std::fmt::Debug for EditCommand {
             EditCommand::Set { pointer, text } => write!(f, "Set {pointer} to {} bytes", text.expose().len()),
             EditCommand::Delete { section } => write!(f, "Delete {section}"),
             EditCommand::Restore { section } => write!(f, "Restore {section}"),
+            EditCommand::Insert { before, text } => {
+                write!(f, "Insert {} bytes before {before}", text.expose().len())
+            }
             EditCommand::Undo => f.write_str("Undo"),
             EditCommand::Redo => f.write_str("Redo"),
             EditCommand::Reset => f.write_str("Reset"),

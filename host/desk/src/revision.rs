@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use leafgate_policy::Verdict;
-use leafgate_tree::{Author, Draft, NodeId, SectionId, Version};
+use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
 
 use crate::digest::{Shown, Target};
 use crate::error::DeskError;
@@ -29,6 +29,13 @@ pub enum Change {
     Delete(SectionId),
     /// Puts a deleted section back.
     Restore(SectionId),
+    /// Puts a message of the user directly before another one.
+    Insert {
+        /// The message that it stands before.
+        before: SectionId,
+        /// Its text, which redaction has not seen.
+        text: String,
+    },
     /// Takes the last edit back, whoever made it. Redactions stay.
     Undo,
     /// Makes the last undone edit again.
@@ -95,6 +102,10 @@ impl Change {
                 exists(section.index(), draft.document().sections().len())?;
                 Ok(Some(draft.restore(section, &Author::Person)?))
             }
+            Change::Insert { before, text } => {
+                exists(before.index(), draft.document().sections().len())?;
+                Ok(Some(draft.insert(before, Role::User, &text, &Author::Person)?))
+            }
             Change::Undo => draft.undo().ok_or(DeskError::Nothing("undo")).map(Some),
             Change::Redo => draft.redo().ok_or(DeskError::Nothing("redo")).map(Some),
             Change::Reset => draft.reset().ok_or(DeskError::Nothing("reset")).map(Some),
@@ -112,6 +123,7 @@ impl fmt::Debug for Change {
             Change::Set { node, text } => write!(f, "Set({node:?}, {} bytes)", text.len()),
             Change::Delete(section) => f.debug_tuple("Delete").field(section).finish(),
             Change::Restore(section) => f.debug_tuple("Restore").field(section).finish(),
+            Change::Insert { before, text } => write!(f, "Insert(before {before:?}, {} bytes)", text.len()),
             Change::Undo => f.write_str("Undo"),
             Change::Redo => f.write_str("Redo"),
             Change::Reset => f.write_str("Reset"),

@@ -48,6 +48,21 @@ fn undo_gives_back_the_very_bytes_and_redo_the_edit() {
 }
 
 #[test]
+fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
+    let mut bench = bench();
+    let before = bench.body(TURN);
+    let place = message(bench.desk.turn(TURN).unwrap().draft(), 1);
+    bench.change(TURN, Change::Insert { before: place, text: format!("Mind {SECRET}") }).unwrap();
+    let shown = bench.body(TURN);
+    assert!(shown.contains(&format!("Mind {TOKEN}")) && !shown.contains(SECRET), "{shown}");
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!(bench.body(TURN), before);
+    bench.change(TURN, Change::Redo).unwrap();
+    assert_eq!(bench.body(TURN), shown, "redo brings the redacted text back");
+    assert_eq!(forwards(&bench.resume(TURN).unwrap())[0].2, shown);
+}
+
+#[test]
 fn delete_restore_and_reset() {
     let mut bench = bench();
     let before = bench.body(TURN);

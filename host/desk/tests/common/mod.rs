@@ -27,19 +27,26 @@ pub(crate) struct Words {
 impl Guard for Words {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         for node in draft.written() {
-            let text = draft.text(node).expose().to_owned();
-            let found = text.match_indices(SECRET).map(|(start, secret)| Redaction {
-                at: start..start + secret.len(),
-                label: "SECRET".into(),
-                replacement: TOKEN.to_owned(),
-            });
-            let found: Vec<_> = found.collect();
+            let found = secrets(draft.text(node).expose());
             if !found.is_empty() {
                 draft.redact(node, &found, &Author::rule("secrets")).map_err(|_| hold("secrets"))?;
             }
         }
+        let inserted: Vec<_> = draft.inserted().map(|inserted| secrets(inserted.text().expose())).collect();
+        for (place, found) in inserted.iter().enumerate() {
+            draft.redact_inserted(place, found).map_err(|_| hold("secrets"))?;
+        }
         Ok(verdict(draft))
     }
+}
+
+fn secrets(text: &str) -> Vec<Redaction> {
+    let found = text.match_indices(SECRET).map(|(start, secret)| Redaction {
+        at: start..start + secret.len(),
+        label: "SECRET".into(),
+        replacement: TOKEN.to_owned(),
+    });
+    found.collect()
 }
 
 fn verdict(draft: &Draft) -> Verdict {

@@ -2,11 +2,29 @@
 
 use std::io::Write as _;
 
+use bytes::Bytes;
 use http::Method;
 use leafgate_admin::{EditCommand, Payload, State};
 use serde_json::Value;
 
 use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
+
+#[tokio::test]
+async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
+    let rules = "[[rule]]\nid = 'none'\nmatch = { section = 'user' }\naction = 'delete'\n";
+    let house = House::with(rules, Reply::echo(), |_| {}).await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("hello"));
+    let id = events.paused().await.id;
+    let turn = house.turn(&id).await;
+    assert!(turn.invalid.is_some_and(|why| why.contains("nothing to answer")));
+    let (status, error) = house.resume(&id, &turn.digest).await.unwrap_err();
+    assert_eq!((status, error.code.as_str()), (409, "invalid"));
+    house.edit(&id, &EditCommand::Reset).await.unwrap();
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received(), [Bytes::from(chat("hello").to_string())], "as it came, and once");
+}
 
 #[tokio::test]
 async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {

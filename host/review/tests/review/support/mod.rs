@@ -9,7 +9,7 @@ use leafgate_admin::{
 };
 use leafgate_review::Desk;
 use leafgate_tree::{
-    Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Section, SectionId,
+    Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Role, Section, SectionId,
 };
 
 /// What this desk takes for a secret, and the token that it puts in its place.
@@ -179,6 +179,11 @@ impl FakeTurn {
                 let section = self.section(section);
                 Some(self.draft.restore(section, &Author::Person).map_err(refused)?)
             }
+            EditCommand::Insert { before, text } => {
+                let section = self.section(before);
+                let inserted = self.draft.insert(section, Role::User, text.expose(), &Author::Person);
+                Some(inserted.map_err(refused)?)
+            }
             EditCommand::Undo => self.draft.undo(),
             EditCommand::Redo => self.draft.redo(),
             EditCommand::Reset => self.draft.reset(),
@@ -272,9 +277,10 @@ impl FakeTurn {
         let redactions = self.draft.redactions();
         let redactions =
             redactions.map(|done| view(0, &done.author, "redact", done.node, Some(done.label.to_string())));
-        let edits = self.draft.edits().map(|edit| {
-            view(edit.version, &edit.author, edit.kind.name(), edit.target, None)
-        });
+        let edits = self
+            .draft
+            .edits()
+            .map(|edit| view(edit.version, &edit.author, edit.kind.name(), edit.target, None));
         redactions.chain(edits).collect()
     }
 
