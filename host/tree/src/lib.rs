@@ -39,11 +39,11 @@ mod project;
 mod render;
 mod scan;
 mod section;
+mod validate;
 
 pub use document::{Children, Document, Key, Leaf, LeafText, Segment, unescape_deeply};
 pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
-pub use exchange::Invalid;
 pub use insert::Inserted;
 pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
 pub use kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
@@ -52,3 +52,4 @@ pub use pointer::ResolveError;
 pub use project::{Access, MEDIA_MAGIC};
 pub use scan::Limits;
 pub use section::{NodeType, Section, SectionId};
+pub use validate::Invalid;

@@ -81,7 +81,7 @@ pub struct Section {
 }
 
 impl Document {
-    /// The key of a section: `user-1`, `user-1/content/0`, `assistant-2/toolCall/0`, `requestOptions/tools`.
+    /// The key of a section: `user-1`, `system` for one beside the messages, `user-1/content/0`, `assistant-2/toolCall/0`, `requestOptions/tools`.
     #[must_use]
     pub fn section_key(&self, id: SectionId) -> String {
         let section = self.section(id);
@@ -95,7 +95,11 @@ impl Document {
             }
             (Some(parent), _) => format!("{parent}/{}", self.node(section.node).slot),
             (None, NodeType::RequestOption) => format!("requestOptions/{}", self.option_name(section)),
-            (None, _) => format!("{}-{}", section.kind, section.message.unwrap_or(0)),
+            // `system` and `instructions` stand beside the messages, the first of which may be of the same kind.
+            (None, _) => section.message.map_or_else(
+                || section.kind.to_string(),
+                |index| format!("{}-{index}", section.kind),
+            ),
         }
     }
 

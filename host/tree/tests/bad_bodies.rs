@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use common::{chat, parse};
 use leafgate_tree::{
-    Access, Author, Document, Draft, EditError, Format, Limits, ParseErrorKind, Redaction, ResolveError,
+    Access, Author, Document, Draft, EditError, Format, Limits, NodeType, ParseErrorKind, Redaction,
+    ResolveError, SectionId,
 };
 
 fn refused(body: &str) -> leafgate_tree::ParseError {
@@ -284,5 +285,33 @@ fn arrays_where_an_api_has_objects_are_walked_in_every_format() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn definitions_of_tools_that_stand_in_no_array_stay() {
+    for tools in [r#"{"first": {"name": "f"}}"#, r#""[{\"name\": \"f\"}]""#] {
+        for key in ["tools", "functions"] {
+            let body = format!(r#"{{"{key}": {tools}, "messages": [{{"role": "user", "content": "hi"}}]}}"#);
+            let mut draft = chat(&body);
+            for at in 0..draft.document().sections().len() {
+                let id = SectionId::from_index(at);
+                if draft.document().section(id).node_type == NodeType::RequestOption {
+                    assert_eq!(draft.delete(id, &Author::Person), Err(EditError::NotDeletable), "{body}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_system_prompt_beside_the_messages_has_a_key_of_its_own() {
+    for (format, body) in [
+        (Format::AnthropicMessages, r#"{"system": "a", "messages": [{"role": "system", "content": "b"}]}"#),
+        (Format::OpenaiResponses, r#"{"instructions": "a", "input": [{"role": "system", "content": "b"}]}"#),
+    ] {
+        let document = parse(body.as_bytes(), format).document().clone();
+        let keys: Vec<_> = (0..2).map(|at| document.section_key(SectionId::from_index(at))).collect();
+        assert_eq!(keys, ["system", "system-0"], "{format}");
     }
 }

@@ -249,11 +249,13 @@ impl Projector<'_> {
     fn tool_definitions(&mut self, node: NodeId, parent: SectionId) {
         let document = self.document;
         self.mark(node, LeafKind::ToolSchema, Access::Open);
+        // Definitions stand in an array; a member of an object would leave its key behind.
+        let deletable = document.node(node).kind == Kind::Array;
         for definition in document.children(node) {
             let function =
                 document.member(definition, "function").or_else(|| document.member(definition, "custom"));
             let tool = self.string_member(function.unwrap_or(definition), "name");
-            self.section(Section { tool, deletable: true, ..option_section(definition, Some(parent)) });
+            self.section(Section { tool, deletable, ..option_section(definition, Some(parent)) });
             self.members(definition, Structure::ToolDefinition, |this, member, key, _| match key {
                 "function" | "custom" => this.named_schema(member, "parameters"),
                 "parameters" | "input_schema" => this.schema(member),
@@ -301,6 +303,15 @@ fn content_kind(part_type: Option<&str>) -> ContentKind {
         "compaction" | "compaction_summary" => ContentKind::Opaque,
         result if result.ends_with("tool_result") => ContentKind::ToolResult,
         _ => ContentKind::Other,
+    }
+}
+
+/// What a part of content of this type holds in a format.
+pub(crate) fn part_kind(format: Format, part_type: &str) -> Option<ContentKind> {
+    match format {
+        Format::Raw => Some(raw::content_kind(Some(part_type))),
+        Format::VscodeChat | Format::Generic => None,
+        _ => Some(content_kind(Some(part_type))),
     }
 }
 

@@ -107,7 +107,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
 }
 
 /// `ChatCompletionContentPartKind`. The enum is open: later versions add to it.
-fn content_kind(kind: Option<&str>) -> ContentKind {
+pub(super) fn content_kind(kind: Option<&str>) -> ContentKind {
     match kind {
         Some("0") => ContentKind::Image,
         Some(TEXT) => ContentKind::Text,

@@ -1,0 +1,202 @@
+//! What an API would refuse because of our edits.
+//!
+//! Only what we changed is checked: what the client sent broken is the client's to hear from the API. Each rule is one that the API
+//! reference states or that the API's own errors name.
+
+use crate::document::Document;
+use crate::draft::Draft;
+use crate::kinds::{Format, Role, SectionKind};
+use crate::node::NodeId;
+use crate::section::{NodeType, Section};
+use crate::{exchange, project};
+
+/// A request that its API would refuse because of our edits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rule} (at {pointer})")]
+pub struct Invalid {
+    /// Where, as an RFC 6901 pointer into the received body.
+    pub pointer: String,
+    /// The API's rule that would be broken.
+    pub rule: &'static str,
+}
+
+impl Draft {
+    /// Checks what our edits may have broken; what the client sent broken is the client's to hear from the API.
+    ///
+    /// # Errors
+    /// The first rule of the API that the request would break.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        let changed: Vec<NodeId> = self.changed_leaves().filter(|&leaf| !self.is_deleted(leaf)).collect();
+        changed.iter().try_for_each(|&leaf| self.validate_leaf(leaf))?;
+        if changed.iter().any(|&leaf| self.is_call_id(leaf)) {
+            self.validate_pairs()?;
+        }
+        if !self.deleted().is_empty() {
+            self.validate_exchanges()?;
+            self.validate_order()?;
+            self.validate_tools()?;
+        }
+        Ok(())
+    }
+
+    /// What a leaf must not become, whoever wrote it.
+    fn validate_leaf(&self, leaf: NodeId) -> Result<(), Invalid> {
+        let document = self.document();
+        let (Some(parent), Some(section)) = (document.parent(leaf), document.section_of(leaf)) else {
+            return Ok(());
+        };
+        let section = document.section(section);
+        let text = self.text(leaf);
+        let text = text.expose();
+        let own = |key| parent == section.node && document.has_key(leaf, key);
+        let roles = roles(document.format());
+        let is_part = section.node_type == NodeType::ContentPart;
+        if own("role") && !roles.is_empty() && !roles.contains(&text) {
+            return Err(self.invalid(leaf, "a message's role must be one that the API knows"));
+        }
+        if own("type") && is_part && project::part_kind(document.format(), text) != section.content_kind {
+            return Err(self.invalid(leaf, "a part's type must name what the part holds"));
+        }
+        let is_block = is_part && own("text") || section.node_type == NodeType::Message && own("content");
+        if document.format() == Format::AnthropicMessages && is_block && text.trim().is_empty() {
+            return Err(self.invalid(leaf, "text must not be empty, and all of it was taken away"));
+        }
+        Ok(())
+    }
+
+    /// Whether a leaf is the id by which a call and its result know each other.
+    fn is_call_id(&self, leaf: NodeId) -> bool {
+        let document = self.document();
+        let section = document.section_of(leaf).map(|id| document.section(id));
+        section.is_some_and(|section| call_id(document, section) == Some(leaf))
+    }
+
+    /// A call that had its result, and a result that had its call, must have it still.
+    fn validate_pairs(&self) -> Result<(), Invalid> {
+        let document = self.document();
+        let ids: Vec<_> = document
+            .sections()
+            .iter()
+            .filter_map(|section| Some((section, call_id(document, section)?)))
+            .filter(|&(section, _)| matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult))
+            .collect();
+        let other = |kind| {
+            if kind == SectionKind::ToolCall { SectionKind::ToolResult } else { SectionKind::ToolCall }
+        };
+        for &(section, id) in &ids {
+            let mut partners = ids.iter().filter(|(partner, _)| {
+                partner.kind == other(section.kind) && partner.call_id == section.call_id
+            });
+            let lost = partners.any(|&(_, partner)| self.text(partner).expose() != self.text(id).expose());
+            if lost {
+                return Err(self.invalid(id, "a call and its result must have the same id"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_left_out(&self, section: &Section) -> bool {
+        self.deleted().contains(&section.node)
+    }
+
+    fn validate_exchanges(&self) -> Result<(), Invalid> {
+        let document = self.document();
+        for together in exchange::exchanges(document) {
+            let gone = together.iter().filter(|node| self.deleted().contains(node)).count();
+            if gone != 0 && gone != together.len() {
+                return Err(self.invalid(
+                    together[0],
+                    "calls, their results and the reasoning before them must be sent together",
+                ));
+            }
+        }
+        let stored_call = |section: &Section| {
+            let calls = exchange::messages(document)
+                .any(|other| other.kind == SectionKind::ToolCall && other.exchange == section.exchange);
+            section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
+        };
+        let continued = document.member(document.root(), "previous_response_id").is_some();
+        match exchange::messages(document)
+            .find(|section| continued && self.is_left_out(section) && stored_call(section))
+        {
+            Some(output) => Err(self
+                .invalid(output.node, "the response that this continues waits for this output of its call")),
+            None => Ok(()),
+        }
+    }
+
+    fn validate_order(&self) -> Result<(), Invalid> {
+        let document = self.document();
+        let spoken = |section: &&Section| section.role != Role::System && section.message.is_some();
+        let Some(first) = exchange::messages(document).find(spoken) else { return Ok(()) };
+        let mut kept =
+            exchange::messages(document).filter(spoken).filter(|section| !self.is_left_out(section));
+        let Some(first_kept) = kept.next() else {
+            return Err(
+                self.invalid(first.node, "only system messages are left, so there is nothing to answer")
+            );
+        };
+        let last_kept = kept.last().unwrap_or(first_kept);
+        let is_anthropic = document.format() == Format::AnthropicMessages;
+        if is_anthropic && first.role == Role::User && first_kept.role != Role::User {
+            return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
+        }
+        let prefilled = exchange::messages(document)
+            .filter(spoken)
+            .last()
+            .is_some_and(|last| last.role == Role::Assistant);
+        if last_kept.role == Role::Assistant && !prefilled {
+            let rule = match is_anthropic {
+                true => "the last message must not have the role `assistant`",
+                false => "what the user said last was deleted, so the model would answer itself",
+            };
+            return Err(self.invalid(last_kept.node, rule));
+        }
+        Ok(())
+    }
+
+    fn validate_tools(&self) -> Result<(), Invalid> {
+        let document = self.document();
+        let Some(tools) = document.member(document.root(), "tools") else { return Ok(()) };
+        let gone = document.children(tools).filter(|tool| self.deleted().contains(tool)).count();
+        if gone != 0 && gone == document.children(tools).count() {
+            return Err(self.invalid(tools, "`tools` must not be empty, and all definitions were deleted"));
+        }
+        let choice = ["/tool_choice/function/name", "/tool_choice/name"]
+            .iter()
+            .find_map(|pointer| document.resolve(pointer).ok());
+        let Some(choice) = choice else { return Ok(()) };
+        let chosen = document.content_text(choice);
+        let is_definition =
+            |section: &&Section| section.deletable && section.node_type == NodeType::RequestOption;
+        let mut definitions =
+            document.sections().iter().filter(is_definition).filter(|section| self.is_left_out(section));
+        match definitions.any(|section| section.tool.as_deref() == Some(&*chosen)) {
+            true => Err(self.invalid(choice, "`tool_choice` names a tool whose definition was deleted")),
+            false => Ok(()),
+        }
+    }
+
+    fn invalid(&self, node: NodeId, rule: &'static str) -> Invalid {
+        Invalid { pointer: self.document().pointer(node), rule }
+    }
+}
+
+/// The roles of a format, as its messages spell them.
+fn roles(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::OpenaiChat => &["system", "developer", "user", "assistant", "tool", "function"],
+        Format::OpenaiResponses => &["system", "developer", "user", "assistant"],
+        Format::AnthropicMessages => &["user", "assistant", "system"],
+        Format::Raw => &["0", "1", "2", "3"],
+        Format::VscodeChat | Format::Generic => &[],
+    }
+}
+
+/// The leaf of a call or a result that holds its id.
+fn call_id(document: &Document, section: &Section) -> Option<NodeId> {
+    let id = section.call_id.as_deref()?;
+    let named = ["tool_call_id", "tool_use_id", "call_id", "toolCallId", "id"];
+    let mut members = named.iter().filter_map(|key| document.member(section.node, key));
+    members.find(|&member| document.content_text(member) == id)
+}
