@@ -96,10 +96,10 @@ impl Document {
             (Some(parent), _) => format!("{parent}/{}", self.node(section.node).slot),
             (None, NodeType::RequestOption) => format!("requestOptions/{}", self.option_name(section)),
             // `system` and `instructions` stand beside the messages, the first of which may be of the same kind.
-            (None, _) => section.message.map_or_else(
-                || section.kind.to_string(),
-                |index| format!("{}-{index}", section.kind),
-            ),
+            (None, _) => match section.message {
+                Some(index) => format!("{}-{index}", section.kind),
+                None => section.kind.to_string(),
+            },
         }
     }
 
