@@ -46,7 +46,8 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     Ok(exit)
 }
 
-fn exit(verdict: &Verdict) -> Exit {
+/// What a verdict ends the process with.
+pub(crate) fn exit(verdict: &Verdict) -> Exit {
     match verdict {
         Verdict::Forward => Exit::Done,
         Verdict::Pause(_) => Exit::Paused,
@@ -54,7 +55,8 @@ fn exit(verdict: &Verdict) -> Exit {
     }
 }
 
-fn complain(verdict: &Verdict, printer: &mut Printer) {
+/// Says on standard error what holds a request.
+pub(crate) fn complain(verdict: &Verdict, printer: &mut Printer) {
     let mut say = |what: &str, hold: &Hold| {
         printer.complain(&format!(
             "leafgate: {what} by rule `{}`: {} ({})",

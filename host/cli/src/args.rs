@@ -12,6 +12,7 @@ use leafgate_gate::UpstreamTarget;
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
+use crate::chat::ChatCommand;
 use crate::runtime::{self, GateName};
 use crate::verify::VerifyArgs;
 
@@ -61,6 +62,11 @@ pub(crate) enum Command {
     Detectors {
         #[command(subcommand)]
         command: DetectorsCommand,
+    },
+    /// Convert raw messages, and show, redact and check VS Code chat exports
+    Chat {
+        #[command(subcommand)]
+        command: ChatCommand,
     },
     /// Write a completion script for a shell
     Completions {

@@ -4,6 +4,7 @@ mod admin;
 mod apply;
 mod args;
 mod changes;
+mod chat;
 mod exit;
 mod home;
 mod inspect;
@@ -49,6 +50,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Check(args) => policy::check(&args, printer),
         Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
         Command::Detectors { command: DetectorsCommand::List(args) } => inspect::detectors(&args, printer),
+        Command::Chat { command } => chat::run(&command, printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man => inspect::man(printer),
     }

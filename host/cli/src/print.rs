@@ -120,6 +120,12 @@ impl Printer {
         self.out.write_all(b"\n")
     }
 
+    /// JSON that is written already, for what must keep its spelling.
+    pub(crate) fn json_text(&mut self, json: &str) -> io::Result<()> {
+        // A carriage return is white space in JSON, and to a terminal a way to write over a line.
+        self.out.write_all(ascii_escapes(&json.replace('\r', "")).as_bytes())
+    }
+
     /// Sends on what was written so far.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()

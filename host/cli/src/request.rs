@@ -100,6 +100,11 @@ fn name(path: Option<&Path>) -> String {
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
+/// Reads a file of a known format, or standard input.
+pub(crate) fn read_as(path: Option<&Path>, format: Format) -> anyhow::Result<Document> {
+    Document::parse(body(path)?, format, &Limits::default()).with_context(|| format!("cannot read {}", name(path)))
+}
+
 /// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.
 fn is_no_json(error: &ParseError) -> bool {
     matches!(error.kind(), ParseErrorKind::Syntax(_) | ParseErrorKind::InvalidUtf8)

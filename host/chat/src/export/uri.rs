@@ -22,11 +22,20 @@ pub(crate) fn place(node: Node<'_>) -> Option<String> {
 fn components(node: Node<'_>) -> Option<String> {
     let path = node.get_text("path").or_else(|| node.get_text("fsPath"))?;
     let scheme = node.get_text("scheme").unwrap_or_default();
-    let authority = node.get_text("authority").unwrap_or_default();
+    let authority = short(node.get_text("authority").unwrap_or_default());
     Some(match &*scheme {
         "" | "file" if authority.is_empty() => path,
         _ => format!("{scheme}://{authority}{path}"),
     })
+}
+
+/// The authority of a dev container holds its whole configuration in hexadecimal, which tells a reader nothing.
+fn short(authority: String) -> String {
+    const LONGEST: usize = 64;
+    match authority.split_once('+') {
+        Some((kind, _)) if authority.len() > LONGEST => format!("{kind}+…"),
+        _ => authority,
+    }
 }
 
 /// An inline reference as a Markdown link.

@@ -99,7 +99,7 @@ fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> 
     }
     let mut kept = blocks(message, losses);
     if kept.iter().any(|block| !matches!(block.kind, Kind::Text | Kind::Filler)) {
-        losses.note(format!("{}/content", message.at), "a system message is sent as text alone");
+        losses.note(&message.at, "a system message is sent as text alone");
         kept.retain(|block| matches!(block.kind, Kind::Text | Kind::Filler));
     }
     kept
@@ -244,7 +244,7 @@ fn result(message: &Message, losses: &mut Losses) -> Option<Block> {
     let mut content = blocks(message, losses);
     let cached = content.iter_mut().rev().fold(None, |found, block| found.or(block.cached.take()));
     if content.iter().any(|block| block.kind == Kind::Thinking) {
-        losses.note(format!("{}/content", message.at), "a result holds no reasoning");
+        losses.note(&message.at, "a result holds no reasoning");
     }
     content.retain(|block| matches!(block.kind, Kind::Text | Kind::Media));
     let mut members = vec![("type", Json::from("tool_result")), ("tool_use_id", Json::text(call_id))];

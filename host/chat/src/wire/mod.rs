@@ -64,7 +64,7 @@ const NO_CALL_ID: &str = "a result that names no call cannot be sent";
 /// Notes where several texts become one.
 fn note_joined(message: &Message, losses: &mut Losses) {
     if crate::raw::texts(&message.content).count() > 1 {
-        losses.note(format!("{}/content", message.at), JOINED);
+        losses.note(&message.at, JOINED);
     }
 }
 

@@ -64,7 +64,8 @@ fn joined(message: &Message, losses: &mut Losses) -> Json {
         }
     }
     let text: String = texts(&message.content).collect();
-    trimmed(&format!("{}/content", message.at), &text, losses)
+    let last = message.content.iter().rfind(|part| matches!(part.kind, PartKind::Text(_)));
+    trimmed(last.map_or(&message.at, |part| &part.at), &text, losses)
 }
 
 /// The content of a user or tool message: a string where it is text alone, else its parts.

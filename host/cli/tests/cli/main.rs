@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod apply;
+mod chat;
 mod live;
 mod replay;
 mod running;

@@ -1,0 +1,105 @@
+//! What can be typed behind `leafgate chat`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use leafgate_chat::Wire;
+
+use crate::args::{JsonArgs, PolicyArg};
+
+#[derive(Subcommand)]
+pub(crate) enum ChatCommand {
+    /// Convert raw messages to what an API takes, and report what it drops
+    Wire(WireArgs),
+    /// Write messages as `Raw.ChatMessage[]`, and report what these cannot hold
+    Raw(RawArgs),
+    /// Write the messages of a chat export, as far as it recorded what the model read
+    Messages(MessagesArgs),
+    /// Show a chat export as a conversation, secrets masked
+    Show(ShowArgs),
+    /// Apply a policy to a chat export, with all copies of what it redacts. Exit codes as of `apply`
+    Redact(RedactArgs),
+    /// Say which versions of VS Code would import a chat export; exit code 1 where none would
+    Check(CheckArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct WireArgs {
+    /// The API
+    #[arg(long, value_name = "API", value_parser = PossibleValuesParser::new(Wire::ALL.map(Wire::name)))]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Write `{"wire": …, "dropped": [{"pointer": …, "reason": …}]}`
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RawArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Write `{"raw": …, "dropped": [{"pointer": …, "reason": …}]}`
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where messages come from.
+#[derive(Args)]
+pub(crate) struct InputArgs {
+    /// Raw messages, OpenAI chat messages, a chat replay or a chat export; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Which request of a chat replay, from 1; without it the last
+    #[arg(long, value_name = "N")]
+    pub(crate) request: Option<usize>,
+}
+
+#[derive(Args)]
+pub(crate) struct MessagesArgs {
+    /// The form of the messages
+    #[arg(long, value_name = "FORM", default_value = "openai", value_parser = PossibleValuesParser::new(["openai", "raw"]))]
+    pub(crate) to: String,
+    /// The chat export; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write `{"messages": …, "dropped": [{"pointer": …, "reason": …}]}`
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    /// The chat export; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct RedactArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Write the redacted export here instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write verdict, edits and what could not follow as JSON instead of the export
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The chat export; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    /// The chat export; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}

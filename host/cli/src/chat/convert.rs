@@ -1,0 +1,101 @@
+//! `chat wire`, `chat raw` and `chat messages`: messages in another form, and what that form cannot hold.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use leafgate_chat::{
+    Json, Loss, Messages, Shape, Wire, messages as read_messages, raw_json, to_wire, verbatim_messages,
+};
+use leafgate_tree::{Document, Format};
+
+use super::args::{InputArgs, MessagesArgs, RawArgs, WireArgs};
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::request;
+use crate::shield;
+
+pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let Some(wire) = Wire::from_name(&args.to) else { bail!("no API is called {}", args.to) };
+    let document = document(args.input.file.as_deref())?;
+    let mut read = read(&document, &args.input)?;
+    let body = to_wire(&read.messages, wire, &mut read.losses);
+    write("wire", &body, &read, args.json, printer)
+}
+
+pub(super) fn raw(args: &RawArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let document = document(args.input.file.as_deref())?;
+    let read = read(&document, &args.input)?;
+    // What is raw already stays as it is spelled, unknown members and all.
+    match verbatim_messages(&document) {
+        Some(verbatim) => {
+            let read = Messages { losses: leafgate_chat::Losses::default(), ..read };
+            write("raw", &Json::Verbatim(verbatim.to_owned()), &read, args.json, printer)
+        }
+        None => write("raw", &raw_json(&read.messages), &read, args.json, printer),
+    }
+}
+
+pub(super) fn messages(args: &MessagesArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let document = document(args.file.as_deref())?;
+    let input = InputArgs { file: None, request: None };
+    let mut read = read(&document, &input)?;
+    ensure!(
+        read.shape == Shape::Export,
+        "not a chat export: `requests`, an array, is missing; `chat raw` and `chat wire` take messages"
+    );
+    let messages = match &*args.to {
+        "raw" => raw_json(&read.messages),
+        _ => to_wire(&read.messages, Wire::OpenaiChat, &mut read.losses),
+    };
+    write("messages", &messages, &read, args.json, printer)
+}
+
+fn document(file: Option<&Path>) -> anyhow::Result<Document> {
+    request::read_as(file, Format::Generic)
+}
+
+fn read(document: &Document, input: &InputArgs) -> anyhow::Result<Messages> {
+    read_messages(document, input.request)
+        .map_err(|mut error| {
+            error.pointer = shield::masked(&error.pointer);
+            error
+        })
+        .context("cannot read the messages")
+}
+
+/// Writes the result, and what was lost: into it, or beside it for people.
+fn write(
+    name: &'static str,
+    result: &Json,
+    read: &Messages,
+    json: bool,
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    let losses = read.losses.all();
+    let written = match json {
+        true => Json::Object(vec![
+            (name, result.clone()),
+            ("dropped", Json::Array(losses.iter().map(dropped).collect())),
+        ]),
+        false => result.clone(),
+    };
+    printer.json_text(&written.pretty())?;
+    printer.flush()?;
+    if let Some((number, count)) = read.request.filter(|(_, count)| *count > 1) {
+        printer.complain(&format!("leafgate: request {number} of {count} of the chat replay"));
+    }
+    if !json {
+        for loss in losses {
+            printer.complain(&format!("leafgate: {}: {}", place(loss), loss.reason));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn dropped(loss: &Loss) -> Json {
+    Json::Object(vec![("pointer", Json::text(shield::masked(&loss.pointer))), ("reason", loss.reason.into())])
+}
+
+fn place(loss: &Loss) -> String {
+    if loss.pointer.is_empty() { "the file".to_owned() } else { shield::masked(&loss.pointer) }
+}

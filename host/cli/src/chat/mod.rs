@@ -1,0 +1,27 @@
+//! `chat`: raw messages converted, and VS Code chat exports shown, redacted and checked.
+//!
+//! Conversions write what they were asked for as it stands in the file, secrets included; `apply` and `redact` are what removes them.
+//! Everything written for people is masked first and passes the printer.
+
+mod args;
+mod check;
+mod convert;
+mod policed;
+mod redact;
+mod show;
+
+pub(crate) use args::ChatCommand;
+
+use crate::exit::Exit;
+use crate::print::Printer;
+
+pub(crate) fn run(command: &ChatCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    match command {
+        ChatCommand::Wire(args) => convert::wire(args, printer),
+        ChatCommand::Raw(args) => convert::raw(args, printer),
+        ChatCommand::Messages(args) => convert::messages(args, printer),
+        ChatCommand::Show(args) => show::run(args, printer),
+        ChatCommand::Redact(args) => redact::run(args, printer),
+        ChatCommand::Check(args) => check::run(args, printer),
+    }
+}

@@ -1,0 +1,172 @@
+//! `chat show`: an export as the conversation that it was.
+//!
+//! Texts pass the policy's redaction first, copies and encoded texts included, and then the built-in detectors, as in `tree`. With
+//! `--policy none` nothing is masked, which is what was asked for.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use leafgate_chat::{Confirmation, Conversation, Edit, Kept, Status, ToolUse, Turn, conversation};
+use leafgate_policy::PolicySource;
+use leafgate_tree::{Author, Document, Draft, Format, Limits};
+
+use super::args::ShowArgs;
+use super::policed::{Policed, police};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::shield;
+
+pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let policed = police(&args.policy, args.file.as_deref())?;
+    let mut shown = conversation(&masked(&policed)?);
+    if args.policy.source != PolicySource::None {
+        shown.texts_mut().for_each(|text| *text = shield::masked(text));
+    }
+    match args.json.json {
+        true => printer.json(&shown)?,
+        false => print(&shown, printer)?,
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The export as it was recorded, with masks in the places of what was redacted; other rules' edits are no part of what was said.
+fn masked(policed: &Policed) -> anyhow::Result<Document> {
+    let judged = &policed.evaluation.draft;
+    let mut shown = Draft::new(Arc::clone(judged.document()));
+    for record in judged.redactions() {
+        let text = judged.masked_original(record.node, shield::mask);
+        // Numbers take no mask; no number is shown that a rule would redact.
+        if shown.set(record.node, text.expose(), &Author::Person).is_err() {
+            shown.set(record.node, "0", &Author::Person).context("cannot mask what a rule redacts")?;
+        }
+    }
+    Document::parse(shown.render(), Format::VscodeChat, &Limits::default())
+        .context("the masked export is too large")
+}
+
+fn print(conversation: &Conversation, printer: &mut Printer) -> anyhow::Result<()> {
+    let names = [
+        conversation.requester.as_deref(),
+        conversation.responder.as_deref(),
+        conversation.location.as_deref(),
+    ];
+    let names: Vec<_> = names.into_iter().flatten().collect();
+    let count = count(conversation.turns.len(), "request");
+    printer.inline(Style::Heading, &[&names[..], &[&count]].concat().join(" · "), 0)?;
+    printer.line("")?;
+    for (number, turn) in conversation.turns.iter().enumerate() {
+        printer.line("")?;
+        print_turn(number + 1, turn, printer)?;
+    }
+    if conversation.unreadable > 0 {
+        printer.line(&format!("\n{} elements of `requests` are no requests", conversation.unreadable))?;
+    }
+    Ok(())
+}
+
+fn print_turn(number: usize, turn: &Turn, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.text(Style::Heading, &format!("{number}  "))?;
+    printer.text(status_style(turn.status), turn.status.name())?;
+    let mut facts: Vec<String> = turn.duration_ms.map(duration).into_iter().collect();
+    facts.extend([turn.model.clone(), turn.agent.clone()].into_iter().flatten());
+    facts.extend(turn.hidden.then(|| "taken back".to_owned()));
+    printer.inline(Style::Faint, &facts.iter().map(|fact| format!("  {fact}")).collect::<String>(), 0)?;
+    printer.line("")?;
+    said("User", &turn.user, printer)?;
+    for attachment in &turn.attachments {
+        let kind = attachment.kind.as_deref().unwrap_or("attachment");
+        fact("attached", &format!("{kind}  {}", attachment.name), printer)?;
+    }
+    if !turn.thinking.is_empty() {
+        fact("reasoning", &count(turn.thinking.len(), "passage"), printer)?;
+    }
+    turn.tools.iter().try_for_each(|tool| fact("tool", &tool_line(tool), printer))?;
+    turn.edits.iter().try_for_each(|edit| fact("edit", &edit_line(edit), printer))?;
+    for (kind, count) in &turn.other_parts {
+        fact("part", &format!("{kind} × {count}"), printer)?;
+    }
+    said("Answer", &turn.assistant, printer)?;
+    if let Some(error) = &turn.error {
+        let answer: String = error.answer.iter().map(|word| format!(", answer {word}")).collect();
+        let code = error.code.as_deref().unwrap_or("no code");
+        fact("error", &format!("{code}{answer}: {}", error.message), printer)?;
+    }
+    if let Some(vote) = &turn.vote {
+        let reason = vote.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        fact("vote", &format!("{}{reason}", if vote.helpful { "helpful" } else { "not helpful" }), printer)?;
+    }
+    Ok(())
+}
+
+fn said(who: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    printer.text(Style::Heading, &format!("   {who}\n"))?;
+    for line in text.trim_matches('\n').split('\n') {
+        printer.line(format!("   │ {line}").trim_end())?;
+    }
+    Ok(())
+}
+
+fn fact(what: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.text(Style::Faint, &format!("   {what:<10} "))?;
+    printer.inline(Style::Plain, text, 0)?;
+    printer.line("")?;
+    Ok(())
+}
+
+fn tool_line(tool: &ToolUse) -> String {
+    let allowed = match tool.confirmed {
+        Confirmation::NotRecorded => "not recorded who allowed it",
+        Confirmation::Denied => "denied",
+        Confirmation::NotNeeded => "no confirmation needed",
+        Confirmation::Setting => "allowed by a setting",
+        Confirmation::Remembered => "allowed earlier",
+        Confirmation::Person => "allowed by the person",
+        Confirmation::Skipped => "confirmation skipped",
+        Confirmation::Yes => "allowed",
+    };
+    let state = match (tool.failed, tool.complete) {
+        (true, _) => ", failed",
+        (false, Some(false)) => ", not finished",
+        _ => "",
+    };
+    let call = tool.call_id.as_ref().map_or_else(String::new, |id| format!("  {id}"));
+    let words = tool.command.as_ref().unwrap_or(&tool.message);
+    format!("{}{call}  {allowed}{state}  {words}", tool.tool)
+}
+
+fn edit_line(edit: &Edit) -> String {
+    let changes = edit.changes.map_or_else(String::new, |changes| format!("  {}", count(changes, "change")));
+    let kept = match edit.kept {
+        Some(Kept::Kept) => "  kept",
+        Some(Kept::Undone) => "  taken back",
+        Some(Kept::Modified) => "  changed by the person",
+        Some(Kept::Unknown) => "  something else was done",
+        None => "",
+    };
+    format!("{}{changes}{kept}", edit.file)
+}
+
+fn status_style(status: Status) -> Style {
+    match status {
+        Status::Complete => Style::Added,
+        Status::Failed | Status::Cancelled => Style::Removed,
+        Status::Pending | Status::NeedsInput | Status::Unknown => Style::Marked,
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn duration(milliseconds: i64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0..60 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
