@@ -4,7 +4,7 @@
 //! identifiers cost one look at sixteen characters. What is decoded is cut where it stops being text, because a stretch may be glued to
 //! what stands behind it. Both alphabets of base64 are read, with or without padding, over the line breaks of MIME and PEM.
 //!
-//! Linear: a stretch is found by a look at every twentieth byte, and a decoder that meets no more text stops within one block. What comes
+//! Linear: a long run is looked for from its twentieth character backwards, and a decoder that meets no more text stops within one block. What comes
 //! out is shorter than what went in, so decoding the outcome once more costs less than the first time.
 
 use std::fmt;
@@ -138,18 +138,19 @@ fn is(byte: u8, class: u8) -> bool {
 
 /// Calls `f` with each run of [`LEAST`] or more characters of the alphabet.
 fn each_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
-    let mut at = LEAST - 1;
-    while let Some(&byte) = bytes.get(at) {
-        if !is(byte, class::BASE64) {
-            at += LEAST;
+    // A run that begins at `start` or later is looked at from its twentieth character backwards: whatever is none lies before it.
+    let mut start = 0;
+    while start + LEAST <= bytes.len() {
+        let window = &bytes[start..start + LEAST];
+        if let Some(none) = window.iter().rposition(|&b| !is(b, class::BASE64)) {
+            start += none + 1;
             continue;
         }
-        let start = bytes[..at].iter().rposition(|&b| !is(b, class::BASE64)).map_or(0, |n| n + 1);
-        let end = bytes[at..].iter().position(|&b| !is(b, class::BASE64)).map_or(bytes.len(), |n| at + n);
-        if end - start >= LEAST {
-            f(behind_escape(bytes, start)..end);
-        }
-        at = end + LEAST;
+        let rest = &bytes[start + LEAST..];
+        let more = rest.iter().position(|&b| !is(b, class::BASE64)).unwrap_or(rest.len());
+        let end = start + LEAST + more;
+        f(behind_escape(bytes, start)..end);
+        start = end + 1;
     }
 }
 

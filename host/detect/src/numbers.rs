@@ -15,7 +15,8 @@ pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
     let mut at = 3;
     while at < bytes.len() {
         if !bytes[at].is_ascii_digit() {
-            at += 4;
+            // A run that is not seen yet begins three bytes before at the earliest.
+            at += if has_no_digit(bytes, at - 3) { 8 } else { 4 };
             continue;
         }
         let start = bytes[..at].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |n| n + 1);
@@ -25,6 +26,16 @@ pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
         }
         at = end + 4;
     }
+}
+
+/// Whether none of eight bytes is a digit: all of them are looked at as one number.
+fn has_no_digit(bytes: &[u8], from: usize) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let Some(eight) = bytes[from..].first_chunk::<8>() else { return false };
+    // Digits become 0 to 9; adding 0x76 sets the high bit of all that is more.
+    let value = u64::from_ne_bytes(*eight) ^ (ONES * u64::from(b'0'));
+    let more = ((value & (ONES * 0x7f)) + ONES * 0x76) | value;
+    more & (ONES * 0x80) == ONES * 0x80
 }
 
 /// Numbers: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
@@ -191,6 +202,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn eight_bytes_at_once_are_eight_bytes(bytes in prop::collection::vec(any::<u8>(), 8..24), from in 0usize..8) {
+            let digits = bytes[from..].iter().take(8).any(u8::is_ascii_digit);
+            let whole = bytes.len() >= from + 8;
+            prop_assert_eq!(has_no_digit(&bytes, from), whole && !digits);
+        }
+
         #[test]
         fn every_number_of_four_digits_in_a_row_is_seen(before in "[a-z ]{0,9}", digits in "[0-9]{4,20}", after in "[a-z]{0,5}") {
             let text = format!("{before}{digits}{after}");
