@@ -34,7 +34,7 @@ use crate::pending::{Decision, Turns};
 use crate::refusal::Refusal;
 use crate::route::Route;
 use crate::server::{self, Patience};
-use crate::session::Sessions;
+use crate::session::{Hint, Sessions};
 use crate::status::{Counters, Loads};
 use crate::upstream::{RootsError, SendError, Upstream};
 use crate::{answer, guard};
@@ -298,6 +298,7 @@ impl Shared {
             codings,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             api,
+            hint: Hint::of(&parts.headers),
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),

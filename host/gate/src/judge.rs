@@ -18,7 +18,7 @@ use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
-use crate::session::{Session, Sessions};
+use crate::session::{Hint, Session, Sessions};
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -28,6 +28,8 @@ pub(crate) struct Case {
     pub(crate) codings: Vec<Coding>,
     pub(crate) caps: Caps,
     pub(crate) api: Api,
+    /// What its header says about its conversation.
+    pub(crate) hint: Option<Hint>,
     /// The generation that judges it, whatever is loaded meanwhile.
     pub(crate) policy: Arc<Policy>,
     pub(crate) sessions: Arc<Sessions>,
@@ -98,7 +100,7 @@ impl Case {
     }
 
     fn ask(self, document: Arc<Document>) -> Judged {
-        let session = self.sessions.of(&document);
+        let session = self.sessions.of(&document, self.hint.as_ref());
         if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
             return Judged { outcome: Ok(self.held(&document, waiter)), tally: Tally::default() };
         }
@@ -109,7 +111,8 @@ impl Case {
         let outcome = match verdict {
             Verdict::Forward => {
                 let document = draft.document();
-                let restoring = Restoring::of(self.api, document, session.vault);
+                let thread = self.sessions.thread(&session.key);
+                let restoring = Restoring::of(self.api, document, session.vault, thread);
                 Ok(Outcome::Pass(self.received().passed(document.source(), draft.render(), restoring)))
             }
             Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall)),
@@ -123,7 +126,7 @@ impl Case {
         let guard = TurnGuard {
             policy: Arc::clone(&self.policy),
             generation: self.policy.generation_name().into(),
-            session: session.key.into(),
+            session: session.key,
             vault: session.vault,
             recall,
         };
@@ -139,7 +142,9 @@ impl Case {
     }
 
     fn held(self, document: &Document, waiter: Waiter) -> Outcome {
-        let restoring = Restoring::of(self.api, document, waiter.guard().vault.clone());
+        let guard = waiter.guard();
+        let thread = self.sessions.thread(&guard.session);
+        let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
         Outcome::Wait(Held {
             waiter,
             restoring,

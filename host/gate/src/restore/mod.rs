@@ -22,6 +22,7 @@ use leafgate_vault::{Channel, Vault};
 pub(crate) use stream::EventStream;
 
 use crate::api::Api;
+use crate::session::Thread;
 
 /// What one answer is restored from, and how it is read.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct Restoring {
     api: Api,
     /// Whether reasoning comes with an encrypted copy.
     sealed: bool,
+    /// The conversation, which the next request may find by the id of this answer alone.
+    thread: Thread,
 }
 
 /// The kinds of text for people, over all APIs.
@@ -49,9 +52,9 @@ const RESTORER: Author = Author::Person;
 
 impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
-    pub(crate) fn of(api: Api, request: &Document, vault: Vault) -> Option<Self> {
+    pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let sealed = api == Api::Responses && responses::asks_for_sealed(request);
-        api.converses().then_some(Restoring { vault, api, sealed })
+        api.converses().then_some(Restoring { vault, api, sealed, thread })
     }
 
     /// Whether the session has no values yet, so that there is nothing to restore.
@@ -63,7 +66,10 @@ impl Restoring {
     pub(crate) fn whole(&self, answer: &Bytes) -> Bytes {
         let Some(document) = read(answer.clone()) else { return answer.clone() };
         let texts = match self.api {
-            Api::Responses => responses::texts(&document),
+            Api::Responses => {
+                self.follow(&document, document.root());
+                responses::texts(&document)
+            }
             Api::Messages => messages::texts(&document),
             _ => chat::texts(&document),
         };
@@ -72,6 +78,13 @@ impl Restoring {
             self.repeat(&mut draft, leaf);
         }
         draft.render()
+    }
+
+    /// Remembers whose response this is.
+    fn follow(&self, document: &Document, response: NodeId) {
+        if let Some(id) = text_leaf(document, response, "id") {
+            self.thread.answered(id.text().expose());
+        }
     }
 
     /// Restores a leaf whose text is whole.

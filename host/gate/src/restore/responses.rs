@@ -37,6 +37,13 @@ pub(super) fn asks_for_sealed(request: &Document) -> bool {
     included.any(|leaf| leaf.text().expose() == "reasoning.encrypted_content")
 }
 
+/// The response that an event begins.
+pub(super) fn created(event: &Document) -> Option<NodeId> {
+    is(event, event.root(), "type", "response.created")
+        .then(|| event.member(event.root(), "response"))
+        .flatten()
+}
+
 /// The texts of a whole response.
 pub(super) fn texts(answer: &Document) -> Vec<NodeId> {
     in_response(answer, answer.root())

@@ -154,7 +154,12 @@ impl EventStream {
         }
         let event = Arc::new(super::read(data.clone())?);
         let said = match self.restoring.api {
-            Api::Responses => responses::said(&event, &mut self.restoring.sealed),
+            Api::Responses => {
+                if let Some(response) = responses::created(&event) {
+                    self.restoring.follow(&event, response);
+                }
+                responses::said(&event, &mut self.restoring.sealed)
+            }
             Api::Messages => messages::said(&event),
             _ => chat::said(&event),
         };

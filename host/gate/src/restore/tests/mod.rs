@@ -5,12 +5,15 @@ mod speech;
 mod streams;
 mod whole;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::{EventStream, Restoring};
 use crate::api::Api;
+use crate::session::Sessions;
 
 /// With everything that JSON must escape.
 const VALUE: &str = "ann \"a\" o'n@example.org";
@@ -33,7 +36,10 @@ fn of_request(api: Api, request: &str) -> Restoring {
     let request =
         Document::parse(Bytes::copy_from_slice(request.as_bytes()), Format::Generic, &Limits::default())
             .unwrap();
-    Restoring::of(api, &request, vault().0).unwrap()
+    let (vault, _) = vault();
+    let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1));
+    let thread = sessions.thread(&sessions.of(&request, None).key);
+    Restoring::of(api, &request, vault, thread).unwrap()
 }
 
 /// The pieces that leave for the pieces that come.
