@@ -241,3 +241,55 @@ async fn the_words_of_an_upstream_pass() {
     let refusal = once(&gate("", &upstream.url()).await, post("/v1/messages", "{}")).await;
     assert_eq!((refusal.status.as_u16(), refusal.text()), (529, said));
 }
+
+/// The texts that a client reads in an answer or in its events, put together.
+fn read(answer: &str) -> String {
+    let events = answer.lines().filter_map(|line| line.strip_prefix("data: "));
+    let deltas = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+    let whole = serde_json::from_str::<Value>(answer).ok();
+    let pointers = [
+        "/choices/0/message/content",
+        "/choices/0/delta/content",
+        "/output/0/content/0/text",
+        "/delta",
+        "/content/0/text",
+        "/delta/text",
+    ];
+    let text = |value: Value| {
+        pointers.iter().find_map(|pointer| value.pointer(pointer)?.as_str().map(str::to_owned))
+    };
+    whole.into_iter().chain(deltas).filter_map(text).collect()
+}
+
+#[tokio::test]
+async fn what_left_as_tokens_comes_back_in_every_conversation() {
+    let gate = gate(REDACT_EMAIL, "echo:").await;
+    for (path, mut body) in requests(EMAIL).into_iter().take(6) {
+        for stream in [false, true] {
+            body["stream"] = stream.into();
+            let answer = once(&gate, post(path, body.to_string())).await;
+            assert_eq!(read(answer.text()), body.to_string(), "{path}");
+            assert!(!answer.text().contains(&email_token()), "{path}");
+        }
+    }
+}
+
+/// The next turn of a Responses conversation may hold nothing but the name of the last answer.
+#[tokio::test]
+async fn tokens_of_earlier_turns_come_back_where_only_a_response_is_named() {
+    let token = email_token();
+    let answers = move |seen: crate::support::Seen| {
+        let named = seen.body.windows(8).any(|bytes| bytes == b"previous");
+        let said = if named { token.clone() } else { "ok".to_owned() };
+        let output = json!([{ "type": "message", "content": [{ "type": "output_text", "text": said }] }]);
+        async move { crate::support::json_answer(json!({ "id": "resp_1", "output": output }).to_string()) }
+    };
+    let upstream = Upstream::start(answers).await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let first = json!({ "input": format!("I am {EMAIL}") });
+    once(&gate, post("/v1/responses", first.to_string())).await;
+    let next = json!({ "previous_response_id": "resp_1", "input": "Who am I?" });
+    assert_eq!(read(once(&gate, post("/v1/responses", next.to_string())).await.text()), EMAIL);
+    let other = json!({ "previous_response_id": "resp_2", "input": "Who am I?" });
+    assert_eq!(read(once(&gate, post("/v1/responses", other.to_string())).await.text()), email_token());
+}

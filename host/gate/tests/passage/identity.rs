@@ -7,7 +7,7 @@ use http_body_util::Full;
 use proptest::prelude::*;
 
 use crate::fixtures;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, says};
+use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, post, says};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -31,9 +31,9 @@ fn gzip(body: &[u8]) -> Bytes {
 }
 
 /// Sends a body through a gate, plain and compressed, and compares what arrives.
-async fn arrives_unchanged(client: &mut Client, upstream: &Upstream, name: &str, body: &Bytes) {
+async fn arrives_unchanged(client: &mut Client, upstream: &Upstream, path: &str, name: &str, body: &Bytes) {
     for (coding, sent) in [("identity", body.clone()), ("gzip", gzip(body))] {
-        let mut request = chat(sent.clone());
+        let mut request = post(path, sent.clone());
         if coding != "identity" {
             request.headers_mut().insert("content-encoding", coding.parse().unwrap());
         }
@@ -48,13 +48,19 @@ async fn arrives_unchanged(client: &mut Client, upstream: &Upstream, name: &str,
 
 #[tokio::test]
 async fn untouched_is_identical_over_recorded_requests() {
-    let Some(requests) = fixtures::requests("openai-chat") else { return };
-    for rules in ["", WATCHES] {
-        let upstream = Upstream::silent().await;
-        let gate = gate(rules, &upstream.url()).await;
-        let mut client = Client::connect(gate.address).await;
-        for (name, body) in &requests {
-            arrives_unchanged(&mut client, &upstream, name, body).await;
+    for (path, format) in [
+        ("/v1/chat/completions", "openai-chat"),
+        ("/v1/responses", "openai-responses"),
+        ("/v1/messages?beta=true", "anthropic-messages"),
+    ] {
+        let Some(requests) = fixtures::requests(format) else { return };
+        for rules in ["", WATCHES] {
+            let upstream = Upstream::silent().await;
+            let gate = gate(rules, &upstream.url()).await;
+            let mut client = Client::connect(gate.address).await;
+            for (name, body) in &requests {
+                arrives_unchanged(&mut client, &upstream, path, name, body).await;
+            }
         }
     }
 }
@@ -107,7 +113,9 @@ fn untouched_is_identical_over_any_json() {
         runtime.block_on(async {
             for gate in &gates {
                 let mut client = Client::connect(gate.address).await;
-                arrives_unchanged(&mut client, &upstream, &json, &Bytes::from(json.clone())).await;
+                for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/x"] {
+                    arrives_unchanged(&mut client, &upstream, path, &json, &Bytes::from(json.clone())).await;
+                }
             }
         });
         Ok(())

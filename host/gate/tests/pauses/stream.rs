@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use http_body_util::BodyExt;
+use http::Request;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{CANARY, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
 
@@ -109,6 +110,54 @@ async fn a_cancel_after_the_grace_period_is_an_event() {
         (&"leafgate_cancelled".into(), &"invalid_request_error".into())
     );
     assert_eq!(house.upstream.received().len(), 0);
+}
+
+/// Path and body of a request that is paused, its sign of life, and the events that a cancel ends it with: name, pointer, word.
+type Spoken = (&'static str, Value, &'static str, Vec<(&'static str, &'static str, &'static str)>);
+
+fn spoken() -> [Spoken; 2] {
+    let said = json!([{ "role": "user", "content": "prod-db" }]);
+    let responses = json!({ "model": "m", "stream": true, "input": said });
+    let messages = json!({ "model": "m", "stream": true, "max_tokens": 9, "messages": said });
+    let raised = vec![
+        ("error", "/error/code", "leafgate_cancelled"),
+        ("response.failed", "/response/error/code", "invalid_prompt"),
+    ];
+    let ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
+    [
+        ("/v1/responses", responses, KEEPALIVE, raised),
+        ("/v1/messages?beta=true", messages, ping, vec![("error", "/error/type", "invalid_request_error")]),
+    ]
+}
+
+#[tokio::test]
+async fn each_api_is_kept_alive_and_refused_in_its_own_events() {
+    for (path, body, sign, expected) in spoken() {
+        let house = house(Reply::echo(), SOON).await;
+        let request = Request::post(path).header("host", house.address.to_string());
+        let response = ask(house.address, request.body(Full::from(body.to_string())).unwrap()).await;
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        let mut body = response.into_body();
+        for _ in 0..3 {
+            assert_eq!(next(&mut body).await, sign, "{path}");
+        }
+        house.cancel(&house.pending().await.remove(0).id).await.unwrap();
+        let rest = rest(body).await;
+        let events = rest.trim_start_matches(sign).strip_suffix("\n\n").expect(&rest).split("\n\n");
+        let events: Vec<_> = events.collect();
+        assert_eq!(events.len(), expected.len(), "{rest}");
+        for (event, (name, pointer, word)) in events.into_iter().zip(expected) {
+            let (named, data) = event.split_once("\ndata: ").expect(event);
+            let data: Value = serde_json::from_str(data).unwrap();
+            assert_eq!(named, format!("event: {name}"));
+            assert_eq!(
+                (data["type"].as_str(), data.pointer(pointer).unwrap().as_str()),
+                (Some(name), Some(word))
+            );
+            assert!(rest.contains("Request canceled before sending."), "{rest}");
+        }
+        assert_eq!(house.upstream.received().len(), 0);
+    }
 }
 
 #[tokio::test]
