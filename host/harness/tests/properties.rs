@@ -65,4 +65,3 @@ fn every_check_holds_on_every_recording() {
         }
     }
 }
-

@@ -315,3 +315,18 @@ fn a_system_prompt_beside_the_messages_has_a_key_of_its_own() {
         assert_eq!(keys, ["system", "system-0"], "{format}");
     }
 }
+
+#[test]
+fn messages_that_are_no_list_make_no_section_twice() {
+    for format in Format::ALL {
+        let body = r#"{"origin": "a", "messages": 1, "input": {"b": 2}, "requests": null}"#;
+        let document = parse(body.as_bytes(), *format).document().clone();
+        let mut keys: Vec<_> = (0..document.sections().len())
+            .map(|at| document.section_key(SectionId::from_index(at)))
+            .collect();
+        keys.sort();
+        let count = keys.len();
+        keys.dedup();
+        assert_eq!(keys.len(), count, "{format}: {keys:?}");
+    }
+}

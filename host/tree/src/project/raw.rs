@@ -14,24 +14,19 @@ pub(super) fn project(projector: &mut Projector<'_>) {
     let document = projector.document;
     let root = document.root();
     projector.mark(root, LeafKind::RequestOption, Access::Open);
-    if document.node(root).kind != Kind::Object {
-        return messages(projector, root);
-    }
-    for member in document.children(root) {
-        if document.has_key(member, "messages") {
-            messages(projector, member);
-        } else {
-            projector.option(member, &document.key_text(document.node(member)));
-        }
+    match document.node(root).kind {
+        Kind::Array => projector.exchanges(root, message),
+        Kind::Object => document.children(root).for_each(|member| option(projector, member)),
+        _ => super::generic::project(projector),
     }
 }
 
-fn messages(projector: &mut Projector<'_>, messages: NodeId) {
+fn option(projector: &mut Projector<'_>, member: NodeId) {
     let document = projector.document;
-    if document.node(messages).kind != Kind::Array {
-        return super::generic::project(projector);
+    if document.has_key(member, "messages") && document.node(member).kind == Kind::Array {
+        return projector.exchanges(member, message);
     }
-    projector.exchanges(messages, message);
+    projector.option(member, &document.key_text(document.node(member)));
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
