@@ -78,6 +78,9 @@ fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
 pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages, InputError> {
     let shape = shape(document)?;
     let root = Node::root(document);
+    if request.is_some() && shape != Shape::Replay {
+        return Err(InputError::at(root, "only a chat replay holds requests by number"));
+    }
     let mut losses = Losses::default();
     let mut chosen = None;
     let messages = match shape {

@@ -3,6 +3,8 @@
 use leafgate_tree::Document;
 use serde::Serialize;
 
+use crate::node::Node;
+
 /// Something that the target drops, or holds only in another form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Loss {
@@ -20,6 +22,13 @@ impl Losses {
     /// Notes a loss.
     pub(crate) fn note(&mut self, pointer: impl Into<String>, reason: &'static str) {
         self.0.push(Loss { pointer: pointer.into(), reason });
+    }
+
+    /// Notes where a text holds what no text can.
+    pub(crate) fn note_half_character(&mut self, text: Node<'_>) {
+        if text.has_half_character() {
+            self.note(text.pointer(), "half a character (a lone surrogate) becomes U+FFFD");
+        }
     }
 
     /// All of them.
@@ -40,11 +49,11 @@ pub struct InputError {
 }
 
 impl InputError {
-    pub(crate) fn at(node: crate::node::Node<'_>, problem: &'static str) -> Self {
+    pub(crate) fn at(node: Node<'_>, problem: &'static str) -> Self {
         InputError { pointer: node.pointer(), problem }
     }
 
     pub(crate) fn top(document: &Document, problem: &'static str) -> Self {
-        InputError::at(crate::node::Node::root(document), problem)
+        InputError::at(Node::root(document), problem)
     }
 }

@@ -71,6 +71,14 @@ impl<'d> Node<'d> {
         self.scalar(ValueType::Text)
     }
 
+    /// Whether half a character (a lone surrogate) stands in the string as an escape, which no text can hold.
+    pub(crate) fn has_half_character(self) -> bool {
+        let spelled = self.verbatim();
+        let is_spelled_so =
+            || spelled.contains('\u{fffd}') || spelled.to_ascii_lowercase().contains("\\ufffd");
+        self.text().is_some_and(|text| text.contains('\u{fffd}')) && !is_spelled_so()
+    }
+
     /// A whole number.
     pub(crate) fn integer(self) -> Option<i64> {
         let text = self.scalar(ValueType::Number)?;

@@ -61,6 +61,7 @@ fn role(node: Node<'_>, losses: &mut Losses) -> Read<Option<Role>> {
 fn content(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     let Some(content) = node.get_some("content") else { return Ok(Vec::new()) };
     if let Some(text) = content.text() {
+        losses.note_half_character(content);
         return Ok(vec![Part::text(content.pointer(), text)]);
     }
     if !content.is_array() {
@@ -74,7 +75,10 @@ fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
         return Err(InputError::at(node, "a part of a message's content must be an object"));
     }
     let kind = match node.get_text("type").as_deref() {
-        Some("text") => node.get_text("text").map(PartKind::Text),
+        Some("text") => {
+            node.get("text").into_iter().for_each(|text| losses.note_half_character(text));
+            node.get_text("text").map(PartKind::Text)
+        }
         Some("image_url") => node.get("image_url").and_then(|image| self::image(image, losses)),
         _ => None,
     };

@@ -64,7 +64,7 @@ fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
     })?;
     let known: (&[&str], PartKind) = match kind.integer() {
         Some(0) => (&["imageUrl"], image(node, losses)?),
-        Some(1) => (&["text"], PartKind::Text(text(node, "text")?)),
+        Some(1) => (&["text"], PartKind::Text(words(node, losses)?)),
         Some(2) => (&["value", "scope", "tokenUsage"], opaque(node)?),
         Some(3) => {
             (&["cacheType"], PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType")? })
@@ -74,6 +74,11 @@ fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
     };
     note_unknown(node, known.0, losses);
     Ok(Some(known.1))
+}
+
+fn words(node: Node<'_>, losses: &mut Losses) -> Read<String> {
+    node.get("text").into_iter().for_each(|text| losses.note_half_character(text));
+    text(node, "text")
 }
 
 fn note_unknown(node: Node<'_>, known: &[&str], losses: &mut Losses) {

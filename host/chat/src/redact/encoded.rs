@@ -9,7 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::Encoding;
-use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, ParseError, Redaction};
+use leafgate_tree::{
+    Access, Author, Document, Draft, EditError, Leaf, NodeId, ParseError, Redaction, ValueType,
+};
 
 use super::rendered;
 
@@ -28,7 +30,11 @@ pub struct Encoded {
 #[must_use]
 pub fn encoded(document: &Document) -> Vec<Encoded> {
     let mut found = Vec::new();
-    for leaf in document.leaves().filter(|leaf| !matches!(leaf.access(), Access::Frozen | Access::Opaque)) {
+    let is_looked_at = |leaf: &Leaf<'_>| {
+        // A number of many digits may spell a text too, and could not hold it.
+        leaf.value_type() == ValueType::Text && !matches!(leaf.access(), Access::Frozen | Access::Opaque)
+    };
+    for leaf in document.leaves().filter(is_looked_at) {
         for stretch in leafgate_detect::encoded(leaf.text().expose()) {
             // What is text in part only is not encoded again; the policy holds it.
             if stretch.encoding == Encoding::Hex && stretch.range.len() == 2 * stretch.text.len() {

@@ -45,6 +45,29 @@ fn what_is_wrong_is_told_with_its_place_and_no_text() {
 }
 
 #[test]
+fn only_a_replay_has_requests_by_number() {
+    for file in [json!([]), json!({ "requests": [] }), json!({ "prompts": [] })] {
+        assert!(messages(&parse(&file.to_string(), Format::Generic), Some(1)).is_err(), "{file}");
+    }
+}
+
+#[test]
+fn half_a_character_is_lost_and_noted() {
+    for (body, place) in [
+        (
+            r#"[{"role":1,"content":[{"type":1,"text":"a\udeaab"},{"type":1,"text":"\ufffd"}]}]"#,
+            "/0/content/0/text",
+        ),
+        (r#"[{"role":"user","content":"a\ud800"}]"#, "/0/content"),
+        (r#"[{"role":"user","content":[{"type":"text","text":"\udc00"}]}]"#, "/0/content/0/text"),
+    ] {
+        let read = messages(&parse(body, Format::Generic), None).unwrap();
+        let places: Vec<_> = read.losses.all().iter().map(|loss| loss.pointer.as_str()).collect();
+        assert_eq!(places, [place], "{body}");
+    }
+}
+
+#[test]
 fn numbers_that_nobody_knows_are_left_out_and_noted() {
     let file = json!([
         { "role": 9, "content": [{ "type": 1, "text": "x" }] },

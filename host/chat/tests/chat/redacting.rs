@@ -224,6 +224,13 @@ fn a_percent_sign_before_the_digits_and_their_case_stay() {
     assert_eq!(rendered(&draft), file(&text.replace("hunter22", TOKEN)));
 }
 
+#[test]
+fn a_number_that_happens_to_spell_a_text_stays_a_number() {
+    let document =
+        Arc::new(parse(&format!("{{\"n\": {}}}", hex("aaaaaaaaaaaaaaaaaaaa")), Format::VscodeChat));
+    assert_eq!(encoded::encoded(&document).len(), 0);
+}
+
 /// Counted in the recording: 55 authorities and addresses of a dev container.
 #[test]
 fn recorded_configurations_of_dev_containers_are_found() {
