@@ -200,6 +200,9 @@ pub(crate) struct EditChange {
     /// Put a section back
     #[arg(long, value_name = "KEY")]
     pub(crate) restore: Option<String>,
+    /// Put a message of the user directly before another one
+    #[arg(long, num_args = 2, value_names = ["KEY", "TEXT"], allow_hyphen_values = true)]
+    pub(crate) insert_before: Option<Vec<String>>,
     /// Take the last edit back
     #[arg(long)]
     pub(crate) undo: bool,

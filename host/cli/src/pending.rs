@@ -144,6 +144,9 @@ fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
     if let Some([pointer, file]) = change.set_file.as_deref() {
         return Ok(set(pointer, text_of(file)?));
     }
+    if let Some([before, text]) = change.insert_before.as_deref() {
+        return Ok(EditCommand::Insert { before: before.clone(), text: Shown::new(text.clone()) });
+    }
     let named = change.delete.as_ref().map(|key| EditCommand::Delete { section: key.clone() });
     let named = named.or(change.restore.as_ref().map(|key| EditCommand::Restore { section: key.clone() }));
     match named {
