@@ -99,7 +99,7 @@ pub(super) fn follows(response: &str) -> String {
     named("response", response)
 }
 
-/// Whose name it is keeps names of different makers apart. No part of it holds a zero.
+/// Whose name it is keeps names of different makers apart: it holds no zero itself.
 fn named(whose: &str, id: &str) -> String {
     format!("{whose}\0{id}")
 }
@@ -146,6 +146,8 @@ fn opening(document: &Document) -> Option<Sha256> {
     let before = list().take(first);
     let system = beside.chain(before).filter(|message| message.role == Role::System);
     let mut digest = Sha256::new();
+    // Two programs may well say the same to two APIs.
+    feed(&mut digest, document.format().name());
     for message in system.chain(list().nth(first)) {
         feed_message(&mut digest, document, message);
     }
@@ -283,6 +285,12 @@ mod tests {
         assert_eq!(of(later), opening);
         assert_ne!(of(json!({ "instructions": "Be long", "input": [item("user", "Hi")] })), opening);
         assert_ne!(of(json!({ "instructions": "Be brief", "input": "Ho" })), opening);
+    }
+
+    #[test]
+    fn what_is_said_to_two_apis_are_two_conversations() {
+        let body = json!({ "messages": [{ "role": "user", "content": "Hi" }] });
+        assert_ne!(name(Format::OpenaiChat, &body, None), name(Format::AnthropicMessages, &body, None));
     }
 
     #[test]
