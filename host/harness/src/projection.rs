@@ -85,6 +85,25 @@ fn shape(document: &Document, body: &[u8]) {
     }
 }
 
+/// Keys and texts of a request, in order, but for what is deleted in it.
+fn words(document: &Document, is_deleted: impl Fn(NodeId) -> bool) -> Vec<String> {
+    let values = (0..document.node_count()).filter_map(|at| document.settable(NodeId::from_index(at)));
+    let values = values.map(|value| (value.id(), value.text().into_cow().into_owned()));
+    let keys = document.keys().map(|key| (key.node, key.text.into_cow().into_owned()));
+    values.chain(keys).filter(|(node, _)| !is_deleted(*node)).map(|(_, text)| text).collect()
+}
+
+/// What was not deleted stands where it stood: a deletion takes its own key, commas and nothing else along.
+fn what_is_left(draft: &Draft, rendered: &[u8]) {
+    let document = draft.document();
+    let left = parse(rendered, document.format()).expect("a body with less in it");
+    // Of a smaller body less is walked.
+    let beyond_caps = |document: &Document| document.leaves().any(|leaf| leaf.beyond_caps());
+    if !beyond_caps(document) && !beyond_caps(&left) {
+        assert_eq!(words(document, |node| draft.is_deleted(node)), words(&left, |_| false));
+    }
+}
+
 fn deletion(draft: &Draft, id: SectionId) {
     let mut draft = draft.clone();
     match draft.delete(id, &Author::Person) {
@@ -95,6 +114,7 @@ fn deletion(draft: &Draft, id: SectionId) {
     let rendered = draft.render();
     // Panics where it is no JSON.
     entries(&rendered);
+    what_is_left(&draft, &rendered);
     assert!(rendered.len() < draft.document().source().len());
     if let Err(invalid) = draft.validate() {
         let found = draft.document().resolve(&invalid.pointer);

@@ -166,6 +166,11 @@ impl Document {
         node.parent != NONE && self.nodes[node.parent as usize].layer != node.layer
     }
 
+    /// Whether a node is an element of an array.
+    pub(crate) fn is_element(&self, node: NodeId) -> bool {
+        self.parent(node).is_some_and(|list| self.node(list).kind == Kind::Array)
+    }
+
     /// How a value hangs in its container; `None` for the root.
     #[must_use]
     pub fn segment(&self, id: NodeId) -> Option<Segment<'_>> {

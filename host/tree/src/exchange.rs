@@ -14,7 +14,8 @@ use crate::section::{NodeType, Section, SectionId};
 pub(crate) fn deleted_with(document: &Document, section: SectionId) -> Option<Vec<NodeId>> {
     let section = document.section(section);
     match section.node_type {
-        NodeType::Message => Some(exchange(document, section)),
+        // `system`, `instructions` or an `input` of text alone is no element of a list, and without it its key would be left.
+        NodeType::Message if document.is_element(section.node) => Some(exchange(document, section)),
         NodeType::RequestOption if section.deletable => Some(vec![section.node]),
         _ => None,
     }

@@ -330,3 +330,18 @@ fn messages_that_are_no_list_make_no_section_twice() {
         assert_eq!(keys.len(), count, "{format}: {keys:?}");
     }
 }
+
+#[test]
+fn what_is_no_element_of_a_list_is_not_deleted() {
+    for (format, body) in [
+        (Format::OpenaiResponses, r#"{"input": -1}"#),
+        (Format::OpenaiResponses, r#"{"instructions": "a", "model": "m", "input": "b"}"#),
+        (Format::AnthropicMessages, r#"{"system": "a", "model": "m", "messages": []}"#),
+    ] {
+        let mut draft = parse(body.as_bytes(), format);
+        for at in 0..draft.document().sections().len() {
+            let deleted = draft.delete(SectionId::from_index(at), &Author::Person);
+            assert_eq!(deleted, Err(EditError::NotDeletable), "{body}");
+        }
+    }
+}
