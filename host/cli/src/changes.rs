@@ -74,8 +74,7 @@ pub(crate) fn path(document: &Document, node: NodeId) -> String {
 
 /// Who changed a leaf, or deleted a section around it.
 fn authors(draft: &Draft, node: NodeId) -> String {
-    let redactors =
-        draft.redactions().filter(|record| record.node == node).map(|record| record.author.to_string());
+    let redactors = draft.redactors(node).into_iter().map(ToString::to_string);
     let editors = draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
     let mut seen = BTreeSet::new();
     let all: Vec<_> = redactors.chain(editors).filter(|author| seen.insert(author.clone())).collect();

@@ -60,7 +60,7 @@ pub(super) fn diff(draft: &Draft) -> Diff {
 
 /// Who changed a leaf, each once, redactors first.
 fn authors(draft: &Draft, node: NodeId) -> Vec<String> {
-    let redactors = draft.redactions().filter(|made| made.node == node).map(|made| made.author.to_string());
+    let redactors = draft.redactors(node).into_iter().map(ToString::to_string);
     let writers = draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
     let mut authors = Vec::new();
     for author in redactors.chain(writers) {

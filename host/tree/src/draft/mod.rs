@@ -97,6 +97,29 @@ impl Draft {
         self.leaves.get(&node).map_or_else(Vec::new, |state| state.pieces().redacted())
     }
 
+    /// Who made the redactions that the present text of a leaf holds, each once. Those of a text that was undone since are not there.
+    #[must_use]
+    pub fn redactors(&self, node: NodeId) -> Vec<&Author> {
+        let text = self.text(node);
+        let present: Vec<_> = self
+            .redacted(node)
+            .into_iter()
+            .map(|(at, label)| (text.expose()[at].to_owned(), label))
+            .collect();
+        let stands = |made: &&RedactionRecord| {
+            let same =
+                |(text, label): &(String, Arc<str>)| *text == *made.replacement && *label == made.label;
+            made.node == node && present.iter().any(same)
+        };
+        let mut redactors: Vec<&Author> = Vec::new();
+        for made in self.redactions().filter(stands) {
+            if !redactors.contains(&&made.author) {
+                redactors.push(&made.author);
+            }
+        }
+        redactors
+    }
+
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.
     #[must_use]
     pub fn is_written(&self, node: NodeId) -> bool {
