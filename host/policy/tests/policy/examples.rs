@@ -31,6 +31,19 @@ fn the_starter_policy_does_what_it_says() {
 }
 
 #[test]
+fn the_context_policy_puts_its_message_in_once() {
+    let policy =
+        load_folder(&examples("context"), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+    let evaluation = evaluate(&policy, &chat("hello"));
+    assert_forward(&evaluation);
+    let text = sent_at(&evaluation, "/messages/0/content");
+    assert!(text.starts_with("Context from house-rules.md:\n\nAnswer in British English."), "{text}");
+    assert_eq!(sent_at(&evaluation, "/messages/1/content"), "hello");
+    let again = evaluate(&policy, &sent(&evaluation));
+    assert_eq!(sent(&again), sent(&evaluation));
+}
+
+#[test]
 fn the_demo_policy_loads_with_its_plugins() {
     let fakes = Fakes::default()
         .with("redact-names", Fake::finds("Marlene Okafor"))
