@@ -20,12 +20,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where running gates are found, below a data directory: a test finds its own gates and no developer's.
 const RUNTIME: &str = "run";
 
+/// This checkout's binary, or why it does not build.
+static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+
+/// Says where the binary is, for a program that has just built it: to build it again, alone, may choose other features.
+pub fn is_built(binary: PathBuf) {
+    // Where it was built already, it was built from the same sources.
+    let _ = BINARY.set(Ok(binary));
+}
+
 /// The binary under test: `LEAFGATE_BIN`, or this checkout's, built by cargo where it is not up to date.
 ///
 /// # Errors
 /// When it does not build.
 pub fn binary() -> Result<PathBuf> {
-    static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     if let Some(binary) = std::env::var_os("LEAFGATE_BIN") {
         return Ok(PathBuf::from(binary));
     }

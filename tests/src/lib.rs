@@ -13,12 +13,14 @@ pub struct Readme;
 pub mod admin;
 pub mod gate;
 pub mod http;
+pub mod model;
 pub mod paths;
 pub mod plant;
 pub mod plugins;
 pub mod recordings;
 pub mod reloads;
 pub mod sample;
+pub mod stage;
 pub mod upstream;
 
 /// Whether this run may skip nothing.

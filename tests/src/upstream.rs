@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
 
@@ -11,8 +11,12 @@ use crate::http::{self, Client, Message};
 /// A recording upstream. It serves until the process ends.
 pub struct Upstream {
     address: SocketAddr,
-    received: Arc<Mutex<Received>>,
+    requests: Requests,
 }
+
+/// The requests that have come to an upstream.
+#[derive(Clone)]
+pub struct Requests(Arc<Mutex<Received>>);
 
 /// What has come.
 struct Received {
@@ -29,7 +33,7 @@ impl Upstream {
     /// # Errors
     /// When no port is free.
     pub fn start() -> Result<Self> {
-        Upstream::with(|_| Ok(completion("ok")))
+        Upstream::answering(|_| Ok(completion("ok")))
     }
 
     /// An upstream that answers and keeps nothing, for measuring.
@@ -38,7 +42,7 @@ impl Upstream {
     /// When no port is free.
     pub fn forgetful() -> Result<Self> {
         let upstream = Upstream::start()?;
-        upstream.received.lock().unwrap_or_else(PoisonError::into_inner).keep = false;
+        upstream.requests.received().keep = false;
         Ok(upstream)
     }
 
@@ -47,7 +51,7 @@ impl Upstream {
     /// # Errors
     /// When no port is free.
     pub fn before(server: SocketAddr) -> Result<Self> {
-        Upstream::with(move |request| {
+        Upstream::answering(move |request| {
             let kept = request
                 .headers
                 .iter()
@@ -57,20 +61,25 @@ impl Upstream {
         })
     }
 
-    fn with(responder: impl Fn(&Message) -> Result<Message> + Send + Sync + 'static) -> Result<Self> {
+    /// An upstream that answers each request as this says. Where it fails, the connection breaks off.
+    ///
+    /// # Errors
+    /// When no port is free.
+    pub fn answering(
+        responder: impl Fn(&Message) -> Result<Message> + Send + Sync + 'static,
+    ) -> Result<Self> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free for the upstream")?;
         let upstream = Upstream {
             address: listener.local_addr()?,
-            received: Arc::new(Mutex::new(Received { requests: Vec::new(), keep: true })),
+            requests: Requests(Arc::new(Mutex::new(Received { requests: Vec::new(), keep: true }))),
         };
-        let (received, responder): (_, Arc<Responder>) =
-            (Arc::clone(&upstream.received), Arc::new(responder));
+        let (requests, responder): (_, Arc<Responder>) = (upstream.requests(), Arc::new(responder));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (received, responder) = (Arc::clone(&received), Arc::clone(&responder));
+                let (requests, responder) = (requests.clone(), Arc::clone(&responder));
                 // A connection that breaks off is its client's business.
-                std::thread::spawn(move || serve(stream, &received, &*responder));
+                std::thread::spawn(move || serve(stream, &requests, &*responder));
             }
         });
         Ok(upstream)
@@ -88,26 +97,43 @@ impl Upstream {
         format!("http://{}", self.address)
     }
 
+    /// What has come to it, for another thread to look at.
+    #[must_use]
+    pub fn requests(&self) -> Requests {
+        self.requests.clone()
+    }
+
     /// Everything that came since the last call. A request is kept before it is answered.
     #[must_use]
     pub fn take(&self) -> Vec<Message> {
-        std::mem::take(&mut self.received.lock().unwrap_or_else(PoisonError::into_inner).requests)
+        self.requests.take()
     }
 }
 
-impl Received {
-    fn note(&mut self, request: &Message) {
-        if self.keep {
-            self.requests.push(request.clone());
+impl Requests {
+    /// Everything that came since the last call. A request is kept before it is answered.
+    #[must_use]
+    pub fn take(&self) -> Vec<Message> {
+        std::mem::take(&mut self.received().requests)
+    }
+
+    fn note(&self, request: &Message) {
+        let mut received = self.received();
+        if received.keep {
+            received.requests.push(request.clone());
         }
     }
+
+    fn received(&self) -> MutexGuard<'_, Received> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn serve(stream: TcpStream, received: &Mutex<Received>, responder: &Responder) -> Result<()> {
+fn serve(stream: TcpStream, requests: &Requests, responder: &Responder) -> Result<()> {
     stream.set_nodelay(true)?;
     let mut stream = BufReader::new(stream);
     while let Some(request) = http::read(&mut stream)? {
-        received.lock().unwrap_or_else(PoisonError::into_inner).note(&request);
+        requests.note(&request);
         let answer = responder(&request)?;
         let mut head = format!("{}\r\n", answer.start);
         for (name, value) in answer

@@ -1,0 +1,187 @@
+//! A model of few rules behind every API that the gate speaks, for real clients to talk to.
+//!
+//! What it answers hangs on the request alone, so tests need no set-up and none disturbs another:
+//!
+//! | request | answer |
+//! |---|---|
+//! | a model of the name `status-429`, or any other status | that status, as an error in the API's form |
+//! | a model of the name `busy-once` | 429, and an answer to the client that says it tries again |
+//! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
+//! | any other | what the last message says, word for word |
+//!
+//! Streams come in fragments shorter than a token. The forms are written from the documentation of the APIs and share nothing with
+//! the gate's own; a client library that cannot read them says so in the same tests without a gate in between.
+
+mod chat;
+mod messages;
+mod responses;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::http::Message;
+
+/// What tools are called with: unusual in its spaces, so that a copy that was read and written anew differs.
+pub const ARGUMENTS: &str = r#"{"path":  "notes.txt", "lines": [1, 20]}"#;
+
+/// The name of every call.
+const CALL: &str = "call_kit_1";
+
+/// Characters per fragment of a stream; a token of the gate has more.
+const FRAGMENT: usize = 5;
+
+/// How a model's name asks for an error.
+const STATUS: &str = "status-";
+
+/// The model that is busy until a client says that it has tried before.
+const BUSY_ONCE: &str = "busy-once";
+
+/// How often the official libraries have tried already, as they say themselves.
+const TRIED: &str = "x-stainless-retry-count";
+
+/// What a request asks of the model.
+struct Heard {
+    /// What the last message says.
+    text: String,
+    /// Whether that is a tool's result.
+    is_result: bool,
+    /// The first tool that is offered.
+    tool: Option<String>,
+}
+
+/// What the model does.
+enum Turn {
+    Says(String),
+    Calls(String),
+}
+
+/// An answer, before it has the form of an API.
+struct Reply {
+    model: String,
+    turn: Turn,
+}
+
+/// Answers a request to any of the APIs.
+///
+/// # Errors
+/// When a request to one of them has a body that is not JSON.
+pub fn answer(request: &Message) -> Result<Message> {
+    let path = request.target().split('?').next().unwrap_or_default();
+    let Some(endpoint) = endpoint(path).filter(|_| request.start.starts_with("POST ")) else {
+        return Ok(json_answer("200 OK", &json!({ "object": "list", "data": [] })));
+    };
+    let body = request.json()?;
+    let model = body["model"].as_str().unwrap_or_default();
+    if let Some(status) = status(model, request) {
+        return Ok(refused(endpoint, status));
+    }
+    match endpoint {
+        "chat/completions" => Ok(spoken(&body, chat::heard(&body), chat::whole, chat::events)),
+        "responses" => Ok(spoken(&body, responses::heard(&body), responses::whole, responses::events)),
+        "messages" => Ok(spoken(&body, messages::heard(&body), messages::whole, messages::events)),
+        "messages/count_tokens" => Ok(json_answer("200 OK", &json!({ "input_tokens": request.body.len() }))),
+        "embeddings" => Ok(json_answer("200 OK", &embeddings(&body))),
+        "completions" => Ok(json_answer("200 OK", &completion(&body).context("a prompt that is no text")?)),
+        _ => Ok(refused(endpoint, 404)),
+    }
+}
+
+/// A path without what stands before the API's own names; Azure puts the model there.
+fn endpoint(path: &str) -> Option<&str> {
+    let deployed =
+        || path.strip_prefix("/openai/deployments/")?.split_once('/').map(|(_, endpoint)| endpoint);
+    path.strip_prefix("/v1/").or_else(deployed)
+}
+
+fn spoken(
+    body: &Value,
+    heard: Heard,
+    whole: impl Fn(&Reply) -> Value,
+    events: impl Fn(&Reply) -> Vec<String>,
+) -> Message {
+    let turn = match heard.tool {
+        Some(tool) if !heard.is_result => Turn::Calls(tool),
+        _ => Turn::Says(heard.text),
+    };
+    let reply = Reply { model: body["model"].as_str().unwrap_or_default().to_owned(), turn };
+    if body["stream"] == true {
+        return message("200 OK", "text/event-stream", events(&reply).concat());
+    }
+    json_answer("200 OK", &whole(&reply))
+}
+
+/// The status that a model's name asks for.
+fn status(model: &str, request: &Message) -> Option<u16> {
+    if model == BUSY_ONCE {
+        return (request.header(TRIED) == Some("0")).then_some(429);
+    }
+    model.strip_prefix(STATUS)?.parse().ok()
+}
+
+/// An error as the API would send it. Whoever tries again may do so at once.
+fn refused(endpoint: &str, status: u16) -> Message {
+    let message = format!("The upstream says {status}.");
+    let body = if endpoint.starts_with("messages") {
+        let kind = match status {
+            429 => "rate_limit_error",
+            529 => "overloaded_error",
+            404 => "not_found_error",
+            _ => "api_error",
+        };
+        json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_kit" })
+    } else {
+        json!({ "error": { "message": message, "type": "requests", "param": null, "code": "kit_refused" } })
+    };
+    let mut answer = json_answer(&format!("{status} Refused"), &body);
+    answer.headers.push(("retry-after-ms".to_owned(), "1".to_owned()));
+    answer
+}
+
+fn embeddings(body: &Value) -> Value {
+    let inputs = body["input"].as_array().map_or(1, Vec::len);
+    // The libraries ask for base64; this is three little-endian floats: 1, 0, 0.
+    let vector = |index| json!({ "object": "embedding", "index": index, "embedding": "AACAPwAAAAAAAAAA" });
+    json!({
+        "object": "list",
+        "data": (0..inputs).map(vector).collect::<Vec<_>>(),
+        "model": body["model"],
+        "usage": { "prompt_tokens": 1, "total_tokens": 1 },
+    })
+}
+
+/// A text completion that repeats its prompt.
+fn completion(body: &Value) -> Option<Value> {
+    let text = body["prompt"].as_str()?;
+    Some(json!({
+        "id": "cmpl-kit", "object": "text_completion", "created": 0, "model": body["model"],
+        "choices": [{ "index": 0, "text": text, "logprobs": null, "finish_reason": "stop" }],
+    }))
+}
+
+/// A text, or the texts of its parts.
+fn text_of(content: &Value) -> String {
+    let parts = content.as_array().into_iter().flatten().map(|part| &part["text"]);
+    std::iter::once(content).chain(parts).filter_map(Value::as_str).collect()
+}
+
+fn fragments(text: &str) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters.chunks(FRAGMENT).map(String::from_iter).collect()
+}
+
+/// An event whose name is the type in its data.
+fn named(event: &Value) -> String {
+    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+}
+
+fn json_answer(status: &str, body: &Value) -> Message {
+    message(status, "application/json", body.to_string())
+}
+
+fn message(status: &str, kind: &str, body: String) -> Message {
+    Message {
+        start: format!("HTTP/1.1 {status}"),
+        headers: vec![("content-type".to_owned(), kind.to_owned())],
+        body: body.into_bytes(),
+    }
+}

@@ -1,0 +1,107 @@
+//! [Responses](https://platform.openai.com/docs/api-reference/responses).
+
+use serde_json::{Value, json};
+
+use super::{ARGUMENTS, CALL, Heard, Reply, Turn, fragments, named, text_of};
+
+const ITEM: &str = "item_kit";
+
+pub(super) fn heard(body: &Value) -> Heard {
+    let input = &body["input"];
+    let last = input.as_array().and_then(|items| items.last()).unwrap_or(&Value::Null);
+    let is_result = last["type"] == "function_call_output";
+    let said = match input {
+        Value::String(_) => input,
+        _ if is_result => &last["output"],
+        _ => &last["content"],
+    };
+    Heard { text: text_of(said), is_result, tool: body["tools"][0]["name"].as_str().map(str::to_owned) }
+}
+
+pub(super) fn whole(reply: &Reply) -> Value {
+    let item = match &reply.turn {
+        Turn::Says(text) => says(&[part(text)], "completed"),
+        Turn::Calls(tool) => calls(tool, ARGUMENTS, "completed"),
+    };
+    response(reply, &json!([item]), "completed")
+}
+
+pub(super) fn events(reply: &Reply) -> Vec<String> {
+    let begun = response(reply, &json!([]), "in_progress");
+    let whole = whole(reply);
+    let mut events = vec![
+        json!({ "type": "response.created", "response": begun }),
+        json!({ "type": "response.in_progress", "response": begun }),
+    ];
+    match &reply.turn {
+        Turn::Says(text) => events.extend(speech(text)),
+        Turn::Calls(tool) => events.extend(call(tool)),
+    }
+    events.extend([
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": whole["output"][0] }),
+        json!({ "type": "response.completed", "response": whole }),
+    ]);
+    for (at, event) in events.iter_mut().enumerate() {
+        event["sequence_number"] = at.into();
+    }
+    events.iter().map(named).collect()
+}
+
+/// The events of a message that speaks, but for its end.
+fn speech(text: &str) -> Vec<Value> {
+    let about = |kind: &str, key: &str, value: Value| json!({ "type": kind, "item_id": ITEM, "output_index": 0, "content_index": 0, key: value });
+    let mut events = vec![
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": says(&[], "in_progress") }),
+        about("response.content_part.added", "part", part("")),
+    ];
+    for fragment in fragments(text) {
+        let mut event = about("response.output_text.delta", "delta", json!(fragment));
+        event["logprobs"] = json!([]);
+        events.push(event);
+    }
+    let mut done = about("response.output_text.done", "text", json!(text));
+    done["logprobs"] = json!([]);
+    events.extend([done, about("response.content_part.done", "part", part(text))]);
+    events
+}
+
+/// The events of a call, but for its end.
+fn call(tool: &str) -> Vec<Value> {
+    let about = |kind: &str, key: &str, value: &str| json!({ "type": kind, "item_id": ITEM, "output_index": 0, key: value });
+    let mut events = vec![
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": calls(tool, "", "in_progress") }),
+    ];
+    let delta = |json: &String| about("response.function_call_arguments.delta", "delta", json);
+    events.extend(fragments(ARGUMENTS).iter().map(delta));
+    let mut done = about("response.function_call_arguments.done", "arguments", ARGUMENTS);
+    done["name"] = json!(tool);
+    events.push(done);
+    events
+}
+
+fn response(reply: &Reply, output: &Value, status: &str) -> Value {
+    json!({
+        "id": "resp_kit", "object": "response", "created_at": 0, "status": status, "model": reply.model,
+        "output": output, "error": null, "incomplete_details": null, "instructions": null, "metadata": {},
+        "parallel_tool_calls": true, "temperature": 1.0, "tool_choice": "auto", "tools": [], "top_p": 1.0,
+        "usage": {
+            "input_tokens": 1, "input_tokens_details": { "cached_tokens": 0 },
+            "output_tokens": 1, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 2,
+        },
+    })
+}
+
+fn says(content: &[Value], status: &str) -> Value {
+    json!({ "id": ITEM, "type": "message", "role": "assistant", "status": status, "content": content })
+}
+
+fn calls(tool: &str, arguments: &str, status: &str) -> Value {
+    json!({
+        "id": ITEM, "type": "function_call", "status": status,
+        "call_id": CALL, "name": tool, "arguments": arguments,
+    })
+}
+
+fn part(text: &str) -> Value {
+    json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
+}
