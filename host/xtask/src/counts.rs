@@ -1,4 +1,4 @@
-//! Counting the tests that cargo and Python ran, from what they print.
+//! Counting the tests that cargo, Python and Node ran, from what they print.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -24,6 +24,8 @@ impl Counts {
             self.ignored += number_before(result, "ignored");
         } else if let Some(ran) = line.strip_prefix("Ran ") {
             self.passed += ran.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+        } else if let Some(passed) = line.strip_prefix("ℹ pass ") {
+            self.passed += passed.parse().unwrap_or(0);
         }
     }
 }
@@ -62,16 +64,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_cargo_and_python_add_up() {
+    fn results_of_all_languages_add_up() {
         let mut counts = Counts::default();
         for line in [
             "running 3 tests",
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
             "Ran 9 tests in 1.2s",
+            "ℹ tests 6",
+            "ℹ pass 5",
         ] {
             counts.add_line(line);
         }
-        assert_eq!(counts, Counts { passed: 24, failed: 2, ignored: 1 });
+        assert_eq!(counts, Counts { passed: 29, failed: 2, ignored: 1 });
     }
 }

@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | plugins | bench | fuzz`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz`.
 //!
 //! Each task says in one line what it does before it does it, and fails where anything differs from what it promises. Nothing here is
 //! part of the product.
@@ -23,6 +23,7 @@ usage: cargo xtask <task>
 
   demo            shows in a minute what the gate does, and checks every step of it
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
+  clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
   bench           measures what the gate costs
   fuzz [--seconds N] [TARGET...]
@@ -45,6 +46,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["demo"] => demo::demo(),
         ["test"] => test::test(false),
         ["test", "--soak"] => test::test(true),
+        ["clients"] => clients::clients(),
         ["plugins"] => plugins::plugins(),
         ["bench"] => bench::bench(),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),

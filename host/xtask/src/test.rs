@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
-use leafgate_tests::paths;
+use leafgate_tests::{gate, paths};
 
 use crate::counts::counted;
 use crate::run::{cargo, run, step};
@@ -18,6 +18,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let start = Instant::now();
     plugins::plugins()?;
     let binary = build()?;
+    gate::is_built(binary.clone());
     step("running the tests of all crates");
     let mut tests = cargo();
     tests.args(["test", "--workspace"]).env("LEAFGATE_BIN", &binary);
@@ -25,14 +26,10 @@ pub(crate) fn test(long: bool) -> Result<()> {
         tests.env("PROPTEST_CASES", SOAK_CASES);
     }
     let rust = counted(&mut tests)?;
-    let clients = clients::test(&binary, long)?;
+    let clients = clients::test(long)?;
     if long {
         soak::soak()?;
     }
-    let clients = clients.map_or_else(
-        || "client tests skipped".to_owned(),
-        |counts| format!("{} client tests passed", counts.passed),
-    );
     println!(
         "\nxtask: {} tests passed, {} failed, {} ignored; {clients}; {} s",
         rust.passed,
