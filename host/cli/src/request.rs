@@ -102,7 +102,8 @@ fn name(path: Option<&Path>) -> String {
 
 /// Reads a file of a known format, or standard input.
 pub(crate) fn read_as(path: Option<&Path>, format: Format) -> anyhow::Result<Document> {
-    Document::parse(body(path)?, format, &Limits::default()).with_context(|| format!("cannot read {}", name(path)))
+    Document::parse(body(path)?, format, &Limits::default())
+        .with_context(|| format!("cannot read {}", name(path)))
 }
 
 /// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.

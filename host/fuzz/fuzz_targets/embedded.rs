@@ -1,4 +1,6 @@
 //! A document inside strings is edited as if it stood alone.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::embedded(input));
+use leafgate_harness::embedded;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| embedded(input));

@@ -1,4 +1,6 @@
 //! The index holds every position of a body, and names each so that it is found again.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::index(input));
+use leafgate_harness::index;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| index(input));

@@ -1,4 +1,6 @@
 //! The projection of `raw` holds together, whatever a body holds.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::projection(leafgate_harness::Format::Raw, input));
+use leafgate_harness::{Format, projection};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| projection(Format::Raw, input));

@@ -1,4 +1,6 @@
 //! An edit changes its own value and nothing else.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::splice(input));
+use leafgate_harness::splice;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| splice(input));

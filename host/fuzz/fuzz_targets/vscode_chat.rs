@@ -1,4 +1,6 @@
 //! The projection of `vscode-chat` holds together, whatever a body holds.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| leafgate_harness::projection(leafgate_harness::Format::VscodeChat, input));
+use leafgate_harness::{Format, projection};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| projection(Format::VscodeChat, input));
