@@ -72,7 +72,7 @@ impl<'p> Run<'p> {
         let mut recent = Recent::default();
         for key in document.keys() {
             let text = key.text.into_cow();
-            if recent.is_known(&text) || clean.contains(&text) || guilty.contains(&text) {
+            if recent.is_known(text.clone()) || clean.contains(&text) || guilty.contains(&text) {
                 continue;
             }
             let any = rules.iter().any(|(_, redact)| !self.findings_in_key(redact, &text).is_empty());
@@ -324,13 +324,13 @@ impl Default for Recent<'_> {
 
 impl<'d> Recent<'d> {
     /// Whether it was the last key of its kind; it is from now on.
-    fn is_known(&mut self, key: &Cow<'d, str>) -> bool {
+    fn is_known(&mut self, key: Cow<'d, str>) -> bool {
         let bytes = key.as_bytes();
         let (first, last) = (bytes.first().unwrap_or(&0), bytes.last().unwrap_or(&0));
         let place = (usize::from(*first) + usize::from(*last) * 7 + bytes.len() * 31) % self.0.len();
-        let known = self.0[place].as_ref() == Some(key);
+        let known = self.0[place].as_ref() == Some(&key);
         if !known {
-            self.0[place] = Some(key.clone());
+            self.0[place] = Some(key);
         }
         known
     }
