@@ -96,6 +96,9 @@ fn a_protected_leaf_does_not_answer_for_an_open_one_with_the_same_text() {
 }
 
 proptest! {
+    // Each case loads several policies, which takes longer than all that they do.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn a_policy_that_remembers_does_what_a_new_one_does(
         turns in prop::collection::vec((0usize..5, "[a-z ]{20,60}"), 1..6)
