@@ -8,7 +8,7 @@
 //! | `lively` | a gate before the upstream; clients that wait hear from it at once |
 //! | `quiet` | the same, but clients that wait hear nothing |
 //! | `upstream` | a recording [`model`] |
-//! | `control` | asks and decides: see [`Control`] |
+//! | `control` | tells what has left and what waits, and decides for the person |
 //!
 //! All gates have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
 

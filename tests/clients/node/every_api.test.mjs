@@ -68,6 +68,24 @@ for (const { api, name, say, streams } of WAYS) {
   });
 }
 
+for (const api of APIS) {
+  test(`a stream that breaks off has said all before: ${api.name}`, async () => {
+    // The last word is a token, and nothing follows that would show where it ends.
+    const text = `Write to ${stage.ADDRESS}`;
+    const pieces = await api.pieces(api.client(stage.LIVELY), text, { model: stage.BREAKS_OFF });
+    let said = "";
+    const read = async () => {
+      for await (const piece of pieces) said += piece;
+    };
+    await assert.rejects(read, (error) => {
+      assert.ok(error instanceof api.package.APIError, `${error}`);
+      return error.message.includes("The upstream says 529.");
+    });
+    assert.equal(said, text);
+    assert.ok(!(await stage.left())[0].body.includes(stage.ADDRESS));
+  });
+}
+
 test("headers of Anthropic leave as they are", async () => {
   const asked = { model: "sample", max_tokens: 64, messages: [{ role: "user", content: TEXT }] };
   const betas = ["one-2025-01-01", "two-2025-01-01"];

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 
-import { APIS, MESSAGES, WAYS } from "./speak.mjs";
+import { APIS, joined, MESSAGES, WAYS } from "./speak.mjs";
 import * as stage from "./stage.mjs";
 
 const HOLD = Number(process.env.LEAFGATE_HOLD ?? 3) * 1000;
@@ -16,15 +16,10 @@ beforeEach(stage.left);
 
 /** A stream that has begun, and its turn, which waits. */
 async function begun(api, asked, options) {
-  const client = api.client(stage.LIVELY, options);
-  let answer;
-  const started = new Promise((resolve, reject) => {
-    answer = api.streamed(client, stage.HELD, asked, resolve);
-    answer.catch(reject);
-  });
+  const stream = api.pieces(api.client(stage.LIVELY, options), stage.HELD, asked);
   const { id } = await stage.ask("lively", "paused");
-  await started;
-  return { answer, turn: id };
+  const pieces = await stream;
+  return { answer: joined(pieces), turn: id };
 }
 
 /** Checks what a client raises when a person gave its turn up. */

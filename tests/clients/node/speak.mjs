@@ -1,6 +1,4 @@
-// The three APIs through their official packages, each reduced to: say a text, and get what the model says, whole or streamed.
-//
-// `begun` is called when a stream has begun.
+// The three APIs through their official packages, each reduced to: say a text, and get what the model says, whole or in pieces.
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -19,13 +17,9 @@ export const CHAT = {
     const answer = await client.chat.completions.create({ model: MODEL, messages: user(text), ...options });
     return answer.choices[0].message.content;
   },
-  async streamed(client, text, options, begun = () => {}) {
+  async pieces(client, text, options) {
     const asked = { model: MODEL, messages: user(text), stream: true, ...options };
-    const stream = await client.chat.completions.create(asked);
-    begun();
-    let said = "";
-    for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? "";
-    return said;
+    return each(await client.chat.completions.create(asked), (chunk) => chunk.choices[0]?.delta.content);
   },
 };
 
@@ -36,12 +30,9 @@ export const RESPONSES = {
   async whole(client, text, options) {
     return (await client.responses.create({ model: MODEL, input: text, ...options })).output_text;
   },
-  async streamed(client, text, options, begun = () => {}) {
+  async pieces(client, text, options) {
     const stream = await client.responses.create({ model: MODEL, input: text, stream: true, ...options });
-    begun();
-    let said = "";
-    for await (const event of stream) if (event.type === "response.output_text.delta") said += event.delta;
-    return said;
+    return each(stream, (event) => event.type === "response.output_text.delta" && event.delta);
   },
 };
 
@@ -53,22 +44,31 @@ export const MESSAGES = {
     const answer = await client.messages.create({ model: MODEL, max_tokens: 64, messages: user(text), ...options });
     return answer.content[0].text;
   },
-  async streamed(client, text, options, begun = () => {}) {
+  async pieces(client, text, options) {
     const asked = { model: MODEL, max_tokens: 64, messages: user(text), stream: true, ...options };
-    const stream = await client.messages.create(asked);
-    begun();
-    let said = "";
-    for await (const event of stream) {
-      if (event.type === "content_block_delta" && event.delta.type === "text_delta") said += event.delta.text;
-    }
-    return said;
+    return each(await client.messages.create(asked), (event) => event.delta?.text);
   },
 };
 
 export const APIS = [CHAT, RESPONSES, MESSAGES];
 
+/** What the events of a stream say, where they say something. */
+async function* each(stream, said) {
+  for await (const event of stream) yield said(event) || "";
+}
+
+/** A stream, once it has ended. */
+export async function joined(pieces) {
+  let said = "";
+  for await (const piece of pieces) said += piece;
+  return said;
+}
+
 /** Each API twice, with a name for whoever reads of a failure. */
-export const WAYS = APIS.flatMap((api) => [
-  { api, name: `${api.name}, whole`, say: api.whole, streams: false },
-  { api, name: `${api.name}, streamed`, say: api.streamed, streams: true },
-]);
+export const WAYS = APIS.flatMap((api) => {
+  const streamed = async (...asked) => joined(await api.pieces(...asked));
+  return [
+    { api, name: `${api.name}, whole`, say: api.whole, streams: false },
+    { api, name: `${api.name}, streamed`, say: streamed, streams: true },
+  ];
+});

@@ -8,13 +8,14 @@ const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
 
 export const { echo: ECHO, lively: LIVELY, quiet: QUIET, upstream: UPSTREAM } = ADDRESSES;
 
-// What the upstream's model calls tools with, and a name of its that is answered with a status.
+// What the upstream's model calls tools with, and names of it that are answered with errors.
 export const ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}';
 export const BUSY_ONCE = "busy-once";
+export const BREAKS_OFF = "breaks-off";
 
 // In parts, so that no secret scanner takes this file for a leak.
 const CREDENTIAL = ["gh", "p_", "q7W2eR5tY8uI1oP4aS6dF9gH0jK3lZxCvB", "nM"].join("");
-const ADDRESS = ["ann.lee", "northwind-mail.example.org"].join("@");
+export const ADDRESS = ["ann.lee", "northwind-mail.example.org"].join("@");
 export const SECRETS = `The key ${CREDENTIAL} belongs to ${ADDRESS}.`;
 
 // Texts that the policy stops, and the reason that it gives.

@@ -18,9 +18,10 @@ LIVELY = ADDRESSES["lively"]
 QUIET = ADDRESSES["quiet"]
 UPSTREAM = ADDRESSES["upstream"]
 
-# What the upstream's model calls tools with, and a name of its that is answered with a status.
+# What the upstream's model calls tools with, and names of it that are answered with errors.
 ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}'
 BUSY_ONCE = "busy-once"
+BREAKS_OFF = "breaks-off"
 
 # In parts, so that no secret scanner takes this file for a leak.
 CREDENTIAL = "".join(["gh", "p_", "q7W2eR5tY8uI1oP4aS6dF9gH0jK3lZxCvB", "nM"])

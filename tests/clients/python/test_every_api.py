@@ -59,6 +59,19 @@ class EveryApi(unittest.TestCase):
                     self.assertIn(f"The upstream says {status}.", caught.exception.message)
                     self.assertEqual(caught.exception.response.headers["retry-after-ms"], "1")
 
+    def test_a_stream_that_breaks_off_has_said_all_before(self):
+        # The last word is a token, and nothing follows that would show where it ends.
+        text = f"Write to {stage.ADDRESS}"
+        for api in APIS:
+            with self.subTest(api.__name__):
+                said = []
+                with self.assertRaises(api.package.APIError) as caught:
+                    for piece in api.pieces(self.client(api, stage.LIVELY), text, model=stage.BREAKS_OFF):
+                        said.append(piece)
+                self.assertIn("The upstream says 529.", caught.exception.message)
+                self.assertEqual("".join(said), text)
+                self.assertNotIn(stage.ADDRESS, stage.left()[0]["body"])
+
     def test_a_busy_upstream_is_tried_again(self):
         for api, name, say in WAYS:
             with self.subTest(name):

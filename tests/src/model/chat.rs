@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Heard, Reply, Turn, fragments, text_of};
+use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, text_of};
 
-pub(super) fn heard(body: &Value) -> Heard {
+pub(super) const FORM: Form = Form { heard, whole, events, ending: 2 };
+
+fn heard(body: &Value) -> Heard {
     let last = body["messages"].as_array().and_then(|messages| messages.last()).unwrap_or(&Value::Null);
     Heard {
         text: text_of(&last["content"]),
@@ -13,7 +15,7 @@ pub(super) fn heard(body: &Value) -> Heard {
     }
 }
 
-pub(super) fn whole(reply: &Reply) -> Value {
+fn whole(reply: &Reply) -> Value {
     let (content, calls, finish) = match &reply.turn {
         Turn::Says(text) => (json!(text), Value::Null, "stop"),
         Turn::Calls(tool) => (Value::Null, json!([call(tool, ARGUMENTS)]), "tool_calls"),
@@ -29,7 +31,7 @@ pub(super) fn whole(reply: &Reply) -> Value {
     })
 }
 
-pub(super) fn events(reply: &Reply) -> Vec<String> {
+fn events(reply: &Reply) -> Vec<String> {
     let mut deltas = vec![json!({ "role": "assistant", "content": null })];
     let finish = match &reply.turn {
         Turn::Says(text) => {

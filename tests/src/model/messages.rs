@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Heard, Reply, Turn, fragments, named, text_of};
+use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, named, text_of};
 
-pub(super) fn heard(body: &Value) -> Heard {
+pub(super) const FORM: Form = Form { heard, whole, events, ending: 3 };
+
+fn heard(body: &Value) -> Heard {
     let last = body["messages"].as_array().and_then(|messages| messages.last()).unwrap_or(&Value::Null);
     let mut blocks = last["content"].as_array().into_iter().flatten();
     let result = blocks.find(|block| block["type"] == "tool_result");
@@ -15,7 +17,7 @@ pub(super) fn heard(body: &Value) -> Heard {
     }
 }
 
-pub(super) fn whole(reply: &Reply) -> Value {
+fn whole(reply: &Reply) -> Value {
     let block = match &reply.turn {
         Turn::Says(text) => json!({ "type": "text", "text": text }),
         Turn::Calls(tool) => {
@@ -25,7 +27,7 @@ pub(super) fn whole(reply: &Reply) -> Value {
     message(reply, &json!([block]), &json!(stop_reason(reply)))
 }
 
-pub(super) fn events(reply: &Reply) -> Vec<String> {
+fn events(reply: &Reply) -> Vec<String> {
     let (begun, deltas): (Value, Vec<Value>) = match &reply.turn {
         Turn::Says(text) => (
             json!({ "type": "text", "text": "" }),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | a model of the name `status-429`, or any other status | that status, as an error in the API's form |
 //! | a model of the name `busy-once` | 429, and an answer to the client that says it tries again |
+//! | a model of the name `breaks-off`, and a stream | all that the answer says, and an error in the place of its end |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -36,6 +37,9 @@ const STATUS: &str = "status-";
 /// The model that is busy until a client says that it has tried before.
 const BUSY_ONCE: &str = "busy-once";
 
+/// The model that ends a stream with an error.
+const BREAKS_OFF: &str = "breaks-off";
+
 /// How often the official libraries have tried already, as they say themselves.
 const TRIED: &str = "x-stainless-retry-count";
 
@@ -61,6 +65,15 @@ struct Reply {
     turn: Turn,
 }
 
+/// How an API asks and answers.
+struct Form {
+    heard: fn(&Value) -> Heard,
+    whole: fn(&Reply) -> Value,
+    events: fn(&Reply) -> Vec<String>,
+    /// How many events of a stream end it after all is said.
+    ending: usize,
+}
+
 /// Answers a request to any of the APIs.
 ///
 /// # Errors
@@ -76,9 +89,9 @@ pub fn answer(request: &Message) -> Result<Message> {
         return Ok(refused(endpoint, status));
     }
     match endpoint {
-        "chat/completions" => Ok(spoken(&body, chat::heard(&body), chat::whole, chat::events)),
-        "responses" => Ok(spoken(&body, responses::heard(&body), responses::whole, responses::events)),
-        "messages" => Ok(spoken(&body, messages::heard(&body), messages::whole, messages::events)),
+        "chat/completions" => Ok(spoken(&body, endpoint, &chat::FORM)),
+        "responses" => Ok(spoken(&body, endpoint, &responses::FORM)),
+        "messages" => Ok(spoken(&body, endpoint, &messages::FORM)),
         "messages/count_tokens" => Ok(json_answer("200 OK", &json!({ "input_tokens": request.body.len() }))),
         "embeddings" => Ok(json_answer("200 OK", &embeddings(&body))),
         "completions" => Ok(json_answer("200 OK", &completion(&body).context("a prompt that is no text")?)),
@@ -93,21 +106,33 @@ fn endpoint(path: &str) -> Option<&str> {
     path.strip_prefix("/v1/").or_else(deployed)
 }
 
-fn spoken(
-    body: &Value,
-    heard: Heard,
-    whole: impl Fn(&Reply) -> Value,
-    events: impl Fn(&Reply) -> Vec<String>,
-) -> Message {
+fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
+    let heard = (form.heard)(body);
     let turn = match heard.tool {
         Some(tool) if !heard.is_result => Turn::Calls(tool),
         _ => Turn::Says(heard.text),
     };
-    let reply = Reply { model: body["model"].as_str().unwrap_or_default().to_owned(), turn };
-    if body["stream"] == true {
-        return message("200 OK", "text/event-stream", events(&reply).concat());
+    let model = body["model"].as_str().unwrap_or_default();
+    let reply = Reply { model: model.to_owned(), turn };
+    if body["stream"] != true {
+        return json_answer("200 OK", &(form.whole)(&reply));
     }
-    json_answer("200 OK", &whole(&reply))
+    let mut events = (form.events)(&reply);
+    if model == BREAKS_OFF {
+        events.truncate(events.len() - form.ending);
+        events.push(broken(endpoint));
+    }
+    message("200 OK", "text/event-stream", events.concat())
+}
+
+/// The event that breaks a stream off.
+fn broken(endpoint: &str) -> String {
+    let error = error(endpoint, 529);
+    match endpoint {
+        "messages" => named(&error),
+        "responses" => named(&json!({ "type": "error", "error": error["error"], "sequence_number": 0 })),
+        _ => format!("data: {error}\n\n"),
+    }
 }
 
 /// The status that a model's name asks for.
@@ -120,21 +145,23 @@ fn status(model: &str, request: &Message) -> Option<u16> {
 
 /// An error as the API would send it. Whoever tries again may do so at once.
 fn refused(endpoint: &str, status: u16) -> Message {
-    let message = format!("The upstream says {status}.");
-    let body = if endpoint.starts_with("messages") {
-        let kind = match status {
-            429 => "rate_limit_error",
-            529 => "overloaded_error",
-            404 => "not_found_error",
-            _ => "api_error",
-        };
-        json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_kit" })
-    } else {
-        json!({ "error": { "message": message, "type": "requests", "param": null, "code": "kit_refused" } })
-    };
-    let mut answer = json_answer(&format!("{status} Refused"), &body);
+    let mut answer = json_answer(&format!("{status} Refused"), &error(endpoint, status));
     answer.headers.push(("retry-after-ms".to_owned(), "1".to_owned()));
     answer
+}
+
+fn error(endpoint: &str, status: u16) -> Value {
+    let message = format!("The upstream says {status}.");
+    if !endpoint.starts_with("messages") {
+        return json!({ "error": { "message": message, "type": "requests", "param": null, "code": "kit_refused" } });
+    }
+    let kind = match status {
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        404 => "not_found_error",
+        _ => "api_error",
+    };
+    json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_kit" })
 }
 
 fn embeddings(body: &Value) -> Value {

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Heard, Reply, Turn, fragments, named, text_of};
+use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, named, text_of};
 
 const ITEM: &str = "item_kit";
 
-pub(super) fn heard(body: &Value) -> Heard {
+pub(super) const FORM: Form = Form { heard, whole, events, ending: 4 };
+
+fn heard(body: &Value) -> Heard {
     let input = &body["input"];
     let last = input.as_array().and_then(|items| items.last()).unwrap_or(&Value::Null);
     let is_result = last["type"] == "function_call_output";
@@ -18,7 +20,7 @@ pub(super) fn heard(body: &Value) -> Heard {
     Heard { text: text_of(said), is_result, tool: body["tools"][0]["name"].as_str().map(str::to_owned) }
 }
 
-pub(super) fn whole(reply: &Reply) -> Value {
+fn whole(reply: &Reply) -> Value {
     let item = match &reply.turn {
         Turn::Says(text) => says(&[part(text)], "completed"),
         Turn::Calls(tool) => calls(tool, ARGUMENTS, "completed"),
@@ -26,7 +28,7 @@ pub(super) fn whole(reply: &Reply) -> Value {
     response(reply, &json!([item]), "completed")
 }
 
-pub(super) fn events(reply: &Reply) -> Vec<String> {
+fn events(reply: &Reply) -> Vec<String> {
     let begun = response(reply, &json!([]), "in_progress");
     let whole = whole(reply);
     let mut events = vec![
