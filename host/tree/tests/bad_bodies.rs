@@ -345,3 +345,11 @@ fn what_is_no_element_of_a_list_is_not_deleted() {
         }
     }
 }
+
+#[test]
+fn parts_of_a_summary_and_of_content_are_numbered_as_one() {
+    let body = r#"{"input": [{"type": "reasoning", "summary": [{"text": "a"}], "content": [{"text": "b"}, {"text": "c"}]}]}"#;
+    let document = parse(body.as_bytes(), Format::OpenaiResponses).document().clone();
+    let keys: Vec<_> = (1..4).map(|at| document.section_key(SectionId::from_index(at))).collect();
+    assert_eq!(keys, ["assistant-0/content/0", "assistant-0/content/1", "assistant-0/content/2"]);
+}

@@ -150,7 +150,9 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
     if document.node(node).kind != Kind::Array {
         return;
     }
-    for (index, part) in document.children(node).enumerate() {
+    // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
+    let first = projector.projection.sections.len() - around.index() - 1;
+    for (index, part) in (first..).zip(document.children(node)) {
         let kind = projector.string_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.sub_section(part, around, |section| {
