@@ -10,4 +10,5 @@ pub mod canary;
 pub mod fate;
 pub mod plant;
 pub mod search;
+mod spelling;
 pub mod walk;

@@ -11,7 +11,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Serialize;
 
 use crate::canary::Family;
-use crate::walk::unescape;
+use crate::spelling::unescape;
 
 /// How often escapes are undone: twice as often as documents in strings are walked.
 const ROUNDS: usize = 8;

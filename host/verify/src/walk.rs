@@ -7,8 +7,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde::Serialize;
+
+use crate::spelling::{quote, unescape};
 
 /// Documents in strings in documents that are walked.
 pub const EMBEDDED_LEVELS: usize = 4;
@@ -269,7 +272,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
     }
 
     /// Asks what becomes of a position that has just been stepped over; true where it was rewritten.
-    fn ask(&mut self, what: What, span: std::ops::Range<usize>) -> bool {
+    fn ask(&mut self, what: What, span: Range<usize>) -> bool {
         let spelling = &self.text[span.clone()];
         let Some(visit) = self.visit.as_deref_mut() else { return false };
         let unquoted = spelling.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(unescape);
@@ -285,7 +288,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         true
     }
 
-    fn write(&mut self, span: std::ops::Range<usize>, new: &str) {
+    fn write(&mut self, span: Range<usize>, new: &str) {
         self.copy.push_str(&self.text[self.copied..span.start]);
         self.copy.push_str(new);
         self.copied = span.end;
@@ -395,71 +398,6 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
 fn is_document(text: &str, depth: usize) -> bool {
     text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['{', '['])
         && Walk::over(text, &mut Way::default(), depth, 0, None).whole().is_ok()
-}
-
-/// Decodes the spelling of a string. A lone surrogate, and what is no escape, becomes U+FFFD.
-pub(crate) fn unescape(raw: &str) -> String {
-    let mut text = String::with_capacity(raw.len());
-    let mut units: Vec<u16> = Vec::new();
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        flush(&mut units, &mut text, at > 0);
-        text.push_str(&rest[..at]);
-        let escape = &rest[at + 1..];
-        let unit = escape.strip_prefix('u').and_then(|digits| u16::from_str_radix(digits.get(..4)?, 16).ok());
-        let length = match (unit, escape.chars().next()) {
-            (Some(unit), _) => {
-                units.push(unit);
-                5
-            }
-            (None, Some(character)) => {
-                flush(&mut units, &mut text, true);
-                text.push(simple(character));
-                character.len_utf8()
-            }
-            (None, None) => 0,
-        };
-        rest = &escape[length..];
-    }
-    flush(&mut units, &mut text, true);
-    text.push_str(rest);
-    text
-}
-
-/// Writes what a run of `\u` escapes spells, once the run has ended.
-fn flush(units: &mut Vec<u16>, text: &mut String, ended: bool) {
-    if ended {
-        let characters = char::decode_utf16(units.drain(..));
-        text.extend(characters.map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)));
-    }
-}
-
-fn simple(escape: char) -> char {
-    match escape {
-        'n' => '\n',
-        't' => '\t',
-        'r' => '\r',
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        '"' | '\\' | '/' => escape,
-        _ => char::REPLACEMENT_CHARACTER,
-    }
-}
-
-/// Spells a text as a JSON string.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control < ' ' => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]
