@@ -12,19 +12,32 @@ use serde_json::Value;
 use super::speech::heard;
 use super::*;
 
-/// The recorded streams of each API, or none with a word where there are none. In CI they must be there.
+/// Where recordings lie, and how many streams there are at least.
+const FOLDERS: [(Api, &str, usize); 4] = [
+    (Api::Chat, "openai-chat", 5),
+    (Api::Chat, "copilot-capi-sse", 1),
+    (Api::Responses, "openai-responses", 10),
+    (Api::Messages, "anthropic-messages", 5),
+];
+
+/// The recorded streams.
 fn streams() -> Vec<(Api, String, Vec<u8>)> {
+    let all = recordings(".sse");
+    for (api, folder, least) in FOLDERS.into_iter().filter(|_| !all.is_empty()) {
+        let count = all.iter().filter(|(of, name, _)| *of == api && name.contains(folder)).count();
+        assert!(count >= least, "{count} streams in {folder}");
+    }
+    all
+}
+
+/// The recorded answers whose file names end so, or none with a word where there are none. In CI they must be there.
+fn recordings(ending: &str) -> Vec<(Api, String, Vec<u8>)> {
     let root = std::env::var_os("LEAFGATE_FIXTURES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures")),
         PathBuf::from,
     );
-    let folders = [
-        (Api::Chat, "openai-chat"),
-        (Api::Responses, "openai-responses"),
-        (Api::Messages, "anthropic-messages"),
-    ];
-    let mut streams = Vec::new();
-    for (api, folder) in folders {
+    let mut recordings = Vec::new();
+    for (api, folder, _) in FOLDERS {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
             assert_ne!(
                 std::env::var("CI").as_deref(),
@@ -35,13 +48,19 @@ fn streams() -> Vec<(Api, String, Vec<u8>)> {
             return Vec::new();
         };
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|ending| ending == "sse"));
+        paths.retain(|path| path.to_string_lossy().ends_with(ending));
         paths.sort();
-        assert!(paths.len() >= 5, "there are recorded streams of {folder}");
         let read = |path: PathBuf| (api, path.display().to_string(), std::fs::read(&path).unwrap());
-        streams.extend(paths.into_iter().map(read));
+        recordings.extend(paths.into_iter().map(read));
     }
-    streams
+    recordings
+}
+
+#[test]
+fn a_recorded_answer_without_tokens_passes_byte_for_byte() {
+    for (api, name, answer) in recordings(".response.json") {
+        assert!(restoring(api).whole(&Bytes::from(answer.clone())) == answer, "{name}");
+    }
 }
 
 fn runner() -> TestRunner {
