@@ -16,6 +16,7 @@ fn text(bytes: usize) -> String {
 }
 
 /// The gate's peak above what it had before, as a share of the body.
+#[expect(clippy::print_stdout, reason = "the figure is there to be read")]
 fn peak_share(body: &Value) -> Option<f64> {
     let body = body.to_string().into_bytes();
     let mut setup = Setup::with_default_policy();

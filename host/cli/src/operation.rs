@@ -79,7 +79,7 @@ impl Guard {
         for leaf in document.subtree(section).map(NodeId::from_index).filter_map(|node| document.leaf(node)) {
             if !is_cache_mark(document, leaf.id(), section) {
                 let shown = draft.masked_original(leaf.id(), shield::mask);
-                let _ = write!(text, "{} {}\n", shown.expose().len(), shown.expose());
+                let _ = writeln!(text, "{} {}", shown.expose().len(), shown.expose());
             }
         }
         Guard(sha256(text.as_bytes())[..16].to_owned())
@@ -196,7 +196,11 @@ fn value_type(document: &Document, node: NodeId) -> ValueType {
 
 /// A number or boolean as itself, where JSON keeps its spelling; everything else as text.
 fn value(kind: ValueType, text: &str) -> Value {
-    let itself = || serde_json::from_str(text).ok().filter(|value: &Value| value.to_string() == text);
+    let itself = || {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let spelled = value.to_string();
+        (spelled == text).then_some(value)
+    };
     match kind {
         ValueType::Text => None,
         _ => itself(),

@@ -89,7 +89,6 @@ fn what_cannot_be_read_is_a_bad_call() {
 
 /// Every recorded request of every format, in one process for each kind of secret.
 #[test]
-#[expect(clippy::print_stdout, reason = "the counts are there to be read")]
 fn every_recording_is_clean() {
     let formats = [
         ("openai-chat", "openai-chat", ".request.json"),
