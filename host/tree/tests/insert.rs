@@ -1,5 +1,7 @@
 //! Messages that are put in: where they stand, how each format spells them, and how they go with deletions and undo.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::{chat, parse, recordings};

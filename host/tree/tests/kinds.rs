@@ -1,5 +1,7 @@
 //! What sections are: kinds by name, by form and by place; content parts by their types; what no format knows.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::{chat, parse};

@@ -1,5 +1,7 @@
 //! Formats told apart by shape: what the recordings are, and what decides between two that look alike.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::recordings;

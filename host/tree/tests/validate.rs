@@ -1,5 +1,7 @@
 //! What an API would refuse because of our edits, with the place and the rule.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::parse;
