@@ -51,3 +51,14 @@ fn what_decides() {
         (r#"{"requests":[],"responderUsername":"x"}"#, Format::VscodeChat),
     ]);
 }
+
+#[test]
+fn what_two_apis_take_is_read_alike_in_both() {
+    let body = r#"{"model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"},"messages":[
+        {"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"text","text":"Ho"}]},{"role":"user","content":"Go on"}]}"#;
+    let leaves = |format| {
+        let document = Document::parse(body.into(), format, &Limits::default()).unwrap();
+        document.leaves().map(|leaf| (leaf.kind(), leaf.access(), leaf.role())).collect::<Vec<_>>()
+    };
+    assert_eq!(leaves(Format::OpenaiChat), leaves(Format::AnthropicMessages));
+}
