@@ -47,10 +47,10 @@ class Held(unittest.TestCase):
     def setUp(self):
         stage.left()
 
-    def call(self, api, url, streams=True, asked={}, **options):
+    def call(self, api, url, streams=True, asked=None, **options):
         client = api.client(url, **options)
         self.addCleanup(client.close)
-        return Call(client, api, streams, asked)
+        return Call(client, api, streams, asked or {})
 
     def begun(self, api, **options):
         """A stream that has begun, and its turn, which waits."""
@@ -120,7 +120,7 @@ class Held(unittest.TestCase):
 
     def test_a_retry_joins_and_causes_no_second_call(self):
         # The package's own retry: the first try hears nothing for as long as it is willing to wait.
-        call = self.call(Chat, stage.QUIET, timeout=1.5, max_retries=1)
+        call = self.call(Chat, stage.QUIET, timeout=2, max_retries=1)
         turn = stage.ask("quiet", "paused")["id"]
         stage.ask("quiet", "until", "disconnected")
         back = stage.ask("quiet", "until", "waiting")
