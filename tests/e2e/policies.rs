@@ -66,7 +66,7 @@ fn an_empty_or_missing_folder_is_refused() {
 
 #[test]
 fn what_is_not_built_yet_is_refused_and_not_ignored() {
-    let folder = policy("[[rule]]\nid = \"insert\"\nmatch = {}\naction = \"insert\"\n");
+    let folder = policy("[[rule]]\nid = \"tools\"\nmatch = {}\naction = \"filter-tools\"\n");
     let said = refusal(folder.path());
-    assert!(said.contains("insert") && said.contains("not supported yet"), "{said}");
+    assert!(said.contains("filter-tools") && said.contains("not supported yet"), "{said}");
 }

@@ -9,9 +9,16 @@ pub(crate) struct Splice {
     pub(crate) with: String,
 }
 
+/// Capacity for a text or body of so many bytes. Large ones are rounded up: a decoded leaf, its next state and the rendered body differ
+/// by a few bytes, and the block that one gives back is to serve the next.
+pub(crate) fn room(bytes: usize) -> usize {
+    const LARGE: usize = 1 << 20;
+    if bytes < LARGE { bytes } else { bytes.next_multiple_of(LARGE / 16) }
+}
+
 /// Decodes the spelling of a string's content. A lone surrogate becomes U+FFFD.
 pub(crate) fn unescape(raw: &str) -> String {
-    let mut text = String::with_capacity(raw.len());
+    let mut text = String::with_capacity(room(raw.len()));
     let mut rest = raw;
     while let Some(at) = rest.find('\\') {
         text.push_str(&rest[..at]);

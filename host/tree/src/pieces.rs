@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::escape::Splice;
+use crate::escape::{Splice, room};
 
 /// One stretch of a leaf's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,15 @@ impl Pieces {
     }
 
     pub(crate) fn text(&self, original: &str) -> String {
-        self.0.iter().map(|piece| piece.text(original)).collect()
+        // A leaf may be as large as the body: growing by doubling would take twice as much.
+        let mut text = String::with_capacity(room(self.len()));
+        self.0.iter().for_each(|piece| text.push_str(piece.text(original)));
+        text
+    }
+
+    /// Bytes of the present text.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(Piece::len).sum()
     }
 
     /// Where redaction wrote, in the present text.

@@ -22,7 +22,7 @@ impl Draft {
         }
         let splices = self.body_splices();
         let grown: usize = splices.iter().map(|splice| splice.with.len()).sum();
-        let mut body = Vec::with_capacity(source.len() + grown);
+        let mut body = Vec::with_capacity(escape::room(source.len() + grown));
         let mut at = 0;
         for splice in &splices {
             body.extend_from_slice(&source[at..splice.at.start]);

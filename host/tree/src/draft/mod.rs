@@ -456,6 +456,11 @@ impl Draft {
             .filter(|&(_, pieces, length)| !pieces.is_untouched(length))
     }
 
+    /// Bytes of the present text of a leaf that somebody touched.
+    pub(crate) fn changed_length(&self, node: NodeId) -> usize {
+        self.leaves.get(&node).map_or(0, |state| state.pieces().len())
+    }
+
     pub(crate) fn deleted(&self) -> &BTreeSet<NodeId> {
         &self.deleted
     }
