@@ -6,11 +6,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::document::{Document, LeafText};
+use crate::document::Document;
 use crate::draft::EditError;
 use crate::escape;
 use crate::journal::{Author, Redaction};
 use crate::kinds::{Format, Role, SectionKind};
+use crate::leaf::LeafText;
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 

@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Document, Segment};
+use crate::document::Document;
+use crate::leaf::Segment;
 use crate::node::NodeId;
 
 /// A pointer that names no single value.

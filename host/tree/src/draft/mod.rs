@@ -5,19 +5,22 @@
 //! costs nothing here and leaves as the very buffer that came.
 
 mod error;
+mod history;
 mod sections;
 
 pub use error::EditError;
+pub use history::Checkpoint;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::document::{Document, LeafText, Segment};
+use crate::document::Document;
 use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
+use crate::leaf::{LeafText, Segment};
 use crate::node::{Flags, NodeId};
 use crate::pieces::{self, Hidden, New, Pieces};
 use crate::pointer;
@@ -56,10 +59,6 @@ impl LeafState {
         &self.states[self.current]
     }
 }
-
-/// A draft to return to. See [`Draft::rollback`].
-#[derive(Clone)]
-pub struct Checkpoint(Draft);
 
 impl Draft {
     /// A draft without edits.
@@ -323,64 +322,6 @@ impl Draft {
         std::iter::successors(Some(node), |&at| self.document.parent(at)).find_map(|at| self.pins.get(&at))
     }
 
-    /// Takes the last edit back. Redactions stay.
-    pub fn undo(&mut self) -> Option<Version> {
-        let edit = self.journal.done.pop()?;
-        edit.switches.iter().rev().for_each(|switch| self.apply(switch.inverse()));
-        self.journal.undone.push(edit);
-        Some(self.journal.next_version())
-    }
-
-    /// Makes the last undone edit again.
-    pub fn redo(&mut self) -> Option<Version> {
-        let edit = self.journal.undone.pop()?;
-        edit.switches.iter().for_each(|&switch| self.apply(switch));
-        self.journal.done.push(edit);
-        Some(self.journal.next_version())
-    }
-
-    /// Whether an undone edit can be made again.
-    #[must_use]
-    pub fn can_redo(&self) -> bool {
-        !self.journal.undone.is_empty()
-    }
-
-    /// Takes all edits back in one step, which undo takes back in turn. Redactions stay. `None`: there was nothing to take back.
-    pub fn reset(&mut self) -> Option<Version> {
-        let leaves = self.leaves.iter().filter(|(_, state)| state.current != 0);
-        let leaves = leaves.map(|(&node, state)| Switch::Leaf { node, from: state.current, to: 0 });
-        let sections = self.deleted.iter().map(|&node| Switch::Deleted { node, from: true, to: false });
-        let inserted = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands);
-        let inserted = inserted.map(|(at, _)| Switch::Inserted { at, from: true, to: false });
-        let switches: Vec<_> = leaves.chain(sections).chain(inserted).collect();
-        if switches.is_empty() {
-            return None;
-        }
-        switches.iter().for_each(|&switch| self.apply(switch));
-        Some(self.journal.record(Author::Person, EditKind::Reset, self.document.root(), switches))
-    }
-
-    fn apply(&mut self, switch: Switch) {
-        match switch {
-            Switch::Leaf { node, to, .. } => {
-                if let Some(state) = self.leaves.get_mut(&node) {
-                    state.current = to;
-                }
-            }
-            Switch::Deleted { node, to: true, .. } => {
-                self.deleted.insert(node);
-            }
-            Switch::Deleted { node, to: false, .. } => {
-                self.deleted.remove(&node);
-            }
-            Switch::Inserted { at, to, .. } => {
-                if let Some(inserted) = self.inserted.get_mut(at) {
-                    Arc::make_mut(inserted).stands = to;
-                }
-            }
-        }
-    }
-
     /// Whether anything differs from what was received, redactions included.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
@@ -400,19 +341,6 @@ impl Draft {
     /// The leaves whose text differs from what was received, in body order.
     pub fn changed_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.touched().map(|(node, ..)| node)
-    }
-
-    /// Remembers the present state.
-    #[must_use]
-    pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint(self.clone())
-    }
-
-    /// Returns to a remembered state, as if nothing had happened since. Version numbers still do not repeat.
-    pub fn rollback(&mut self, to: Checkpoint) {
-        let last_version = self.journal.next_version();
-        *self = to.0;
-        self.journal.skip_to(last_version);
     }
 
     /// The pointer of a value in the request as it stands now: deleted elements before it no longer count.
