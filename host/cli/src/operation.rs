@@ -7,8 +7,7 @@
 use std::fmt::Write as _;
 
 use leafgate_tree::{
-    Author, Document, Draft, Edit, EditKind, LeafKind, NodeId, RedactionRecord, Role, SectionKind, Segment,
-    ValueType,
+    Author, Document, Draft, Edit, EditKind, LeafKind, NodeId, RedactionRecord, Role, SectionKind, ValueType,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,22 +73,13 @@ pub(crate) struct Guard(String);
 
 impl Guard {
     pub(crate) fn of(draft: &Draft, section: NodeId) -> Self {
-        let document = draft.document();
         let mut text = String::new();
-        for leaf in document.subtree(section).map(NodeId::from_index).filter_map(|node| document.leaf(node)) {
-            if !is_cache_mark(document, leaf.id(), section) {
-                let shown = draft.masked_original(leaf.id(), shield::mask);
-                let _ = writeln!(text, "{} {}", shown.expose().len(), shown.expose());
-            }
+        for leaf in draft.document().lasting_leaves(section) {
+            let shown = draft.masked_original(leaf.id(), shield::mask);
+            let _ = writeln!(text, "{} {}", shown.expose().len(), shown.expose());
         }
         Guard(sha256(text.as_bytes())[..16].to_owned())
     }
-}
-
-fn is_cache_mark(document: &Document, leaf: NodeId, section: NodeId) -> bool {
-    let way = std::iter::successors(Some(leaf), |&node| document.parent(node));
-    way.take_while(|&node| node != section)
-        .any(|node| matches!(document.segment(node), Some(Segment::Key(key)) if key == "cache_control"))
 }
 
 /// Which part of a request an operation is about.

@@ -249,6 +249,16 @@ impl Document {
             .map(|(at, node)| Key { node: NodeId(at as u32), text: LeafText::new(self.key_text(node)) })
     }
 
+    /// The leaves of a message that say something: all but its marks for caches, which clients move every turn.
+    pub fn lasting_leaves(&self, message: NodeId) -> impl Iterator<Item = Leaf<'_>> + '_ {
+        let is_mark = move |leaf: &Leaf<'_>| {
+            let way = std::iter::successors(Some(leaf.id()), |&node| self.parent(node));
+            way.take_while(|&node| node != message).any(|node| self.has_key(node, "cache_control"))
+        };
+        let leaves = self.subtree(message).filter_map(|at| self.leaf(NodeId::from_index(at)));
+        leaves.filter(move |leaf| !is_mark(leaf))
+    }
+
     /// The first member of an object with this key.
     #[must_use]
     pub fn member(&self, object: NodeId, key: &str) -> Option<NodeId> {

@@ -109,3 +109,12 @@ fn parts_are_what_their_types_say() {
     let raw = r#"[{"role":1,"content":[{"type":1,"text":"a"},{"type":0},{"type":2},{"type":3},{"type":4},{"type":9}]}]"#;
     assert_eq!(parts(raw, Format::Raw), (vec![Text, Image, Opaque, CacheBreakpoint, Document, Other], 1));
 }
+
+#[test]
+fn marks_for_caches_are_no_part_of_what_a_message_says() {
+    let body = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}"#;
+    let document = read(body, Format::AnthropicMessages);
+    let message = document.sections()[0].node;
+    let texts: Vec<_> = document.lasting_leaves(message).map(|leaf| document.pointer(leaf.id())).collect();
+    assert_eq!(texts, ["/messages/0/role", "/messages/0/content/0/type", "/messages/0/content/0/text"]);
+}

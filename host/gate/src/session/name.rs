@@ -11,7 +11,7 @@
 //! A request that only names the response it goes on from begins nowhere. It belongs to the conversation of that response.
 
 use http::HeaderMap;
-use leafgate_tree::{Document, Format, NodeId, NodeType, Role, Section, SectionKind, Segment, ValueType};
+use leafgate_tree::{Document, Format, NodeId, NodeType, Role, Section, SectionKind, ValueType};
 use sha2::{Digest, Sha256};
 
 use super::hex;
@@ -156,25 +156,13 @@ fn opening(document: &Document) -> Option<Sha256> {
 
 fn feed_message(digest: &mut Sha256, document: &Document, message: &Section) {
     feed(digest, message.role.name());
-    for leaf in document.subtree(message.node).map(NodeId::from_index).filter_map(|node| document.leaf(node))
-    {
-        if !is_cache_mark(document, leaf.id(), message.node) {
-            feed(digest, leaf.text().expose());
-        }
-    }
+    document.lasting_leaves(message.node).for_each(|leaf| feed(digest, leaf.text().expose()));
 }
 
 /// The length keeps texts apart: "ab" + "c" is not "a" + "bc".
 fn feed(digest: &mut Sha256, text: &str) {
     digest.update((text.len() as u64).to_be_bytes());
     digest.update(text);
-}
-
-fn is_cache_mark(document: &Document, leaf: NodeId, message: NodeId) -> bool {
-    let way =
-        std::iter::successors(Some(leaf), |&node| document.parent(node)).take_while(|&node| node != message);
-    way.into_iter()
-        .any(|node| matches!(document.segment(node), Some(Segment::Key(key)) if key == "cache_control"))
 }
 
 #[cfg(test)]
