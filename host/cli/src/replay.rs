@@ -66,34 +66,34 @@ fn shorten(error: &serde_json::Error) -> anyhow::Error {
 }
 
 fn make(operation: &Operation, draft: &mut Draft) -> Result<(), String> {
-    if let Act::Redact { .. } = operation.act {
-        return Ok(());
-    }
-    if let Act::Reset = operation.act {
-        draft.reset();
-        return Ok(());
-    }
-    let node = draft.document().resolve(&operation.pointer).map_err(|error| error.to_string())?;
     let author = &operation.author;
-    match &operation.act {
+    let made = match &operation.act {
+        Act::Redact { .. } => return Ok(()),
+        Act::Reset => Ok(draft.reset()),
         Act::Set { old_value, new_value } => {
+            let node = place(operation, draft)?;
             if *spelling(old_value) != *draft.text(node).expose() {
                 return Err("the leaf has another text than the edit found".to_owned());
             }
-            draft.set(node, &spelling(new_value), author).map(drop)
+            draft.set(node, &spelling(new_value), author)
         }
-        Act::Delete { guard } => draft.delete(section(draft, node, guard)?, author).map(drop),
-        Act::Restore { guard } => draft.restore(section(draft, node, guard)?, author).map(drop),
+        Act::Delete { guard } => draft.delete(section(operation, draft, guard)?, author).map(Some),
+        Act::Restore { guard } => draft.restore(section(operation, draft, guard)?, author).map(Some),
         Act::Insert { guard, role, new_value } => {
-            draft.insert(section(draft, node, guard)?, *role, new_value, author).map(drop)
+            draft.insert(section(operation, draft, guard)?, *role, new_value, author).map(Some)
         }
-        Act::Reset | Act::Redact { .. } => Ok(()),
-    }
-    .map_err(|error| error.to_string())
+    };
+    made.map(drop).map_err(|error| error.to_string())
+}
+
+/// The value that an operation is about.
+fn place(operation: &Operation, draft: &Draft) -> Result<NodeId, String> {
+    draft.document().resolve(&operation.pointer).map_err(|error| error.to_string())
 }
 
 /// The outermost section of a value, if it is still what it was.
-fn section(draft: &Draft, node: NodeId, guard: &Guard) -> Result<SectionId, String> {
+fn section(operation: &Operation, draft: &Draft, guard: &Guard) -> Result<SectionId, String> {
+    let node = place(operation, draft)?;
     let sections = draft.document().sections();
     let place = sections.iter().position(|section| section.node == node).ok_or("no section stands here")?;
     if Guard::of(draft, node) != *guard {
