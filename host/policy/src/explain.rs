@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Policy;
+use crate::index::PluginIndex;
 use crate::plugin::World;
 use crate::rule::{Action, Mode, OnError, Pause, Phase, Redact, Rewrite, Rule};
 
@@ -88,7 +89,7 @@ pub(crate) fn explain(policy: &Policy) -> Explanation {
     Explanation {
         generation: policy.generation_name(),
         phases: PHASES.iter().map(phase).collect(),
-        plugins: (0..policy.plugins.len()).map(|place| explain_plugin(policy, place)).collect(),
+        plugins: (0..policy.plugins.len()).map(|at| explain_plugin(policy, PluginIndex::new(at))).collect(),
     }
 }
 
@@ -175,12 +176,12 @@ fn pause_lines(pause: &Pause) -> Vec<String> {
     vec![format!("pauses the request, {wait}"), format!("requests of sub-agents: {}", pause.subagents)]
 }
 
-fn explain_plugin(policy: &Policy, place: usize) -> PluginExplanation {
-    let loaded = &policy.plugins[place];
+fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
+    let loaded = &policy.plugins[index];
     let description = loaded.plugin.description();
     let uses = |rule: &&Rule| match &rule.action {
-        Action::Redact(redact) => redact.plugins.contains(&place),
-        Action::Transform(transform) => transform.plugin == place,
+        Action::Redact(redact) => redact.plugins.contains(&index),
+        Action::Transform(transform) => transform.plugin == index,
         _ => false,
     };
     PluginExplanation {

@@ -13,6 +13,7 @@ mod evaluate;
 mod explain;
 mod file;
 mod glob;
+mod index;
 mod load;
 mod memo;
 mod pattern;

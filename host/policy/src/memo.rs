@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leafgate_detect::{Finding, Input};
 
+use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::DetectLeaf;
 
 /// All answers of one generation together may take this many bytes: some fifty thousand leaves, which are a hundred long sessions.
@@ -75,13 +76,13 @@ impl Default for Memo {
 
 impl Memo {
     /// What an engine is asked about a leaf; `None` where asking costs less than remembering.
-    pub(crate) fn engine(&self, engine: usize, input: &Input<'_>) -> Option<Question> {
+    pub(crate) fn engine(&self, engine: EngineIndex, input: &Input<'_>) -> Option<Question> {
         let parts = [b"engine", input.key.as_bytes(), &[u8::from(input.prefix_only)]];
-        self.question(engine, &parts, input.text)
+        self.question(engine.get(), &parts, input.text)
     }
 
     /// What a detector plugin is asked about a leaf.
-    pub(crate) fn plugin(&self, plugin: usize, leaf: &DetectLeaf<'_>) -> Option<Question> {
+    pub(crate) fn plugin(&self, plugin: PluginIndex, leaf: &DetectLeaf<'_>) -> Option<Question> {
         let tool = leaf.tool.unwrap_or_default().as_bytes();
         let has_tool = [u8::from(leaf.tool.is_some())];
         let (kind, value, role) = (leaf.kind.name(), leaf.value.name(), leaf.role.name());
@@ -94,7 +95,7 @@ impl Memo {
             &has_tool,
             tool,
         ];
-        self.question(plugin, &parts, leaf.text)
+        self.question(plugin.get(), &parts, leaf.text)
     }
 
     fn question(&self, asked: usize, parts: &[&[u8]], text: &str) -> Option<Question> {
@@ -222,33 +223,37 @@ mod tests {
         };
         let longer = format!("{TEXT}!");
         let questions = [
-            memo.engine(0, &input),
-            memo.engine(1, &input),
-            memo.engine(0, &input.with_key("key")),
-            memo.engine(0, &input.prefix_only()),
-            memo.engine(0, &Input::new(&longer)),
-            memo.plugin(0, &leaf),
-            memo.plugin(1, &leaf),
-            memo.plugin(0, &DetectLeaf { kind: LeafKind::Other, ..leaf }),
-            memo.plugin(0, &DetectLeaf { value: ValueType::Number, ..leaf }),
-            memo.plugin(0, &DetectLeaf { role: Role::Tool, ..leaf }),
-            memo.plugin(0, &DetectLeaf { tool: Some(""), ..leaf }),
-            memo.plugin(0, &DetectLeaf { tool: Some("f"), ..leaf }),
-            memo.plugin(0, &DetectLeaf { key: "f", ..leaf }),
-            memo.plugin(0, &DetectLeaf { text: &longer, ..leaf }),
+            memo.engine(EngineIndex::new(0), &input),
+            memo.engine(EngineIndex::new(1), &input),
+            memo.engine(EngineIndex::new(0), &input.with_key("key")),
+            memo.engine(EngineIndex::new(0), &input.prefix_only()),
+            memo.engine(EngineIndex::new(0), &Input::new(&longer)),
+            memo.plugin(PluginIndex::new(0), &leaf),
+            memo.plugin(PluginIndex::new(1), &leaf),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { value: ValueType::Number, ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { role: Role::Tool, ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some(""), ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf }),
+            memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf }),
         ];
         for (place, question) in questions.iter().enumerate() {
             assert!(question.is_some(), "question {place}");
             assert_eq!(questions.iter().filter(|other| *other == question).count(), 1, "question {place}");
         }
-        assert_eq!(memo.engine(0, &input), questions[0], "the same question is the same");
-        assert_ne!(Memo::default().engine(0, &input), questions[0], "another memo has another secret");
+        assert_eq!(memo.engine(EngineIndex::new(0), &input), questions[0], "the same question is the same");
+        assert_ne!(
+            Memo::default().engine(EngineIndex::new(0), &input),
+            questions[0],
+            "another memo has another secret"
+        );
     }
 
     #[test]
     fn an_answer_is_recalled_as_it_was_given() {
         let memo = Memo::default();
-        let question = memo.engine(0, &Input::new(TEXT)).unwrap();
+        let question = memo.engine(EngineIndex::new(0), &Input::new(TEXT)).unwrap();
         assert!(memo.recall(question).is_none());
         memo.keep(question, Answer { plain: true, ..answer(2) });
         let recalled = memo.recall(question).unwrap();
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn the_memo_stays_within_its_bytes_and_keeps_what_is_asked_for() {
         let memo = Memo::default();
-        let ask = |n: usize| memo.engine(n, &Input::new(TEXT)).unwrap();
+        let ask = |n: usize| memo.engine(EngineIndex::new(n), &Input::new(TEXT)).unwrap();
         let often = ask(0);
         memo.keep(often, answer(1));
         for n in 1..200_000 {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::condition::Condition;
+use crate::index::{EngineIndex, PluginIndex};
 use crate::selector::Selector;
 
 /// An enum whose values are words of a rule file.
@@ -212,9 +213,9 @@ pub(crate) struct Redact {
     /// Names of built-in packs and detectors, as written.
     pub(crate) detectors: Vec<String>,
     /// The engine of those names, shared with every rule that names the same; `None` without built-in ones.
-    pub(crate) engine: Option<usize>,
-    /// Places of the detector plugins.
-    pub(crate) plugins: Vec<usize>,
+    pub(crate) engine: Option<EngineIndex>,
+    /// The detector plugins.
+    pub(crate) plugins: Vec<PluginIndex>,
     pub(crate) with: With,
     pub(crate) on_unredactable: OnUnredactable,
     /// For what is found inside an encoding. Where the rule does not say, a person looks: what is encoded may be meant to be.
@@ -247,8 +248,7 @@ pub(crate) struct Insert {
 /// `transform`.
 #[derive(Debug)]
 pub(crate) struct Transform {
-    /// Place of the plugin.
-    pub(crate) plugin: usize,
+    pub(crate) plugin: PluginIndex,
     pub(crate) sees: Sees,
     /// For the redactions that the plugin asks for.
     pub(crate) on_unredactable: OnUnredactable,

@@ -7,6 +7,7 @@ use leafgate_tree::{Document, EditError, NodeId, NodeType, SectionId, ValueType}
 use regex::Regex;
 
 use super::{Run, author};
+use crate::index::RuleIndex;
 use crate::rule::{Action, Phase, Pin, Rewrite, Rule};
 
 /// A rule's edits so far.
@@ -20,23 +21,23 @@ pub(super) struct Edits {
 
 impl<'p> Run<'p> {
     pub(super) fn pin(&mut self) {
-        self.each_rule(Phase::Pin, |run, place, rule| {
+        self.each_rule(Phase::Pin, |run, index, rule| {
             if let Action::Pin(pin) = &rule.action {
-                run.edit_selected(place, |run, selected| run.pin_leaves(place, rule, pin, selected));
+                run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
             }
         });
     }
 
     pub(super) fn rewrite(&mut self) {
-        self.each_rule(Phase::Rewrite, |run, place, rule| match &rule.action {
+        self.each_rule(Phase::Rewrite, |run, index, rule| match &rule.action {
             Action::Rewrite(rewrite) => {
-                run.edit_selected(place, |run, selected| run.rewrite_leaves(place, rule, rewrite, selected));
+                run.edit_selected(index, |run, selected| run.rewrite_leaves(index, rule, rewrite, selected));
             }
             Action::Delete => {
-                run.edit_selected(place, |run, selected| run.delete_sections(place, rule, selected))
+                run.edit_selected(index, |run, selected| run.delete_sections(index, rule, selected))
             }
-            Action::Insert(insert) => run.insert(place, rule, insert),
-            Action::Transform(transform) => run.transform(place, transform),
+            Action::Insert(insert) => run.insert(index, rule, insert),
+            Action::Transform(transform) => run.transform(index, transform),
             _ => {}
         });
     }
@@ -45,36 +46,36 @@ impl<'p> Run<'p> {
     /// wrote is redacted at once.
     fn edit_selected(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         edit: impl FnOnce(&mut Self, &[NodeId]) -> Result<Edits, EditError>,
     ) {
-        let selected = match self.selected(place) {
+        let selected = match self.selected(index) {
             Ok(selected) => selected,
-            Err(error) => return self.rule_failed(place, error.to_string()),
+            Err(error) => return self.rule_failed(index, error.to_string()),
         };
-        self.report.rules[place].matched += selected.len();
+        self.report.rules[index].matched += selected.len();
         if selected.is_empty() {
             return;
         }
         let before = self.draft.checkpoint();
         match edit(self, &selected) {
             Ok(edits) => {
-                self.report.rules[place].edits += edits.made;
-                match self.policy.rules[place].monitors() {
+                self.report.rules[index].edits += edits.made;
+                match self.policy.rules[index].monitors() {
                     true => self.draft.rollback(before),
                     false => self.redact_again(&edits.written),
                 }
             }
             Err(error) => {
                 self.draft.rollback(before);
-                self.rule_failed(place, format!("its edits were taken back: {error}"));
+                self.rule_failed(index, format!("its edits were taken back: {error}"));
             }
         }
     }
 
     fn pin_leaves(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         rule: &Rule,
         pin: &Pin,
         selected: &[NodeId],
@@ -82,7 +83,7 @@ impl<'p> Run<'p> {
         let mut edits = Edits::default();
         for &node in selected {
             if let Some(to) = &pin.to {
-                self.write(place, rule, node, Change::Set(to.clone()), &mut edits)?;
+                self.write(index, rule, node, Change::Set(to.clone()), &mut edits)?;
             }
             self.draft.pin(node, &author(rule));
         }
@@ -91,7 +92,7 @@ impl<'p> Run<'p> {
 
     fn rewrite_leaves(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         rule: &Rule,
         rewrite: &Rewrite,
         selected: &[NodeId],
@@ -105,7 +106,7 @@ impl<'p> Run<'p> {
                 _ => None,
             };
             if let Some(change) = change {
-                self.write(place, rule, node, change, &mut edits)?;
+                self.write(index, rule, node, change, &mut edits)?;
             }
         }
         Ok(edits)
@@ -118,7 +119,7 @@ impl<'p> Run<'p> {
     /// Makes one edit. A leaf that the rule may not edit is skipped; a text that does not fit the leaf fails the rule.
     fn write(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         rule: &Rule,
         node: NodeId,
         change: Change,
@@ -126,7 +127,7 @@ impl<'p> Run<'p> {
     ) -> Result<(), EditError> {
         let author = author(rule);
         if let Err(error) = self.draft.may_edit(node, &author) {
-            return self.skip(place, error);
+            return self.skip(index, error);
         }
         let outcome = match change {
             Change::Set(text) => self.draft.set(node, &text, &author),
@@ -139,14 +140,14 @@ impl<'p> Run<'p> {
                 edits.written.push(node);
                 Ok(())
             }
-            Err(error) => self.skip(place, error),
+            Err(error) => self.skip(index, error),
         }
     }
 
     /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it goes with it.
     fn delete_sections(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         rule: &Rule,
         selected: &[NodeId],
     ) -> Result<Edits, EditError> {
@@ -154,7 +155,7 @@ impl<'p> Run<'p> {
         let mut seen = BTreeSet::new();
         for &node in selected {
             let Some(section) = deletable_around(self.document, node) else {
-                self.skip(place, EditError::NotDeletable)?;
+                self.skip(index, EditError::NotDeletable)?;
                 continue;
             };
             if !seen.insert(section.index()) || self.draft.is_deleted(node) {
@@ -162,7 +163,7 @@ impl<'p> Run<'p> {
             }
             match self.draft.delete(section, &author(rule)) {
                 Ok(_) => edits.made += 1,
-                Err(error) => self.skip(place, error)?,
+                Err(error) => self.skip(index, error)?,
             }
         }
         Ok(edits)

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use leafgate_detect::{Confidence, DetectorId, Finding, Label};
 
+use crate::index::RuleIndex;
+
 /// A finding, and the rule on whose behalf it was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
@@ -11,12 +13,12 @@ pub(crate) struct Hit {
     pub(crate) label: Label,
     pub(crate) detector: DetectorId,
     pub(crate) confidence: Confidence,
-    /// Place of the rule.
-    pub(crate) rule: usize,
+    /// The rule.
+    pub(crate) rule: RuleIndex,
 }
 
 impl Hit {
-    pub(crate) fn new(finding: &Finding, rule: usize) -> Self {
+    pub(crate) fn new(finding: &Finding, rule: RuleIndex) -> Self {
         Hit {
             range: finding.range.clone(),
             label: finding.label.clone(),
@@ -79,6 +81,7 @@ mod tests {
     use super::*;
 
     fn hit(range: Range<usize>, label: &str, confidence: Confidence, rule: usize) -> Hit {
+        let rule = RuleIndex::new(rule);
         let detector = DetectorId::new("pack/name").unwrap();
         Hit { range, label: Label::new(label).unwrap(), detector, confidence, rule }
     }
@@ -116,7 +119,7 @@ mod tests {
             hit(12..13, "TOUCHES", Confidence::Low, 0),
         ]);
         let shown: Vec<_> =
-            united.iter().map(|hit| (hit.range.clone(), hit.label.as_str(), hit.rule)).collect();
+            united.iter().map(|hit| (hit.range.clone(), hit.label.as_str(), hit.rule.get())).collect();
         assert_eq!(shown, [(0..12, "HIGH", 1), (12..13, "TOUCHES", 0)]);
     }
 

@@ -16,6 +16,7 @@ use leafgate_vault::Collision;
 use super::hits::{Hit, exempt, unite};
 use super::look::Rules;
 use super::{Run, author};
+use crate::index::RuleIndex;
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::{Insert, Rule};
 
@@ -23,34 +24,34 @@ use crate::rule::{Insert, Rule};
 #[derive(Default)]
 struct Seen {
     hits: Vec<Hit>,
-    faults: Vec<(usize, Arc<str>, Fault)>,
+    faults: Vec<(RuleIndex, Arc<str>, Fault)>,
 }
 
 impl<'p> Run<'p> {
     /// Puts a rule's message directly before the latest one of the user.
-    pub(super) fn insert(&mut self, place: usize, rule: &Rule, insert: &Insert) {
-        match self.first_match(place) {
+    pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, insert: &Insert) {
+        match self.first_match(index) {
             Ok(None) => return,
-            Ok(Some(_)) => self.report.rules[place].matched += 1,
-            Err(error) => return self.rule_failed(place, error.to_string()),
+            Ok(Some(_)) => self.report.rules[index].matched += 1,
+            Err(error) => return self.rule_failed(index, error.to_string()),
         }
         let Some(before) = self.document.latest_user_message() else {
-            *self.report.rules[place].skipped.entry("no message of the user").or_default() += 1;
+            *self.report.rules[index].skipped.entry("no message of the user").or_default() += 1;
             return;
         };
         let checkpoint = self.draft.checkpoint();
         match self.put_in(before, Role::User, &insert.text, &author(rule)) {
             Ok(false) => {}
             Ok(true) => {
-                self.report.rules[place].edits += 1;
+                self.report.rules[index].edits += 1;
                 match rule.monitors() {
                     true => self.draft.rollback(checkpoint),
                     false => self.redact_again(&[]),
                 }
             }
             Err(error) => {
-                if let Err(fault) = self.skip(place, error) {
-                    self.rule_failed(place, format!("its message was not put in: {fault}"));
+                if let Err(fault) = self.skip(index, error) {
+                    self.rule_failed(index, format!("its message was not put in: {fault}"));
                 }
             }
         }
@@ -131,7 +132,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn replace_inserted(&mut self, place: usize, replacements: Vec<(usize, Redaction)>) {
+    fn replace_inserted(&mut self, place: usize, replacements: Vec<(RuleIndex, Redaction)>) {
         for (rule, _) in &replacements {
             self.report.rules[*rule].edits += 1;
         }
@@ -146,20 +147,20 @@ impl<'p> Run<'p> {
     /// What all redact rules find in a text that is no leaf, but for tokens and what redaction has `written`.
     fn search(&self, rules: &Rules<'p>, role: Role, text: &str, written: &[Range<usize>]) -> Seen {
         let mut seen = Seen::default();
-        for &(place, redact) in rules {
+        for &(index, redact) in rules {
             if let Some(engine) = redact.engine {
                 let findings = self.policy.engines[engine].scan(&Input::new(text));
-                seen.hits.extend(findings.iter().map(|finding| Hit::new(finding, place)));
+                seen.hits.extend(findings.iter().map(|finding| Hit::new(finding, index)));
             }
             let leaf = [message_text(role, text)];
             for &plugin in &redact.plugins {
                 match self.call_detector(plugin, &leaf) {
                     Ok(findings) => {
                         let findings: Vec<Finding> = findings.into_iter().flatten().collect();
-                        seen.hits.extend(findings.iter().map(|finding| Hit::new(finding, place)));
+                        seen.hits.extend(findings.iter().map(|finding| Hit::new(finding, index)));
                     }
                     Err(fault) => {
-                        seen.faults.push((place, Arc::clone(&self.policy.plugins[plugin].name), fault));
+                        seen.faults.push((index, Arc::clone(&self.policy.plugins[plugin].name), fault));
                     }
                 }
             }
@@ -176,7 +177,7 @@ impl<'p> Run<'p> {
         &self,
         hits: Vec<Hit>,
         text: &str,
-    ) -> Result<Vec<(usize, Redaction)>, (usize, Collision)> {
+    ) -> Result<Vec<(RuleIndex, Redaction)>, (RuleIndex, Collision)> {
         let rules = &self.policy.rules;
         let hits = unite(hits.into_iter().filter(|hit| !rules[hit.rule].monitors()).collect());
         let replace = |hit: &Hit| match self.redaction(hit, self.with(hit.rule), text) {
@@ -189,13 +190,13 @@ impl<'p> Run<'p> {
     /// A value that is encoded in the text cannot be replaced there.
     fn hold_encoded(&mut self, rules: &Rules<'p>, before: NodeId, text: &str) {
         for stretch in encoded(text) {
-            for &(place, redact) in rules {
+            for &(index, redact) in rules {
                 let Some(engine) = redact.engine else { continue };
                 let findings = self.policy.engines[engine].scan(&Input::new(&stretch.text));
-                let hits = findings.iter().map(|finding| Hit::new(finding, place)).collect();
+                let hits = findings.iter().map(|finding| Hit::new(finding, index)).collect();
                 for hit in exempt(hits, &self.vault.keys().find(&stretch.text), &stretch.text) {
                     let why = format!("in {} of a message that is put in", stretch.encoding.as_str());
-                    self.encoded(place, before, hit.label.as_str(), &why);
+                    self.encoded(index, before, hit.label.as_str(), &why);
                 }
             }
         }

@@ -15,12 +15,13 @@ use super::beneath::{Beneath, Under};
 use super::hits::{Hit, exempt};
 use super::scanner::{Present, Scanner};
 use crate::condition::ConditionError;
+use crate::index::{EngineIndex, PluginIndex, RuleIndex};
 use crate::memo::Answer;
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::Redact;
 
 /// The redact rules of a policy that apply to a request, with their places.
-pub(super) type Rules<'p> = Vec<(usize, &'p Redact)>;
+pub(super) type Rules<'p> = Vec<(RuleIndex, &'p Redact)>;
 
 /// What one walk found.
 #[derive(Default)]
@@ -29,9 +30,9 @@ pub(super) struct Found {
     /// Hits in texts beneath those of leaves.
     pub(super) hidden: Vec<Hidden>,
     /// Rules whose `when` failed, each once.
-    pub(super) failed: Vec<(usize, ConditionError)>,
+    pub(super) failed: Vec<(RuleIndex, ConditionError)>,
     /// Rules whose plugin gave no answer.
-    pub(super) faults: Vec<(usize, Arc<str>, Fault)>,
+    pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
 }
 
 /// A hit beneath a leaf's text. No `Debug`: it holds what was found.
@@ -46,7 +47,7 @@ pub(super) struct Hidden {
 /// One text that a detector plugin is to see on behalf of a rule.
 struct Candidate<'s> {
     leaf: Leaf<'s>,
-    rule: usize,
+    rule: RuleIndex,
     text: Cow<'s, str>,
     /// Where it lies if it is not the leaf's own text, and which of those it is.
     under: Option<(usize, Under)>,
@@ -63,7 +64,7 @@ struct Look<'s, 'p> {
     run: &'s Run<'p>,
     rules: &'s Rules<'p>,
     scanner: Scanner,
-    /// By place of the plugin.
+    /// By index of the plugin.
     candidates: Vec<Vec<Candidate<'s>>>,
     found: Found,
 }
@@ -80,11 +81,11 @@ impl<'p> Run<'p> {
                 look.leaf(leaf);
             }
         }
-        for (plugin, mut candidates) in std::mem::take(&mut look.candidates).into_iter().enumerate() {
+        for (index, mut candidates) in std::mem::take(&mut look.candidates).into_iter().enumerate() {
             if !candidates.is_empty() {
                 // Two rules may want the same text seen: then they stand side by side.
                 candidates.sort_by_key(Candidate::place);
-                look.ask(plugin, &candidates);
+                look.ask(PluginIndex::new(index), &candidates);
             }
         }
         look.found
@@ -93,7 +94,7 @@ impl<'p> Run<'p> {
     /// Calls a detector plugin; gives what it finds in each leaf.
     pub(super) fn call_detector(
         &self,
-        plugin: usize,
+        plugin: PluginIndex,
         asked: &[DetectLeaf<'_>],
     ) -> Result<Vec<Vec<Finding>>, Fault> {
         let loaded = &self.policy.plugins[plugin];
@@ -119,22 +120,22 @@ impl<'s> Look<'s, '_> {
             return;
         }
         self.scanner.begin();
-        for &(place, redact) in self.rules {
-            if !self.applies(place, &leaf, &present.text) {
+        for &(rule, redact) in self.rules {
+            if !self.applies(rule, &leaf, &present.text) {
                 continue;
             }
             if let Some(engine) = redact.engine {
-                self.scan(place, engine, &mut present);
+                self.scan(rule, engine, &mut present);
             }
             for &plugin in &redact.plugins {
-                self.show(plugin, place, &mut present);
+                self.show(plugin, rule, &mut present);
             }
         }
     }
 
     /// A plugin has no notion of a prefix: it is shown what may be changed, what is beneath that, and no more.
-    fn show(&mut self, plugin: usize, rule: usize, present: &mut Present<'s>) {
-        let (leaf, candidates) = (present.leaf, &mut self.candidates[plugin]);
+    fn show(&mut self, plugin: PluginIndex, rule: RuleIndex, present: &mut Present<'s>) {
+        let (leaf, candidates) = (present.leaf, &mut self.candidates[plugin.get()]);
         if leaf.access() == Access::Open {
             candidates.push(Candidate { leaf, rule, text: present.text.clone(), under: None });
         }
@@ -148,23 +149,23 @@ impl<'s> Look<'s, '_> {
         }
     }
 
-    fn applies(&mut self, place: usize, leaf: &Leaf<'s>, text: &str) -> bool {
-        match self.run.applies(place, leaf, text) {
+    fn applies(&mut self, rule: RuleIndex, leaf: &Leaf<'s>, text: &str) -> bool {
+        match self.run.applies(rule, leaf, text) {
             Ok(applies) => applies,
             Err(error) => {
-                if !self.found.failed.iter().any(|(failed, _)| *failed == place) {
-                    self.found.failed.push((place, error));
+                if !self.found.failed.iter().any(|(failed, _)| *failed == rule) {
+                    self.found.failed.push((rule, error));
                 }
                 false
             }
         }
     }
 
-    fn scan(&mut self, place: usize, engine: usize, present: &mut Present<'s>) {
+    fn scan(&mut self, rule: RuleIndex, engine: EngineIndex, present: &mut Present<'s>) {
         let leaf = present.leaf;
         if !present.is_media() {
             let findings = self.scanner.scan(self.run, engine, present);
-            self.found.hits.extend(findings.iter().map(|finding| (leaf.id(), Hit::new(finding, place))));
+            self.found.hits.extend(findings.iter().map(|finding| (leaf.id(), Hit::new(finding, rule))));
         }
         for (at, Beneath { text, under }) in present.beneath().iter().enumerate() {
             // The leaf's key names what is encoded as little as it names a part of it.
@@ -174,7 +175,7 @@ impl<'s> Look<'s, '_> {
             let all = matches!(leaf.access(), Access::Open | Access::Opaque);
             let input = if all { input } else { input.prefix_only() };
             let findings = self.scanner.scan_beneath(self.run, engine, &input, at);
-            let hits = findings.iter().map(|finding| Hit::new(finding, place)).collect();
+            let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
             self.hidden(leaf.id(), hits, text, under);
         }
     }
@@ -191,7 +192,7 @@ impl<'s> Look<'s, '_> {
     }
 
     /// Asks one plugin about all its leaves at once. A fault drops the whole answer, for every rule that asked.
-    fn ask(&mut self, plugin: usize, candidates: &[Candidate<'s>]) {
+    fn ask(&mut self, plugin: PluginIndex, candidates: &[Candidate<'s>]) {
         // Two rules may want the same text seen: it is shown once.
         let groups: Vec<&[Candidate<'_>]> = candidates.chunk_by(|a, b| a.place() == b.place()).collect();
         let keys: Vec<Cow<'_, str>> = groups.iter().map(|group| group[0].leaf.key()).collect();
@@ -207,7 +208,7 @@ impl<'s> Look<'s, '_> {
             }
             Err(fault) => {
                 let name = &self.run.policy.plugins[plugin].name;
-                let mut rules: Vec<usize> = candidates.iter().map(|candidate| candidate.rule).collect();
+                let mut rules: Vec<RuleIndex> = candidates.iter().map(|candidate| candidate.rule).collect();
                 rules.sort_unstable();
                 rules.dedup();
                 let fault_of = |rule| (rule, Arc::clone(name), fault.clone());
@@ -217,7 +218,7 @@ impl<'s> Look<'s, '_> {
     }
 
     /// What a plugin finds in each leaf: what it said before, and for the rest what it says now.
-    fn answers(&self, plugin: usize, shown: &[DetectLeaf<'_>]) -> Result<Vec<Answer>, Fault> {
+    fn answers(&self, plugin: PluginIndex, shown: &[DetectLeaf<'_>]) -> Result<Vec<Answer>, Fault> {
         let policy = self.run.policy;
         let questions: Vec<_> = shown.iter().map(|leaf| policy.memo.plugin(plugin, leaf)).collect();
         let known = |question: &Option<_>| question.and_then(|question| policy.memo.recall(question));

@@ -31,6 +31,7 @@ use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, ValueType}
 use leafgate_vault::Vault;
 
 use crate::condition::{Condition, ConditionError, FindingFact, ForRequest, LeafFacts, RequestFacts};
+use crate::index::RuleIndex;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
 use crate::rule::{OnError, OnTimeout, Phase, Rule};
 use crate::selector::Selection;
@@ -154,15 +155,16 @@ impl<'p> Run<'p> {
     }
 
     /// Runs `work` for each rule of a phase that applies to this request, in file order, until one blocks.
-    fn each_rule(&mut self, phase: Phase, mut work: impl FnMut(&mut Self, usize, &'p Rule)) {
-        for (place, rule) in self.policy.rules.iter().enumerate() {
+    fn each_rule(&mut self, phase: Phase, mut work: impl FnMut(&mut Self, RuleIndex, &'p Rule)) {
+        for (index, rule) in self.policy.rules.iter().enumerate() {
+            let index = RuleIndex::new(index);
             if self.block.is_some() {
                 return;
             }
-            if rule.action.phase() == phase && self.active[place].is_some() {
+            if rule.action.phase() == phase && self.active[index.get()].is_some() {
                 let start = Instant::now();
-                work(self, place, rule);
-                self.report.rules[place].micros = Some(micros_since(start));
+                work(self, index, rule);
+                self.report.rules[index].micros = Some(micros_since(start));
             }
         }
     }
@@ -195,8 +197,9 @@ impl<'p> Run<'p> {
     }
 
     /// Whether a rule applies to a leaf with this text.
-    fn applies(&self, place: usize, leaf: &Leaf<'_>, text: &str) -> Result<bool, ConditionError> {
-        let Some(active) = self.active[place].as_ref().filter(|active| active.selection.selects(leaf)) else {
+    fn applies(&self, index: RuleIndex, leaf: &Leaf<'_>, text: &str) -> Result<bool, ConditionError> {
+        let Some(active) = self.active[index.get()].as_ref().filter(|active| active.selection.selects(leaf))
+        else {
             return Ok(false);
         };
         match active.condition {
@@ -225,42 +228,42 @@ impl<'p> Run<'p> {
     }
 
     /// The leaves that a rule applies to, as they stand now.
-    fn selected(&self, place: usize) -> Result<Vec<NodeId>, ConditionError> {
+    fn selected(&self, index: RuleIndex) -> Result<Vec<NodeId>, ConditionError> {
         let mut selected = Vec::new();
         for leaf in self.document.leaves() {
-            if self.applies_now(place, &leaf)? {
+            if self.applies_now(index, &leaf)? {
                 selected.push(leaf.id());
             }
         }
         Ok(selected)
     }
 
-    fn applies_now(&self, place: usize, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
-        let Some(active) = &self.active[place] else { return Ok(false) };
+    fn applies_now(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
+        let Some(active) = &self.active[index.get()] else { return Ok(false) };
         if !active.selection.selects(leaf) || self.draft.is_deleted(leaf.id()) {
             return Ok(false);
         }
         match active.condition {
             None => Ok(true),
-            Some(_) => self.applies(place, leaf, self.draft.text(leaf.id()).expose()),
+            Some(_) => self.applies(index, leaf, self.draft.text(leaf.id()).expose()),
         }
     }
 
     /// A rule could not run to its end: what its `on_error` says, or in monitor mode a count.
-    fn rule_failed(&mut self, place: usize, why: impl Into<String>) {
-        let rule = &self.policy.rules[place];
+    fn rule_failed(&mut self, index: RuleIndex, why: impl Into<String>) {
+        let rule = &self.policy.rules[index];
         let why = why.into();
-        self.report.rules[place].errors.push(why.clone());
+        self.report.rules[index].errors.push(why.clone());
         match rule.on_error {
             OnError::Pass => {}
-            OnError::Block => self.hold(place, Cause::Error, true, why),
-            OnError::Pause => self.hold(place, Cause::Error, false, why),
+            OnError::Block => self.hold(index, Cause::Error, true, why),
+            OnError::Pause => self.hold(index, Cause::Error, false, why),
         }
     }
 
     /// Holds the request on behalf of a rule; does nothing for one in monitor mode.
-    fn hold(&mut self, place: usize, cause: Cause, blocks: bool, detail: String) {
-        let rule = &self.policy.rules[place];
+    fn hold(&mut self, index: RuleIndex, cause: Cause, blocks: bool, detail: String) {
+        let rule = &self.policy.rules[index];
         if rule.monitors() {
             return;
         }
@@ -279,7 +282,7 @@ impl<'p> Run<'p> {
     }
 
     /// Counts an edit that is left out without being anybody's fault; any other refusal is given back.
-    fn skip(&mut self, place: usize, error: EditError) -> Result<(), EditError> {
+    fn skip(&mut self, index: RuleIndex, error: EditError) -> Result<(), EditError> {
         let why = match error {
             EditError::Protected => "protected",
             EditError::Frozen => "frozen",
@@ -292,19 +295,19 @@ impl<'p> Run<'p> {
             EditError::BadScalar { was: ValueType::Null } => "null",
             fault => return Err(fault),
         };
-        *self.report.rules[place].skipped.entry(why).or_default() += 1;
+        *self.report.rules[index].skipped.entry(why).or_default() += 1;
         Ok(())
     }
 
     fn note(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         plugin: &Arc<str>,
         about: &'static str,
         node: Option<NodeId>,
         text: String,
     ) {
-        let rule = Arc::clone(&self.policy.rules[place].id);
+        let rule = Arc::clone(&self.policy.rules[index].id);
         let pointer = node.map(|node| self.pointer(node));
         self.report.notes.push(Note { rule, plugin: Arc::clone(plugin), about, pointer, text });
     }

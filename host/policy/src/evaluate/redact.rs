@@ -16,6 +16,7 @@ use super::hits::{Hit, exempt, unite};
 use super::look::{Found, Hidden, Rules};
 use super::{Run, Unredactable, author};
 use crate::condition::FindingFact;
+use crate::index::RuleIndex;
 use crate::rule::{Action, OnUnredactable, Redact, With};
 use crate::verdict::Cause;
 
@@ -46,19 +47,20 @@ impl<'p> Run<'p> {
     pub(super) fn redact_rules(&self) -> Rules<'p> {
         let rules = self.policy.rules.iter().enumerate();
         rules
-            .filter_map(|(place, rule)| match &rule.action {
-                Action::Redact(redact) if self.active[place].is_some() => Some((place, redact)),
+            .map(|(index, rule)| (RuleIndex::new(index), rule))
+            .filter_map(|(index, rule)| match &rule.action {
+                Action::Redact(redact) if self.active[index.get()].is_some() => Some((index, redact)),
                 _ => None,
             })
             .collect()
     }
 
     fn settle(&mut self, found: Found) {
-        for (place, error) in found.failed {
-            self.rule_failed(place, error.to_string());
+        for (index, error) in found.failed {
+            self.rule_failed(index, error.to_string());
         }
-        for (place, plugin, fault) in found.faults {
-            self.detector_failed(place, &plugin, &fault);
+        for (index, plugin, fault) in found.faults {
+            self.detector_failed(index, &plugin, &fault);
         }
         self.hold_hidden(found.hidden, &found.hits);
         self.replace_all(found.hits);
@@ -86,8 +88,8 @@ impl<'p> Run<'p> {
             return;
         }
         for key in document.keys().filter(|key| guilty.contains(key.text.expose())) {
-            for &(place, redact) in rules {
-                let selects = self.active[place]
+            for &(index, redact) in rules {
+                let selects = self.active[index.get()]
                     .as_ref()
                     .is_some_and(|active| active.selection.selects_key(document, &key));
                 if !selects {
@@ -95,8 +97,8 @@ impl<'p> Run<'p> {
                 }
                 for label in self.findings_in_key(redact, key.text.expose()) {
                     self.tainted.insert(key.node);
-                    self.count_finding(place, &label);
-                    self.unredactable(place, key.node, &label, IN_A_KEY);
+                    self.count_finding(index, &label);
+                    self.unredactable(index, key.node, &label, IN_A_KEY);
                 }
             }
         }
@@ -109,7 +111,7 @@ impl<'p> Run<'p> {
         if findings.is_empty() {
             return Vec::new();
         }
-        let hits = findings.iter().map(|finding| Hit::new(finding, 0)).collect();
+        let hits = findings.iter().map(|finding| Hit::new(finding, RuleIndex::new(0))).collect();
         exempt(hits, &self.vault.keys().find(text), text).iter().map(|hit| hit.label.to_string()).collect()
     }
 
@@ -174,32 +176,32 @@ impl<'p> Run<'p> {
         run: &[Hit],
         redactions: Option<Result<Vec<Redaction>, Collision>>,
     ) {
-        let place = run[0].rule;
-        let rule = &self.policy.rules[place];
+        let index = run[0].rule;
+        let rule = &self.policy.rules[index];
         let redactions = match redactions {
             Some(Ok(redactions)) => redactions,
-            Some(Err(collision)) => return self.collided(place, &collision),
+            Some(Err(collision)) => return self.collided(index, &collision),
             None => {
                 let leaf = self.document.settable(node);
                 if let Some(why) = leaf.and_then(|leaf| unredactable_leaf(self.document, &leaf)) {
-                    run.iter().for_each(|hit| self.unredactable(place, node, hit.label.as_str(), why));
+                    run.iter().for_each(|hit| self.unredactable(index, node, hit.label.as_str(), why));
                 }
                 return;
             }
         };
         match self.draft.redact(node, &redactions, &author(rule)) {
-            Ok(()) => self.report.rules[place].edits += redactions.len(),
+            Ok(()) => self.report.rules[index].edits += redactions.len(),
             Err(error) => {
                 for hit in run {
-                    self.unredactable(place, node, hit.label.as_str(), refusal(&error));
+                    self.unredactable(index, node, hit.label.as_str(), refusal(&error));
                 }
             }
         }
     }
 
     /// What a redact rule puts in the place of a text.
-    pub(super) fn with(&self, place: usize) -> With {
-        match &self.policy.rules[place].action {
+    pub(super) fn with(&self, index: RuleIndex) -> With {
+        match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.with,
             _ => With::Token,
         }
@@ -218,14 +220,14 @@ impl<'p> Run<'p> {
     }
 
     /// Two values with one token: the answer would be restored to the wrong one, whatever the rule says.
-    pub(super) fn collided(&mut self, place: usize, collision: &Collision) {
-        self.report.rules[place].errors.push(format!("token {} is taken", collision.token));
-        self.hold(place, Cause::Collision, true, collision.to_string());
+    pub(super) fn collided(&mut self, index: RuleIndex, collision: &Collision) {
+        self.report.rules[index].errors.push(format!("token {} is taken", collision.token));
+        self.hold(index, Cause::Collision, true, collision.to_string());
     }
 
     /// Keeps findings for `leaf.findings` and counts them, and the leaf once for each rule that found something in it.
     fn remember(&mut self, node: NodeId, hits: &[Hit]) {
-        let mut rules: Vec<usize> = Vec::new();
+        let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
             self.count_finding(hit.rule, hit.label.as_str());
             if !rules.contains(&hit.rule) {
@@ -241,8 +243,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    pub(super) fn count_finding(&mut self, place: usize, label: &str) {
-        *self.report.rules[place].findings.entry(label.to_owned()).or_default() += 1;
+    pub(super) fn count_finding(&mut self, index: RuleIndex, label: &str) {
+        *self.report.rules[index].findings.entry(label.to_owned()).or_default() += 1;
     }
 
     /// Holds what only the texts beneath those of leaves show.
@@ -265,7 +267,7 @@ impl<'p> Run<'p> {
     fn is_replaced_anyway(&self, hidden: &Hidden, hits: &[(NodeId, Hit)]) -> bool {
         let rules = &self.policy.rules;
         // A rule in monitor mode replaces nothing; it still does not count the same value twice.
-        let replaces = |rule: usize| !rules[rule].monitors() || rules[hidden.hit.rule].monitors();
+        let replaces = |rule: RuleIndex| !rules[rule].monitors() || rules[hidden.hit.rule].monitors();
         let mut of_leaf =
             hits.iter().filter(|(node, hit)| *node == hidden.node && replaces(hit.rule)).peekable();
         if of_leaf.peek().is_none() {
@@ -282,31 +284,38 @@ impl<'p> Run<'p> {
     }
 
     /// A finding that must be redacted and cannot be.
-    pub(super) fn unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
-        let on_unredactable = match &self.policy.rules[place].action {
+    pub(super) fn unredactable(&mut self, index: RuleIndex, node: NodeId, label: &str, why: &str) {
+        let on_unredactable = match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.on_unredactable,
             Action::Transform(transform) => transform.on_unredactable,
             _ => OnUnredactable::Block,
         };
-        self.hold_unredactable(place, node, label, why, on_unredactable);
+        self.hold_unredactable(index, node, label, why, on_unredactable);
     }
 
     /// A finding inside an encoding: replacing it would mean to encode anew what somebody else has encoded.
-    pub(super) fn encoded(&mut self, place: usize, node: NodeId, label: &str, why: &str) {
-        let on_encoded = match &self.policy.rules[place].action {
+    pub(super) fn encoded(&mut self, index: RuleIndex, node: NodeId, label: &str, why: &str) {
+        let on_encoded = match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.on_encoded,
             _ => OnUnredactable::Pause,
         };
-        self.hold_unredactable(place, node, label, why, on_encoded);
+        self.hold_unredactable(index, node, label, why, on_encoded);
     }
 
-    fn hold_unredactable(&mut self, place: usize, node: NodeId, label: &str, why: &str, how: OnUnredactable) {
-        self.report.rules[place].unredactable += 1;
-        if !self.policy.rules[place].monitors() {
+    fn hold_unredactable(
+        &mut self,
+        index: RuleIndex,
+        node: NodeId,
+        label: &str,
+        why: &str,
+        how: OnUnredactable,
+    ) {
+        self.report.rules[index].unredactable += 1;
+        if !self.policy.rules[index].monitors() {
             self.unredactable.insert(Unredactable { node, in_key: why == IN_A_KEY });
         }
         let detail = format!("{label} {why}, at {}", self.pointer(node));
-        self.hold(place, Cause::Unredactable, how == OnUnredactable::Block, detail);
+        self.hold(index, Cause::Unredactable, how == OnUnredactable::Block, detail);
     }
 }
 

@@ -9,6 +9,7 @@ use leafgate_tree::{Access, Leaf, ValueType};
 
 use super::Run;
 use super::beneath::{Beneath, beneath};
+use crate::index::EngineIndex;
 use crate::memo::Answer;
 
 /// A leaf with its present text, and what is beneath that.
@@ -46,7 +47,7 @@ impl<'s> Present<'s> {
 #[derive(Default)]
 pub(super) struct Scanner {
     /// Which engine has run on the leaf's text, or on which of those beneath it, and where its findings lie.
-    ran: Vec<(usize, Option<usize>, Range<usize>)>,
+    ran: Vec<(EngineIndex, Option<usize>, Range<usize>)>,
     findings: Vec<Finding>,
 }
 
@@ -58,7 +59,12 @@ impl Scanner {
     }
 
     /// What an engine finds in a leaf's own text.
-    pub(super) fn scan(&mut self, run: &Run<'_>, engine: usize, present: &mut Present<'_>) -> &[Finding] {
+    pub(super) fn scan(
+        &mut self,
+        run: &Run<'_>,
+        engine: EngineIndex,
+        present: &mut Present<'_>,
+    ) -> &[Finding] {
         let range = self.known(engine, None).unwrap_or_else(|| self.ask(run, engine, present));
         &self.findings[range]
     }
@@ -67,7 +73,7 @@ impl Scanner {
     pub(super) fn scan_beneath(
         &mut self,
         run: &Run<'_>,
-        engine: usize,
+        engine: EngineIndex,
         input: &Input<'_>,
         place: usize,
     ) -> &[Finding] {
@@ -79,19 +85,19 @@ impl Scanner {
         &self.findings[range]
     }
 
-    fn known(&self, engine: usize, place: Option<usize>) -> Option<Range<usize>> {
+    fn known(&self, engine: EngineIndex, place: Option<usize>) -> Option<Range<usize>> {
         let ran = self.ran.iter().find(|(ran, which, _)| (*ran, *which) == (engine, place));
         ran.map(|(.., range)| range.clone())
     }
 
-    fn ran(&mut self, engine: usize, place: Option<usize>, start: usize) -> Range<usize> {
+    fn ran(&mut self, engine: EngineIndex, place: Option<usize>, start: usize) -> Range<usize> {
         let range = start..self.findings.len();
         self.ran.push((engine, place, range.clone()));
         range
     }
 
     /// Asks the memo, else the engine.
-    fn ask(&mut self, run: &Run<'_>, engine: usize, present: &mut Present<'_>) -> Range<usize> {
+    fn ask(&mut self, run: &Run<'_>, engine: EngineIndex, present: &mut Present<'_>) -> Range<usize> {
         let start = self.findings.len();
         let key = present.leaf.key();
         let input = Input::new(&present.text).with_key(&key);

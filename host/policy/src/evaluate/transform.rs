@@ -17,6 +17,7 @@ use super::edit::{Edits, deletable_around};
 use super::hits::{Hit, exempt, unite};
 use super::redact::{refusal, unredactable_leaf};
 use crate::file::plugins::LoadedPlugin;
+use crate::index::RuleIndex;
 use crate::plugin::{
     Action, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest, TransformSection,
 };
@@ -57,34 +58,34 @@ struct Asked {
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn transform(&mut self, place: usize, transform: &'p Transform) {
-        let mut selected = match self.selected(place) {
+    pub(super) fn transform(&mut self, index: RuleIndex, transform: &'p Transform) {
+        let mut selected = match self.selected(index) {
             Ok(selected) => selected,
-            Err(error) => return self.rule_failed(place, error.to_string()),
+            Err(error) => return self.rule_failed(index, error.to_string()),
         };
         // Media is no text, and nobody may change it: megabytes that a plugin could do nothing with.
         selected.retain(|&node| self.document.leaf(node).is_some_and(|leaf| leaf.access() != Access::Opaque));
-        self.report.rules[place].matched += selected.len();
+        self.report.rules[index].matched += selected.len();
         if selected.is_empty() {
             return;
         }
         let loaded = &self.policy.plugins[transform.plugin];
         let shown = self.show(&selected, transform.sees);
         let before = self.draft.checkpoint();
-        let skipped = self.report.rules[place].skipped.clone();
+        let skipped = self.report.rules[index].skipped.clone();
         let answer = self.call(loaded, &shown).map_err(Dropped::Fault);
-        let outcome = answer.and_then(|edits| self.apply(place, transform, loaded, &shown, edits));
-        let monitors = self.policy.rules[place].monitors();
+        let outcome = answer.and_then(|edits| self.apply(index, transform, loaded, &shown, edits));
+        let monitors = self.policy.rules[index].monitors();
         match outcome {
             Ok(asked) => {
                 if monitors {
                     self.draft.rollback(before);
                 }
-                self.act_on(place, loaded, asked, monitors);
+                self.act_on(index, loaded, asked, monitors);
             }
             Err(dropped) => {
-                self.report.rules[place].skipped = skipped;
-                self.drop_answer(place, loaded, before, &dropped);
+                self.report.rules[index].skipped = skipped;
+                self.drop_answer(index, loaded, before, &dropped);
             }
         }
     }
@@ -147,13 +148,13 @@ impl<'p> Run<'p> {
 
     fn apply(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         transform: &Transform,
         loaded: &LoadedPlugin,
         shown: &Shown,
         edits: Vec<PluginEdit>,
     ) -> Result<Asked, Dropped> {
-        let rule = Arc::clone(&self.policy.rules[place].id);
+        let rule = Arc::clone(&self.policy.rules[index].id);
         let author = Author::Plugin { rule, plugin: Arc::clone(&loaded.name) };
         let mut asked = Asked::default();
         for PluginEdit { target, action } in edits {
@@ -163,12 +164,12 @@ impl<'p> Run<'p> {
                     match self.draft.set(node, &text, &author) {
                         Ok(Some(_)) => asked.wrote(node),
                         Ok(None) => {}
-                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, error).map_err(misfit)?,
                     }
                 }
                 Action::Redact(spans) => {
                     let leaf = shown.leaf(target)?;
-                    self.redact_spans(place, transform, loaded, leaf, &spans, &author, &mut asked)?;
+                    self.redact_spans(index, transform, loaded, leaf, &spans, &author, &mut asked)?;
                 }
                 Action::Pin => {
                     let node = self.target_node(shown, target)?;
@@ -180,7 +181,7 @@ impl<'p> Run<'p> {
                     let section = deletable_around(self.document, node).ok_or(EditError::NotDeletable);
                     match section.and_then(|section| self.draft.delete(section, &author)) {
                         Ok(_) => asked.edits.made += 1,
-                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, error).map_err(misfit)?,
                     }
                 }
                 Action::InsertBefore { role, text } => {
@@ -189,7 +190,7 @@ impl<'p> Run<'p> {
                     let message = message.ok_or(EditError::NotInsertable("the section is no message"));
                     match message.and_then(|message| self.put_in(message, role, &text, &author)) {
                         Ok(put_in) => asked.edits.made += usize::from(put_in),
-                        Err(error) => self.skip(place, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, error).map_err(misfit)?,
                     }
                 }
                 Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
@@ -204,7 +205,7 @@ impl<'p> Run<'p> {
     #[expect(clippy::too_many_arguments, reason = "one edit of an answer under way")]
     fn redact_spans(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         transform: &Transform,
         loaded: &LoadedPlugin,
         leaf: &ShownLeaf,
@@ -218,7 +219,7 @@ impl<'p> Run<'p> {
             label: loaded.labels[*label].clone(),
             detector: loaded.detector.clone(),
             confidence: Confidence::High,
-            rule: place,
+            rule: index,
         });
         let hits = unite(exempt(hits.collect(), &self.vault.keys().find(text), text));
         if hits.is_empty() {
@@ -229,7 +230,7 @@ impl<'p> Run<'p> {
             asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), why)));
             return Ok(());
         }
-        let redactions = self.tokens(place, &hits, text)?;
+        let redactions = self.tokens(index, &hits, text)?;
         let current = self.draft.text(node).into_cow().into_owned();
         if current == text {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
@@ -259,14 +260,14 @@ impl<'p> Run<'p> {
                     .unredactable
                     .extend(hits.iter().map(|hit| (node, hit.label.to_string(), "in a pinned leaf")));
             }
-            Err(error) => self.skip(place, error).map_err(misfit)?,
+            Err(error) => self.skip(index, error).map_err(misfit)?,
         }
         Ok(())
     }
 
     /// A monitored rule gets masks: nothing of what it does is kept, and the vault is not told.
-    fn tokens(&self, place: usize, hits: &[Hit], text: &str) -> Result<Vec<Redaction>, Dropped> {
-        let monitors = self.policy.rules[place].monitors();
+    fn tokens(&self, index: RuleIndex, hits: &[Hit], text: &str) -> Result<Vec<Redaction>, Dropped> {
+        let monitors = self.policy.rules[index].monitors();
         let token = |hit: &Hit| {
             let label = hit.label.as_str();
             let replacement = match monitors {
@@ -282,28 +283,34 @@ impl<'p> Run<'p> {
         hits.iter().map(token).collect()
     }
 
-    fn act_on(&mut self, place: usize, loaded: &LoadedPlugin, asked: Asked, monitors: bool) {
-        self.report.rules[place].edits += asked.edits.made;
+    fn act_on(&mut self, index: RuleIndex, loaded: &LoadedPlugin, asked: Asked, monitors: bool) {
+        self.report.rules[index].edits += asked.edits.made;
         if !monitors {
             self.redact_again(&asked.edits.written);
         }
         for (node, label, why) in asked.unredactable {
-            self.unredactable(place, node, &label, why);
+            self.unredactable(index, node, &label, why);
         }
         for (about, node, words) in asked.words {
-            self.say(place, &loaded.name, about, node, &words);
+            self.say(index, &loaded.name, about, node, &words);
             if about != "note" {
                 let detail = format!("plugin `{}` asked to {about}", loaded.name);
-                self.hold(place, Cause::Plugin, about == "block", detail);
+                self.hold(index, Cause::Plugin, about == "block", detail);
             }
         }
     }
 
-    fn drop_answer(&mut self, place: usize, loaded: &LoadedPlugin, before: Checkpoint, dropped: &Dropped) {
+    fn drop_answer(
+        &mut self,
+        index: RuleIndex,
+        loaded: &LoadedPlugin,
+        before: Checkpoint,
+        dropped: &Dropped,
+    ) {
         self.draft.rollback(before);
         match dropped {
-            Dropped::Fault(fault) => self.transformer_failed(place, &loaded.name, fault),
-            Dropped::Collision(collision) => self.collided(place, collision),
+            Dropped::Fault(fault) => self.transformer_failed(index, &loaded.name, fault),
+            Dropped::Collision(collision) => self.collided(index, collision),
         }
     }
 

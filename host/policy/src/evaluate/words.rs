@@ -10,6 +10,7 @@ use leafgate_vault::mask;
 use super::Run;
 use super::answer::check_findings;
 use super::hits::{Hit, exempt, unite};
+use crate::index::RuleIndex;
 use crate::plugin::{DetectLeaf, Fault, World};
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
@@ -21,29 +22,29 @@ const WITHHELD: &str = "(withheld: a detector failed on it)";
 impl Run<'_> {
     /// A detector plugin gave no answer. What it said is withheld: it reads what nobody has redacted yet, and it is itself the detector
     /// that could tell.
-    pub(super) fn detector_failed(&mut self, place: usize, plugin: &str, fault: &Fault) {
-        self.rule_failed(place, told(plugin, fault));
+    pub(super) fn detector_failed(&mut self, index: RuleIndex, plugin: &str, fault: &Fault) {
+        self.rule_failed(index, told(plugin, fault));
     }
 
     /// A transformer gave no usable answer.
-    pub(super) fn transformer_failed(&mut self, place: usize, plugin: &Arc<str>, fault: &Fault) {
+    pub(super) fn transformer_failed(&mut self, index: RuleIndex, plugin: &Arc<str>, fault: &Fault) {
         if let Fault::GaveUp { message, .. } = fault {
-            self.say(place, plugin, "failure", None, message.expose());
+            self.say(index, plugin, "failure", None, message.expose());
         }
-        self.rule_failed(place, told(plugin, fault));
+        self.rule_failed(index, told(plugin, fault));
     }
 
     /// Puts a plugin's remark into the report, redacted.
     pub(super) fn say(
         &mut self,
-        place: usize,
+        index: RuleIndex,
         plugin: &Arc<str>,
         about: &'static str,
         node: Option<NodeId>,
         words: &str,
     ) {
         let text = self.redact_words(words);
-        self.note(place, plugin, about, node, text);
+        self.note(index, plugin, about, node, text);
     }
 
     /// Masks whatever any detector of the policy finds.
@@ -51,7 +52,9 @@ impl Run<'_> {
         let words = &words[..words.floor_char_boundary(MAX_WORDS)];
         let mut hits = Vec::new();
         for engine in &self.policy.engines {
-            hits.extend(engine.scan(&Input::new(words)).iter().map(|finding| Hit::new(finding, 0)));
+            hits.extend(
+                engine.scan(&Input::new(words)).iter().map(|finding| Hit::new(finding, RuleIndex::new(0))),
+            );
         }
         for plugin in self.policy.plugins.iter().filter(|plugin| plugin.plugin.world() == World::Detector) {
             let leaf = [words_as_leaf(words)];
@@ -66,7 +69,7 @@ impl Run<'_> {
                 label: plugin.labels[finding.label].clone(),
                 detector: plugin.detector.clone(),
                 confidence: finding.confidence,
-                rule: 0,
+                rule: RuleIndex::new(0),
             }));
         }
         let hits = unite(exempt(hits, &self.vault.keys().find(words), words));

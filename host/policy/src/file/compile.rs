@@ -16,6 +16,7 @@ use super::raw::RawRule;
 use super::{Complaints, belongs, is_kebab_case, matches};
 use crate::condition::Condition;
 use crate::diagnostic::hint_for;
+use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
     Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees,
@@ -36,7 +37,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug, Default)]
 pub(crate) struct Engines {
     pub(crate) all: Vec<Engine>,
-    places: BTreeMap<Vec<String>, usize>,
+    by_names: BTreeMap<Vec<String>, EngineIndex>,
 }
 
 /// Everything that compiling one rule may look at.
@@ -192,7 +193,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
-    fn detectors(&mut self, names: &[Spanned<String>]) -> (Vec<String>, Vec<usize>) {
+    fn detectors(&mut self, names: &[Spanned<String>]) -> (Vec<String>, Vec<PluginIndex>) {
         let (mut detectors, mut plugins) = (Vec::new(), Vec::new());
         let known = known_detectors();
         for name in names {
@@ -209,21 +210,22 @@ impl Compiler<'_, '_> {
         (detectors, plugins)
     }
 
-    fn engine(&mut self, detectors: &[String], span: Range<usize>) -> Option<Option<usize>> {
+    fn engine(&mut self, detectors: &[String], span: Range<usize>) -> Option<Option<EngineIndex>> {
         if detectors.is_empty() {
             return Some(None);
         }
         let mut names = detectors.to_vec();
         names.sort();
         names.dedup();
-        if let Some(&place) = self.engines.places.get(&names) {
-            return Some(Some(place));
+        if let Some(&engine) = self.engines.by_names.get(&names) {
+            return Some(Some(engine));
         }
         match Engine::new(&names) {
             Ok(engine) => {
+                let index = EngineIndex::new(self.engines.all.len());
                 self.engines.all.push(engine);
-                self.engines.places.insert(names, self.engines.all.len() - 1);
-                Some(Some(self.engines.all.len() - 1))
+                self.engines.by_names.insert(names, index);
+                Some(Some(index))
             }
             Err(error) => {
                 self.complaints.error(span, error.to_string(), "`leafgate detectors` lists them");
@@ -232,9 +234,9 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn plugin(&mut self, name: &str, span: Range<usize>, world: World) -> Option<usize> {
+    fn plugin(&mut self, name: &str, span: Range<usize>, world: World) -> Option<PluginIndex> {
         match self.plugins.find(name, world) {
-            Lookup::Found(place) => return Some(place),
+            Lookup::Found(plugin) => return Some(plugin),
             Lookup::Broken => {}
             Lookup::Unknown => {
                 let names = self.plugins.names();

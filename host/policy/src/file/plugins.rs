@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::raw::RawPlugin;
 use super::{Complaints, is_kebab_case};
+use crate::index::PluginIndex;
 use crate::plugin::{Plugin, PluginLoader, PluginSource, World};
 
 /// A plugin that a policy declares, loaded.
@@ -34,7 +35,7 @@ pub(crate) struct Plugins {
 
 /// What a rule gets for a plugin's name.
 pub(crate) enum Lookup {
-    Found(usize),
+    Found(PluginIndex),
     /// It is declared, and what is wrong with it has been said.
     Broken,
     Unknown,
@@ -44,7 +45,7 @@ pub(crate) enum Lookup {
 impl Plugins {
     pub(crate) fn find(&self, name: &str, world: World) -> Lookup {
         match self.loaded.iter().position(|plugin| &*plugin.name == name) {
-            Some(place) if self.loaded[place].plugin.world() == world => Lookup::Found(place),
+            Some(at) if self.loaded[at].plugin.world() == world => Lookup::Found(PluginIndex::new(at)),
             Some(_) => Lookup::WrongWorld,
             None if self.broken.contains(name) => Lookup::Broken,
             None => Lookup::Unknown,
