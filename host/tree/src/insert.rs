@@ -11,7 +11,7 @@ use crate::draft::EditError;
 use crate::escape;
 use crate::journal::{Author, Redaction};
 use crate::kinds::{Format, Role, SectionKind};
-use crate::leaf::LeafText;
+use crate::text::LeafText;
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 

@@ -1,50 +1,50 @@
-//! What a document is made of, as others see it: leaves, keys, ways through containers.
+//! The scalars of a document: what rules, plugins and people edit.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::document::Document;
-use crate::escape;
 use crate::kinds::{LeafKind, Role, ValueType};
-use crate::node::{Flags, Kind, NONE, Node, NodeId};
+use crate::node::{Flags, NONE, NodeId};
 use crate::project::Access;
 use crate::section::SectionId;
-
-/// How a value hangs in its container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Segment<'d> {
-    /// The member of an object with this key.
-    Key(Cow<'d, str>),
-    /// The element of an array at this place, from 0.
-    Index(usize),
-}
-
-/// The values directly below a node. See [`Document::children`].
-#[derive(Clone)]
-pub struct Children<'d> {
-    pub(crate) nodes: &'d [Node],
-    pub(crate) next: u32,
-    pub(crate) end: u32,
-}
-
-impl Iterator for Children<'_> {
-    type Item = NodeId;
-
-    fn next(&mut self) -> Option<NodeId> {
-        if self.next >= self.end {
-            return None;
-        }
-        let id = NodeId(self.next);
-        self.next = self.nodes[id.index()].next;
-        Some(id)
-    }
-}
+use crate::text::LeafText;
 
 /// One scalar of the body.
 #[derive(Clone, Copy)]
 pub struct Leaf<'d> {
-    pub(crate) document: &'d Document,
-    pub(crate) id: NodeId,
+    document: &'d Document,
+    id: NodeId,
+}
+
+impl Document {
+    /// Every scalar of the body, in body order. A string that spells a document is walked instead of being a leaf.
+    pub fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> + '_ {
+        (0..self.node_count()).filter_map(|at| self.leaf(NodeId::from_index(at)))
+    }
+
+    /// The leaf at a node; `None` for containers.
+    #[must_use]
+    pub fn leaf(&self, id: NodeId) -> Option<Leaf<'_>> {
+        let is_leaf = self.is_settable(id) && self.scalar(id).is_some();
+        is_leaf.then_some(Leaf { document: self, id })
+    }
+
+    /// A value that can be set: a leaf, or a string that spells a document, which a person may set as a whole.
+    #[must_use]
+    pub fn settable(&self, id: NodeId) -> Option<Leaf<'_>> {
+        self.is_settable(id).then_some(Leaf { document: self, id })
+    }
+
+    /// The leaves of a message that say something: all but its marks for caches, which clients move every turn.
+    pub fn lasting_leaves(&self, message: NodeId) -> impl Iterator<Item = Leaf<'_>> + '_ {
+        let is_mark = move |leaf: &Leaf<'_>| {
+            let way = std::iter::successors(Some(leaf.id()), |&node| self.parent(node));
+            way.take_while(|&node| node != message).any(|node| self.has_key(node, "cache_control"))
+        };
+        let leaves = self.subtree(message).filter_map(|at| self.leaf(NodeId::from_index(at)));
+        leaves.filter(move |leaf| !is_mark(leaf))
+    }
 }
 
 impl<'d> Leaf<'d> {
@@ -63,12 +63,7 @@ impl<'d> Leaf<'d> {
     /// Its JSON type.
     #[must_use]
     pub fn value_type(&self) -> ValueType {
-        match self.document.node(self.id).kind {
-            Kind::Number => ValueType::Number,
-            Kind::True | Kind::False => ValueType::Boolean,
-            Kind::Null => ValueType::Null,
-            _ => ValueType::Text,
-        }
+        self.document.node(self.id).kind.value_type()
     }
 
     /// What its format says it is.
@@ -127,56 +122,4 @@ impl fmt::Debug for Leaf<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Leaf({}, {} {:?})", self.id.0, self.kind(), self.text())
     }
-}
-
-/// One key of an object.
-#[derive(Clone, Debug)]
-pub struct Key<'d> {
-    /// The member whose key it is.
-    pub node: NodeId,
-    /// Its decoded text.
-    pub text: LeafText<'d>,
-}
-
-/// Text of the user's request. Printing it by accident prints its length.
-#[derive(Clone, PartialEq, Eq)]
-pub struct LeafText<'d>(Cow<'d, str>);
-
-impl<'d> LeafText<'d> {
-    pub(crate) fn new(text: impl Into<Cow<'d, str>>) -> Self {
-        LeafText(text.into())
-    }
-
-    /// The text itself, for whoever may see it.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-
-    /// The text itself, taken out.
-    #[must_use]
-    pub fn into_cow(self) -> Cow<'d, str> {
-        self.0
-    }
-}
-
-impl fmt::Debug for LeafText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
-    }
-}
-
-/// Decodes JSON escapes in a text as often as they are nested, for texts beyond the caps.
-///
-/// Stops when nothing changes any more or after eight rounds, more than any honest client nests.
-#[must_use]
-pub fn unescape_deeply(text: &str) -> String {
-    let mut text = text.to_owned();
-    for _ in 0..8 {
-        if !text.contains('\\') {
-            break;
-        }
-        text = escape::unescape(&text);
-    }
-    text
 }

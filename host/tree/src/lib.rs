@@ -1,6 +1,6 @@
 //! A JSON request as a tree of sections and leaves, edited by splicing.
 //!
-//! - [`Document`]: the received bytes and an index of where every value lies in them. Immutable.
+//! - [`Index`]: the received bytes and where every value lies in them. [`Document`]: the index and what a format says. Immutable.
 //! - [`Section`], [`Leaf`]: what people see as a card, and the scalars that rules, plugins and people edit. A projection by
 //!   [`Format`] names them.
 //! - [`Draft`]: a document and the journal of its edits, with undo, redo and reset; renders the bytes to send.
@@ -29,6 +29,7 @@ mod draft;
 mod error;
 mod escape;
 mod exchange;
+mod index;
 mod insert;
 mod journal;
 mod kinds;
@@ -40,18 +41,21 @@ mod project;
 mod render;
 mod scan;
 mod section;
+mod text;
 mod validate;
 
 pub use document::Document;
 pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
+pub use index::{Children, Index, Key, Segment};
 pub use insert::Inserted;
 pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
 pub use kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
-pub use leaf::{Children, Key, Leaf, LeafText, Segment, unescape_deeply};
+pub use leaf::Leaf;
 pub use node::NodeId;
 pub use pointer::ResolveError;
 pub use project::{Access, MEDIA_MAGIC};
 pub use scan::Limits;
 pub use section::{NodeType, Section, SectionId};
+pub use text::{LeafText, unescape_deeply};
 pub use validate::Invalid;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::kinds::ValueType;
+
 /// Place of a value in the index of one document. Pre-order: a container comes right before its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
@@ -44,6 +46,16 @@ impl Kind {
     /// The byte that closes a container.
     pub(crate) fn closer(self) -> u8 {
         if self == Kind::Object { b'}' } else { b']' }
+    }
+
+    /// The JSON type of a scalar of this kind; a container counts as the text that it may be.
+    pub(crate) fn value_type(self) -> ValueType {
+        match self {
+            Kind::Number => ValueType::Number,
+            Kind::True | Kind::False => ValueType::Boolean,
+            Kind::Null => ValueType::Null,
+            Kind::String | Kind::Raw | Kind::Object | Kind::Array => ValueType::Text,
+        }
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::document::Document;
-use crate::leaf::Segment;
+use crate::index::{Index, Segment};
 use crate::node::NodeId;
 
 /// A pointer that names no single value.
@@ -23,7 +22,7 @@ pub enum ResolveError {
     Ambiguous,
 }
 
-impl Document {
+impl Index {
     /// The value that a pointer names.
     ///
     /// # Errors

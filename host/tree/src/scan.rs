@@ -29,14 +29,14 @@ impl Default for Limits {
 }
 
 /// What a scan found: nodes in pre-order and the texts that they lie in.
-pub(crate) struct Index {
+pub(crate) struct Scan {
     pub(crate) nodes: Vec<Node>,
     /// Decoded texts of embedded documents; node layers count from 1, layer 0 is the body itself.
     pub(crate) layers: Vec<Layer>,
 }
 
-/// Indexes a whole body.
-pub(crate) fn index(source: &str, limits: &Limits) -> Result<Index, ParseError> {
+/// Scans a whole body.
+pub(crate) fn scan(source: &str, limits: &Limits) -> Result<Scan, ParseError> {
     let fail = |(kind, offset)| ParseError::at(kind, source.as_bytes(), offset);
     if u32::try_from(source.len()).is_err() {
         return Err(fail((ParseErrorKind::TooLarge, 0)));
@@ -45,7 +45,7 @@ pub(crate) fn index(source: &str, limits: &Limits) -> Result<Index, ParseError> 
     let nodes = Vec::with_capacity((source.len() / 40 + 8).min(limits.nodes));
     let mut builder = Builder { nodes, layers: Vec::new(), limits, decoded_left: source.len() };
     builder.text(source, Place { layer: 0, outer: NONE, depth: 0 }).map_err(fail)?;
-    Ok(Index { nodes: builder.nodes, layers: builder.layers })
+    Ok(Scan { nodes: builder.nodes, layers: builder.layers })
 }
 
 /// Where a text hangs in the tree.

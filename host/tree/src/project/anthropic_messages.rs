@@ -10,13 +10,13 @@ use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    projector.mark(projector.document.root(), LeafKind::RequestOption, Access::Open);
-    projector.members(projector.document.root(), Structure::Body, |this, member, key, _| match key {
+    projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
+    projector.members(projector.body.root(), Structure::Body, |this, member, key, _| match key {
         "system" => {
             let id = message_section(this, member, Role::System, None);
             content(this, member, id, LeafKind::Text);
         }
-        "messages" if this.document.node(member).kind == Kind::Array => messages(this, member),
+        "messages" if this.body.node(member).kind == Kind::Array => messages(this, member),
         "thinking" | "cache_control" => {
             this.option(member, key);
             this.members(member, Structure::Block, |_, _, _, _| {});
@@ -27,7 +27,7 @@ pub(super) fn project(projector: &mut Projector<'_>) {
 
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     let (mut exchange, mut makes_calls) = (0, false);
-    for (index, node) in projector.document.children(messages).enumerate() {
+    for (index, node) in projector.body.children(messages).enumerate() {
         let role = match projector.string_member(node, "role").as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
@@ -79,11 +79,11 @@ fn message_section(
 /// Content of a message or of a tool result: a string, or an array of blocks.
 fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.document.node(node).kind == Kind::Array {
-        for (index, part) in projector.document.children(node).enumerate() {
+    if projector.body.node(node).kind == Kind::Array {
+        for (index, part) in projector.body.children(node).enumerate() {
             block(projector, part, around, index, text);
         }
-    } else if projector.document.node(node).kind == Kind::Object {
+    } else if projector.body.node(node).kind == Kind::Object {
         // Server tools answer with an object, or an array of them.
         projector.members(node, Structure::Block, |_, _, _, _| {});
     }
@@ -159,9 +159,9 @@ fn call(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: u
 fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
     let id = projector.string_member(node, "tool_use_id");
     let name = id.as_ref().and_then(|id| projector.calls.get(id).cloned());
-    let text =
-        projector.document.member(node, "content").and_then(|content| projector.document.leaf(content));
-    let editable = text.is_some_and(|leaf| leaf.value_type() == ValueType::Text);
+    let content = projector.body.member(node, "content");
+    let editable =
+        content.is_some_and(|content| projector.body.scalar(content) == Some(ValueType::Text));
     let section = part(projector, node, around, index, SectionKind::ToolResult, editable);
     let record = &mut projector.projection.sections[section.index()];
     (record.tool, record.call_id) = (name, id);
@@ -169,8 +169,8 @@ fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index:
 }
 
 fn each(projector: &mut Projector<'_>, array: NodeId, mut visit: impl FnMut(&mut Projector<'_>, NodeId)) {
-    let document = projector.document;
-    if document.node(array).kind == Kind::Array {
-        document.children(array).for_each(|element| visit(projector, element));
+    let body = projector.body;
+    if body.node(array).kind == Kind::Array {
+        body.children(array).for_each(|element| visit(projector, element));
     }
 }

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Projector;
-use crate::document::Document;
-use crate::kinds::{Role, SectionKind, ValueType};
+use crate::index::Index;
+use crate::kinds::{Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, SectionId};
 
@@ -24,7 +24,7 @@ impl Projector<'_> {
         if section.role != Role::User || section.kind != SectionKind::User {
             return;
         }
-        let text = self.document.prologue(section.node);
+        let text = self.body.prologue(section.node);
         let (kind, tool) = match (kind_by_name(name), text.as_deref()) {
             (Some(kind), _) => (kind, None),
             (None, Some(text)) if context_path(text).is_some() => (SectionKind::Context, None),
@@ -51,7 +51,7 @@ impl Projector<'_> {
         for at in before_latest {
             let section = &self.projection.sections[at];
             let is_map = || {
-                let text = self.document.prologue(section.node);
+                let text = self.body.prologue(section.node);
                 text.is_some_and(|text| is_directory_map(&text))
             };
             if section.kind == SectionKind::User && is_map() {
@@ -61,15 +61,14 @@ impl Projector<'_> {
     }
 }
 
-impl Document {
+impl Index {
     /// The first text of a message: its content, or the first part of it that has some.
     pub(crate) fn first_text(&self, message: NodeId) -> Option<NodeId> {
         let content = match self.node(message).kind {
             Kind::Object => self.member(message, "content")?,
             _ => message,
         };
-        let is_text =
-            |node: &NodeId| self.settable(*node).is_some_and(|leaf| leaf.value_type() == ValueType::Text);
+        let is_text = |node: &NodeId| self.is_string(*node);
         if self.node(content).kind != Kind::Array {
             return Some(content).filter(is_text);
         }

@@ -8,10 +8,10 @@ use crate::kinds::{LeafKind, SectionKind};
 use crate::node::{Flags, Kind, NodeId};
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    let document = projector.document;
-    let root = document.root();
-    if document.node(root).kind == Kind::Object {
-        for member in document.children(root) {
+    let body = projector.body;
+    let root = body.root();
+    if body.node(root).kind == Kind::Object {
+        for member in body.children(root) {
             projector.section(option_section(member, None));
         }
         object(projector, root);
@@ -24,29 +24,29 @@ pub(super) fn project(projector: &mut Projector<'_>) {
 }
 
 fn below(projector: &mut Projector<'_>, node: NodeId) {
-    let document = projector.document;
-    match document.node(node).kind {
+    let body = projector.body;
+    match body.node(node).kind {
         Kind::Object => object(projector, node),
-        Kind::Array => document.children(node).for_each(|child| below(projector, child)),
+        Kind::Array => body.children(node).for_each(|child| below(projector, child)),
         // A document in a string is data.
-        Kind::String if document.node(node).flags.has(Flags::EMBEDS) => {}
+        Kind::String if body.node(node).flags.has(Flags::EMBEDS) => {}
         _ => {}
     }
 }
 
 fn object(projector: &mut Projector<'_>, node: NodeId) {
-    let document = projector.document;
+    let body = projector.body;
     let kind = projector.string_member(node, "type");
     let signed = matches!(kind.as_deref(), Some("thinking" | "redacted_thinking" | "reasoning.encrypted"));
     if signed {
         projector.mark(node, LeafKind::Reasoning, Access::Frozen);
     }
     let named = ["type", "parameters", "input_schema", "arguments", "input"];
-    let names = named.iter().any(|key| document.member(node, key).is_some());
+    let names = named.iter().any(|key| body.member(node, key).is_some());
     projector.members(node, Structure::Unknown, |this, member, key, field| match key {
         _ if field.is_some() || signed => {}
         "name" if names => this.mark(member, LeafKind::Metadata, Access::Protected),
-        "input" | "arguments" if document.member(node, "name").is_some() => {
+        "input" | "arguments" if body.member(node, "name").is_some() => {
             this.mark(member, LeafKind::ToolArguments, Access::Open);
         }
         "parameters" | "input_schema" => this.schema(member),

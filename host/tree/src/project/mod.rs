@@ -18,14 +18,13 @@ pub use access::{Access, MEDIA_MAGIC};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::document::Document;
+use crate::index::Index;
 use crate::kinds::{ContentKind, Format, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 use access::{Field, Structure};
 
 /// What the format says about every node.
-#[derive(Default)]
 pub(crate) struct Projection {
     pub(crate) sections: Vec<Section>,
     marks: Vec<Mark>,
@@ -57,18 +56,18 @@ impl Projection {
 }
 
 /// The format whose shape a body has.
-pub(crate) fn format_of_shape(document: &Document) -> Format {
-    shape::format(document)
+pub(crate) fn format_of_shape(body: &Index) -> Format {
+    shape::format(body)
 }
 
-/// Projects a document by its format.
-pub(crate) fn project(document: &Document) -> Projection {
+/// Projects a body by a format.
+pub(crate) fn project(body: &Index, format: Format) -> Projection {
     let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
-    let marks = vec![mark; document.node_count()];
+    let marks = vec![mark; body.node_count()];
     let mut projector =
-        Projector { document, projection: Projection { sections: Vec::new(), marks }, calls: Calls::new() };
-    let is_object = document.node(document.root()).kind == Kind::Object;
-    match document.format() {
+        Projector { body, projection: Projection { sections: Vec::new(), marks }, calls: Calls::new() };
+    let is_object = body.node(body.root()).kind == Kind::Object;
+    match format {
         Format::OpenaiChat if is_object => openai_chat::project(&mut projector),
         Format::OpenaiResponses if is_object => openai_responses::project(&mut projector),
         Format::AnthropicMessages if is_object => anthropic_messages::project(&mut projector),
@@ -76,7 +75,7 @@ pub(crate) fn project(document: &Document) -> Projection {
         Format::VscodeChat if is_object => vscode_chat::project(&mut projector),
         _ => generic::project(&mut projector),
     }
-    if document.format() != Format::VscodeChat {
+    if format != Format::VscodeChat {
         projector.classify_maps();
     }
     projector.projection
@@ -87,7 +86,7 @@ type Calls = HashMap<Arc<str>, Arc<str>>;
 
 /// Marks subtrees from the outside in: what comes later overrides.
 struct Projector<'d> {
-    document: &'d Document,
+    body: &'d Index,
     projection: Projection,
     calls: Calls,
 }
@@ -96,7 +95,7 @@ impl Projector<'_> {
     /// Adds a section and claims its whole subtree for it.
     fn section(&mut self, section: Section) -> SectionId {
         let id = SectionId(self.projection.sections.len() as u32);
-        for mark in &mut self.projection.marks[self.document.subtree(section.node)] {
+        for mark in &mut self.projection.marks[self.body.subtree(section.node)] {
             mark.section = id.0;
         }
         self.projection.sections.push(section);
@@ -105,7 +104,7 @@ impl Projector<'_> {
 
     /// Says what a whole subtree is.
     fn mark(&mut self, node: NodeId, kind: LeafKind, access: Access) {
-        for mark in &mut self.projection.marks[self.document.subtree(node)] {
+        for mark in &mut self.projection.marks[self.body.subtree(node)] {
             (mark.kind, mark.access) = (kind, access);
         }
     }
@@ -118,9 +117,9 @@ impl Projector<'_> {
         structure: Structure,
         mut visit: impl FnMut(&mut Self, NodeId, &str, Option<&Field>),
     ) {
-        let document = self.document;
-        for member in document.children(object) {
-            let key = document.key_text(document.node(member));
+        let body = self.body;
+        for member in body.children(object) {
+            let key = body.key_text(body.node(member));
             let field = access::field(structure, &key);
             if let Some(field) = field {
                 let access = match field.access {
@@ -135,9 +134,7 @@ impl Projector<'_> {
 
     /// Whether a leaf at a place for media really holds media. A place alone hides nothing: its text is scanned like any other.
     fn is_media(&self, node: NodeId) -> bool {
-        self.document.leaf(node).is_some_and(|leaf| {
-            leaf.value_type() == ValueType::Text && access::is_media(leaf.text().expose())
-        })
+        self.body.scalar(node) == Some(ValueType::Text) && access::is_media(&self.body.content_text(node))
     }
 
     /// Marks a JSON Schema: what the schema language itself names is protected, descriptions and examples are open.
@@ -147,8 +144,8 @@ impl Projector<'_> {
     }
 
     fn schema_keywords(&mut self, schema: NodeId) {
-        let document = self.document;
-        if document.node(schema).kind != Kind::Object {
+        let body = self.body;
+        if body.node(schema).kind != Kind::Object {
             return;
         }
         self.members(schema, Structure::Schema, |this, member, key, field| {
@@ -156,12 +153,12 @@ impl Projector<'_> {
                 return;
             }
             match access::schema_applicator(key) {
-                Some(access::Applicator::Schema) if document.node(member).kind == Kind::Array => {
-                    document.children(member).for_each(|item| this.schema_keywords(item));
+                Some(access::Applicator::Schema) if body.node(member).kind == Kind::Array => {
+                    body.children(member).for_each(|item| this.schema_keywords(item));
                 }
                 Some(access::Applicator::Schema) => this.schema_keywords(member),
                 Some(access::Applicator::NamedSchemas) => {
-                    document.children(member).for_each(|named| this.schema_keywords(named));
+                    body.children(member).for_each(|named| this.schema_keywords(named));
                 }
                 None => {}
             }
@@ -189,7 +186,7 @@ impl Projector<'_> {
     /// calls and the results right behind it are one.
     fn exchanges(&mut self, messages: NodeId, message: fn(&mut Self, NodeId, usize) -> SectionId) {
         let (mut exchange, mut makes_calls) = (0, false);
-        for (index, node) in self.document.children(messages).enumerate() {
+        for (index, node) in self.body.children(messages).enumerate() {
             let id = message(self, node, index);
             let is_result = self.projection.sections[id.index()].role == Role::Tool;
             if !(is_result && makes_calls) {
@@ -203,10 +200,10 @@ impl Projector<'_> {
 
     /// An element of `tool_calls`, in the shape that OpenAI chat and raw messages share.
     fn tool_call(&mut self, node: NodeId, message: SectionId, index: usize) {
-        let document = self.document;
+        let body = self.body;
         let id = self.string_member(node, "id");
         let function =
-            document.member(node, "function").or_else(|| document.member(node, "custom")).unwrap_or(node);
+            body.member(node, "function").or_else(|| body.member(node, "custom")).unwrap_or(node);
         let name = self.string_member(function, "name");
         if let (Some(id), Some(name)) = (&id, &name) {
             self.calls.insert(id.clone(), name.clone());
@@ -247,13 +244,13 @@ impl Projector<'_> {
     }
 
     fn tool_definitions(&mut self, node: NodeId, parent: SectionId) {
-        let document = self.document;
+        let body = self.body;
         self.mark(node, LeafKind::ToolSchema, Access::Open);
         // Definitions stand in an array; a member of an object would leave its key behind.
-        let deletable = document.node(node).kind == Kind::Array;
-        for definition in document.children(node) {
+        let deletable = body.node(node).kind == Kind::Array;
+        for definition in body.children(node) {
             let function =
-                document.member(definition, "function").or_else(|| document.member(definition, "custom"));
+                body.member(definition, "function").or_else(|| body.member(definition, "custom"));
             let tool = self.string_member(function.unwrap_or(definition), "name");
             self.section(Section { tool, deletable, ..option_section(definition, Some(parent)) });
             self.members(definition, Structure::ToolDefinition, |this, member, key, _| match key {
@@ -287,8 +284,8 @@ impl Projector<'_> {
 
     /// The text of a string member, for names and ids.
     fn string_member(&self, object: NodeId, key: &str) -> Option<Arc<str>> {
-        let leaf = self.document.leaf(self.document.member(object, key)?)?;
-        (leaf.value_type() == ValueType::Text).then(|| Arc::from(leaf.text().expose()))
+        let member = self.body.member(object, key)?;
+        (self.body.scalar(member) == Some(ValueType::Text)).then(|| Arc::from(self.body.content_text(member)))
     }
 }
 

@@ -2,20 +2,20 @@
 //! that OpenRouter, DeepSeek and Copilot clients send.
 
 use super::{Access, Projector, Structure};
-use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    projector.mark(projector.document.root(), LeafKind::RequestOption, Access::Open);
-    projector.members(projector.document.root(), Structure::Body, |this, member, key, _| match key {
+    projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
+    projector.members(projector.body.root(), Structure::Body, |this, member, key, _| match key {
         "messages" => messages(this, member),
         _ => this.option(member, key),
     });
 }
 
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
-    if projector.document.node(messages).kind != Kind::Array {
+    if projector.body.node(messages).kind != Kind::Array {
         return projector.option(messages, "messages");
     }
     projector.exchanges(messages, message);
@@ -71,10 +71,10 @@ fn message_kind(role: Role) -> SectionKind {
 /// A message's content: a string, or an array of parts.
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.document.node(node).kind != Kind::Array {
+    if projector.body.node(node).kind != Kind::Array {
         return;
     }
-    for (index, part) in projector.document.children(node).enumerate() {
+    for (index, part) in projector.body.children(node).enumerate() {
         let kind = projector.string_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
         projector.sub_section(part, message, |section| {
@@ -96,18 +96,18 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
 }
 
 fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId) {
-    for (index, call) in projector.document.children(node).enumerate() {
+    for (index, call) in projector.body.children(node).enumerate() {
         projector.tool_call(call, message, index);
     }
 }
 
 /// OpenRouter's record of what the model thought: text that a signature covers is frozen with it.
 fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
-    let document = projector.document;
+    let body = projector.body;
     projector.mark(node, LeafKind::Reasoning, Access::Open);
-    for detail in document.children(node) {
-        let signature = document.member(detail, "signature").and_then(|member| document.leaf(member));
-        let signed = signature.is_some_and(|leaf| leaf.value_type() == crate::kinds::ValueType::Text);
+    for detail in body.children(node) {
+        let signature = body.member(detail, "signature").and_then(|member| body.scalar(member));
+        let signed = signature == Some(ValueType::Text);
         projector.mark(detail, LeafKind::Reasoning, if signed { Access::Frozen } else { Access::Open });
         projector.members(detail, Structure::ReasoningDetail, |_, _, _, _| {});
     }

@@ -13,13 +13,13 @@ use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    projector.mark(projector.document.root(), LeafKind::RequestOption, Access::Open);
-    projector.members(projector.document.root(), Structure::Body, |this, member, key, _| match key {
+    projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
+    projector.members(projector.body.root(), Structure::Body, |this, member, key, _| match key {
         "instructions" => {
             item_section(this, member, SectionKind::System, Role::System, None);
             this.mark(member, LeafKind::Text, Access::Open);
         }
-        "input" if this.document.node(member).kind == Kind::Array => items(this, member),
+        "input" if this.body.node(member).kind == Kind::Array => items(this, member),
         "input" => {
             item_section(this, member, SectionKind::User, Role::User, Some(0));
             this.mark(member, LeafKind::Text, Access::Open);
@@ -59,7 +59,7 @@ impl Exchanges {
 
 fn items(projector: &mut Projector<'_>, input: NodeId) {
     let mut exchanges = Exchanges::default();
-    for (index, node) in projector.document.children(input).enumerate() {
+    for (index, node) in projector.body.children(input).enumerate() {
         let kind = projector.string_member(node, "type");
         let role = projector.string_member(node, "role");
         let (kind, role) = classify(kind.as_deref(), role.as_deref());
@@ -102,7 +102,7 @@ fn item_section(
     role: Role,
     message: Option<usize>,
 ) -> SectionId {
-    let in_list = projector.document.node(node).key == (0, 0);
+    let in_list = projector.body.node(node).key == (0, 0);
     projector.section(Section {
         kind,
         node_type: NodeType::Message,
@@ -115,7 +115,7 @@ fn item_section(
 }
 
 fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: SectionKind) {
-    let document = projector.document;
+    let body = projector.body;
     let text = if kind == SectionKind::ToolResult { LeafKind::ToolResult } else { LeafKind::Text };
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, Structure::Item, |this, member, key, _| match key {
@@ -126,7 +126,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
         // What an MCP server offers: names and schemas.
         "tools" => {
             this.mark(member, LeafKind::ToolSchema, Access::Open);
-            for tool in document.children(member) {
+            for tool in body.children(member) {
                 this.members(tool, Structure::ToolDefinition, |this, member, key, _| {
                     if key == "input_schema" {
                         this.schema(member);
@@ -137,22 +137,22 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
         _ => {}
     });
     // Reasoning with an encrypted copy is checked against it.
-    let sealed = document.member(node, "encrypted_content").and_then(|member| document.leaf(member));
-    if sealed.is_some_and(|leaf| leaf.value_type() == ValueType::Text) {
+    let sealed = body.member(node, "encrypted_content").and_then(|member| body.scalar(member));
+    if sealed == Some(ValueType::Text) {
         projector.mark(node, LeafKind::Reasoning, Access::Frozen);
     }
 }
 
 /// Content of an item: a string, or an array of parts.
 fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
-    let document = projector.document;
+    let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if document.node(node).kind != Kind::Array {
+    if body.node(node).kind != Kind::Array {
         return;
     }
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
     let first = projector.projection.sections.len() - around.index() - 1;
-    for (index, part) in (first..).zip(document.children(node)) {
+    for (index, part) in (first..).zip(body.children(node)) {
         let kind = projector.string_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.sub_section(part, around, |section| {

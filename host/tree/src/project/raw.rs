@@ -11,27 +11,27 @@ use crate::section::{NodeType, Section, SectionId};
 const TEXT: &str = "1";
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    let document = projector.document;
-    let root = document.root();
+    let body = projector.body;
+    let root = body.root();
     projector.mark(root, LeafKind::RequestOption, Access::Open);
-    match document.node(root).kind {
+    match body.node(root).kind {
         Kind::Array => projector.exchanges(root, message),
-        Kind::Object => document.children(root).for_each(|member| option(projector, member)),
+        Kind::Object => body.children(root).for_each(|member| option(projector, member)),
         _ => super::generic::project(projector),
     }
 }
 
 fn option(projector: &mut Projector<'_>, member: NodeId) {
-    let document = projector.document;
-    if document.has_key(member, "messages") && document.node(member).kind == Kind::Array {
+    let body = projector.body;
+    if body.has_key(member, "messages") && body.node(member).kind == Kind::Array {
         return projector.exchanges(member, message);
     }
-    projector.option(member, &document.key_text(document.node(member)));
+    projector.option(member, &body.key_text(body.node(member)));
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
-    let document = projector.document;
-    let role = document.member(node, "role").map(|role| document.content_text(role));
+    let body = projector.body;
+    let role = body.member(node, "role").map(|role| body.content_text(role));
     let role = match role.as_deref() {
         Some("0") => Role::System,
         Some("1") => Role::User,
@@ -54,7 +54,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     });
     projector.mark(node, LeafKind::Other, Access::Open);
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
-    if document.member(node, "type").is_some() && document.member(node, "role").is_none() {
+    if body.member(node, "type").is_some() && body.member(node, "role").is_none() {
         // Content without its message.
         part(projector, node, text);
         return id;
@@ -63,7 +63,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     projector.members(node, Structure::RawMessage, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
         "toolCalls" => {
-            for (index, call) in document.children(member).enumerate() {
+            for (index, call) in body.children(member).enumerate() {
                 this.tool_call(call, id, index);
             }
         }
@@ -83,13 +83,13 @@ fn kind(role: Role) -> SectionKind {
 }
 
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
-    let document = projector.document;
+    let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if document.node(node).kind != Kind::Array {
+    if body.node(node).kind != Kind::Array {
         return;
     }
-    for (index, node) in document.children(node).enumerate() {
-        let kind = document.member(node, "type").map(|kind| document.content_text(kind));
+    for (index, node) in body.children(node).enumerate() {
+        let kind = body.member(node, "type").map(|kind| body.content_text(kind));
         projector.sub_section(node, message, |section| {
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
@@ -125,12 +125,12 @@ fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
 
 /// What the endpoint put there for itself. Thinking that it signed or encrypted is checked as a whole.
 fn opaque_value(projector: &mut Projector<'_>, node: NodeId) {
-    let document = projector.document;
-    if document.node(node).kind != Kind::Object {
+    let body = projector.body;
+    if body.node(node).kind != Kind::Object {
         return;
     }
     projector.members(node, Structure::RawPart, |this, member, key, _| {
-        let sealed = ["encrypted", "signature"].iter().any(|key| document.member(member, key).is_some());
+        let sealed = ["encrypted", "signature"].iter().any(|key| body.member(member, key).is_some());
         if key == "thinking" && sealed {
             this.mark(member, LeafKind::Reasoning, Access::Frozen);
         }

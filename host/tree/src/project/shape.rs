@@ -3,7 +3,7 @@
 //! Each format is known by what its API demands or alone offers; a body that fits none is generic. A chat of plain texts is valid in
 //! two APIs, which then read every leaf alike: there the model's name decides.
 
-use crate::document::Document;
+use crate::index::Index;
 use crate::kinds::{Format, ValueType};
 use crate::node::{Kind, NodeId};
 
@@ -46,21 +46,21 @@ const RESPONSES: &[&str] = &[
 ];
 
 /// The format whose shape a body has.
-pub(super) fn format(document: &Document) -> Format {
-    let root = document.root();
-    match document.node(root).kind {
-        Kind::Array if is_raw(document, root) => Format::Raw,
-        Kind::Object => of_object(document, root),
+pub(super) fn format(body: &Index) -> Format {
+    let root = body.root();
+    match body.node(root).kind {
+        Kind::Array if is_raw(body, root) => Format::Raw,
+        Kind::Object => of_object(body, root),
         _ => Format::Generic,
     }
 }
 
-fn of_object(document: &Document, root: NodeId) -> Format {
-    let array = |key| document.member(root, key).filter(|&node| document.node(node).kind == Kind::Array);
+fn of_object(body: &Index, root: NodeId) -> Format {
+    let array = |key| body.member(root, key).filter(|&node| body.node(node).kind == Kind::Array);
     if let Some(messages) = array("messages") {
-        return if is_raw(document, messages) {
+        return if is_raw(body, messages) {
             Format::Raw
-        } else if is_anthropic(document, root, messages) {
+        } else if is_anthropic(body, root, messages) {
             Format::AnthropicMessages
         } else {
             Format::OpenaiChat
@@ -69,55 +69,56 @@ fn of_object(document: &Document, root: NodeId) -> Format {
     if array("requests").is_some() {
         return Format::VscodeChat;
     }
-    let Some(input) = document.member(root, "input") else { return Format::Generic };
-    let has_items = document.children(input).any(|item| document.node(item).kind == Kind::Object);
-    let is_text = document.leaf(input).is_some_and(|leaf| leaf.value_type() == ValueType::Text);
-    if has_items || is_text && has_any(document, root, RESPONSES) {
+    let Some(input) = body.member(root, "input") else { return Format::Generic };
+    let has_items = body.children(input).any(|item| body.node(item).kind == Kind::Object);
+    let is_text = body.scalar(input) == Some(ValueType::Text);
+    if has_items || is_text && has_any(body, root, RESPONSES) {
         return Format::OpenaiResponses;
     }
     Format::Generic
 }
 
 /// Roles, or for content alone types, are numbers.
-fn is_raw(document: &Document, messages: NodeId) -> bool {
-    let number = |node| document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Number);
-    let mut elements = document.children(messages);
+fn is_raw(body: &Index, messages: NodeId) -> bool {
+    let number = |node| body.scalar(node) == Some(ValueType::Number);
+    let mut elements = body.children(messages);
     elements.next().is_some_and(|element| {
-        document.member(element, "role").or_else(|| document.member(element, "type")).is_some_and(number)
+        body.member(element, "role").or_else(|| body.member(element, "type")).is_some_and(number)
     })
 }
 
-fn is_anthropic(document: &Document, root: NodeId, messages: NodeId) -> bool {
-    let tools = document.member(root, "tools");
+fn is_anthropic(body: &Index, root: NodeId, messages: NodeId) -> bool {
+    let tools = body.member(root, "tools");
     let own_tools = tools.is_some_and(|tools| {
-        document.children(tools).any(|tool| document.member(tool, "input_schema").is_some())
+        body.children(tools).any(|tool| body.member(tool, "input_schema").is_some())
     });
     // A system prompt beside the messages decides it: inside them it may stand in both.
-    if own_tools || document.member(root, "system").is_some() {
+    if own_tools || body.member(root, "system").is_some() {
         return true;
     }
     let is_chat = |message| {
-        let role = document.member(message, "role").map(|role| document.content_text(role));
+        let role = body.member(message, "role").map(|role| body.content_text(role));
         matches!(role.as_deref(), Some("system" | "developer" | "tool" | "function"))
-            || document.member(message, "tool_calls").is_some()
+            || body.member(message, "tool_calls").is_some()
     };
-    if has_any(document, root, CHAT) || document.children(messages).any(is_chat) {
+    if has_any(body, root, CHAT) || body.children(messages).any(is_chat) {
         return false;
     }
-    let is_claude = || document.model().is_some_and(|model| model.starts_with("claude"));
-    has_any(document, root, ANTHROPIC)
-        || document.children(messages).any(|message| has_block(document, message))
+    let model = body.member(root, "model").map(|model| body.content_text(model));
+    let is_claude = || model.is_some_and(|model| model.starts_with("claude"));
+    has_any(body, root, ANTHROPIC)
+        || body.children(messages).any(|message| has_block(body, message))
         || is_claude()
 }
 
-fn has_block(document: &Document, message: NodeId) -> bool {
-    let Some(content) = document.member(message, "content") else { return false };
-    document.children(content).any(|part| {
-        let own = |kind: NodeId| BLOCKS.contains(&&*document.content_text(kind));
-        document.member(part, "type").is_some_and(own)
+fn has_block(body: &Index, message: NodeId) -> bool {
+    let Some(content) = body.member(message, "content") else { return false };
+    body.children(content).any(|part| {
+        let own = |kind: NodeId| BLOCKS.contains(&&*body.content_text(kind));
+        body.member(part, "type").is_some_and(own)
     })
 }
 
-fn has_any(document: &Document, object: NodeId, keys: &[&str]) -> bool {
-    document.children(object).any(|member| keys.iter().any(|key| document.has_key(member, key)))
+fn has_any(body: &Index, object: NodeId, keys: &[&str]) -> bool {
+    body.children(object).any(|member| keys.iter().any(|key| body.has_key(member, key)))
 }

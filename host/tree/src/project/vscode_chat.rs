@@ -9,11 +9,11 @@ use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 pub(super) fn project(projector: &mut Projector<'_>) {
-    let document = projector.document;
-    projector.mark(document.root(), LeafKind::Other, Access::Open);
-    for member in document.children(document.root()) {
-        if document.has_key(member, "requests") && document.node(member).kind == Kind::Array {
-            document
+    let body = projector.body;
+    projector.mark(body.root(), LeafKind::Other, Access::Open);
+    for member in body.children(body.root()) {
+        if body.has_key(member, "requests") && body.node(member).kind == Kind::Array {
+            body
                 .children(member)
                 .enumerate()
                 .for_each(|(index, request)| self::request(projector, request, index));
@@ -26,10 +26,10 @@ pub(super) fn project(projector: &mut Projector<'_>) {
 
 /// One request and its answer: the person's message, what was attached, the model's parts, and what else was recorded.
 fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
-    let document = projector.document;
+    let body = projector.body;
     names(projector, node);
-    for member in document.children(node) {
-        match &*document.key_text(document.node(member)) {
+    for member in body.children(node) {
+        match &*body.key_text(body.node(member)) {
             "message" => {
                 turn(projector, member, index, SectionKind::User, Role::User);
                 texts(projector, member, LeafKind::Text);
@@ -39,7 +39,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
             }
             "response" => {
                 let id = turn(projector, member, index, SectionKind::Assistant, Role::Assistant);
-                document
+                body
                     .children(member)
                     .enumerate()
                     .for_each(|(at, part)| self::part(projector, part, id, at));
@@ -98,14 +98,14 @@ fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
 
 /// Marks the names and ids in a subtree by the table of exports.
 fn names(projector: &mut Projector<'_>, node: NodeId) {
-    let document = projector.document;
-    match document.node(node).kind {
+    let body = projector.body;
+    match body.node(node).kind {
         Kind::Object => projector.members(node, Structure::Export, |this, member, _, field| {
             if field.is_none_or(|field| field.access == Access::Open) {
                 names(this, member);
             }
         }),
-        Kind::Array => document.children(node).for_each(|element| names(projector, element)),
+        Kind::Array => body.children(node).for_each(|element| names(projector, element)),
         _ => {}
     }
 }

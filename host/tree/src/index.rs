@@ -1,0 +1,276 @@
+//! Where every value of a body lies, without a word on what it means.
+//!
+//! An [`Index`] is the received bytes and one record per value. It knows JSON and no format; a [`crate::Document`] adds what the
+//! format says.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+use bytestring::ByteString;
+
+use crate::error::{ParseError, ParseErrorKind};
+use crate::escape;
+use crate::kinds::ValueType;
+use crate::node::{Flags, Kind, Layer, NONE, Node, NodeId};
+use crate::scan::{self, Limits};
+use crate::text::LeafText;
+
+/// A body and the place of every value in it. Immutable.
+pub struct Index {
+    source: Source,
+    nodes: Vec<Node>,
+    layers: Vec<Layer>,
+}
+
+/// The received bytes.
+enum Source {
+    /// JSON, hence UTF-8.
+    Json(ByteString),
+    /// Anything else, and the text that it is shown as.
+    Raw { bytes: Bytes, text: String },
+}
+
+/// How a value hangs in its container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment<'i> {
+    /// The member of an object with this key.
+    Key(Cow<'i, str>),
+    /// The element of an array at this place, from 0.
+    Index(usize),
+}
+
+/// One key of an object.
+#[derive(Clone, Debug)]
+pub struct Key<'i> {
+    /// The member whose key it is.
+    pub node: NodeId,
+    /// Its decoded text.
+    pub text: LeafText<'i>,
+}
+
+/// The values directly below a node. See [`Index::children`].
+#[derive(Clone)]
+pub struct Children<'i> {
+    nodes: &'i [Node],
+    next: u32,
+    end: u32,
+}
+
+impl Iterator for Children<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        if self.next >= self.end {
+            return None;
+        }
+        let id = NodeId(self.next);
+        self.next = self.nodes[id.index()].next;
+        Some(id)
+    }
+}
+
+impl Index {
+    /// Reads a body as JSON.
+    pub(crate) fn parse(source: Bytes, limits: &Limits) -> Result<Index, ParseError> {
+        let source = ByteString::try_from(source.clone()).map_err(|_| {
+            let valid = std::str::from_utf8(&source).map_or_else(|error| error.valid_up_to(), str::len);
+            ParseError::at(ParseErrorKind::InvalidUtf8, &source, valid)
+        })?;
+        let scan::Scan { nodes, layers } = scan::scan(&source, limits)?;
+        Ok(Index { source: Source::Json(source), nodes, layers })
+    }
+
+    /// Takes a body that is no JSON as one value that holds all of it.
+    pub(crate) fn raw(source: Bytes) -> Index {
+        let text = String::from_utf8_lossy(&source).into_owned();
+        let mut node = Node::new(Kind::Raw, 0, (0, 0), NONE, 0, 0);
+        node.end = u32::try_from(source.len()).unwrap_or(u32::MAX);
+        node.next = 1;
+        Index { source: Source::Raw { bytes: source, text }, nodes: vec![node], layers: Vec::new() }
+    }
+
+    /// The received bytes. A clone shares them.
+    #[must_use]
+    pub fn source(&self) -> &Bytes {
+        match &self.source {
+            Source::Json(text) => text.as_bytes(),
+            Source::Raw { bytes, .. } => bytes,
+        }
+    }
+
+    /// Whether the body is no JSON.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        matches!(self.source, Source::Raw { .. })
+    }
+
+    /// The outermost value.
+    #[must_use]
+    pub fn root(&self) -> NodeId {
+        NodeId(0)
+    }
+
+    /// How many values the index holds, containers and embedded documents included.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The values directly below a node, in order; the root of an embedded document below its string.
+    #[must_use]
+    pub fn children(&self, parent: NodeId) -> Children<'_> {
+        let node = self.node(parent);
+        let next = if node.is_container() { parent.0 + 1 } else { node.next };
+        // The one child of a string is its document, through which paths run as if it were the string itself.
+        let (next, end) = match node.flags.has(Flags::EMBEDS) {
+            true => (next + 1, node.next),
+            false => (next, node.next),
+        };
+        Children { nodes: &self.nodes, next, end }
+    }
+
+    /// The container around a value. Embedded documents have no node of their own here: their members hang below the string.
+    #[must_use]
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        let parent = self.node(node).parent;
+        if parent == NONE {
+            return None;
+        }
+        Some(if self.is_embedded_root(NodeId(parent)) {
+            NodeId(self.nodes[parent as usize].parent)
+        } else {
+            NodeId(parent)
+        })
+    }
+
+    /// Whether a node is the object or array that a string spells.
+    pub(crate) fn is_embedded_root(&self, node: NodeId) -> bool {
+        let node = self.node(node);
+        node.parent != NONE && self.nodes[node.parent as usize].layer != node.layer
+    }
+
+    /// Whether a node is an element of an array.
+    pub(crate) fn is_element(&self, node: NodeId) -> bool {
+        self.parent(node).is_some_and(|list| self.node(list).kind == Kind::Array)
+    }
+
+    /// How a value hangs in its container; `None` for the root.
+    #[must_use]
+    pub fn segment(&self, id: NodeId) -> Option<Segment<'_>> {
+        let node = self.node(id);
+        if node.parent == NONE || self.is_embedded_root(id) {
+            return None;
+        }
+        Some(if node.key == (0, 0) {
+            Segment::Index(node.slot as usize)
+        } else {
+            Segment::Key(self.key_text(node))
+        })
+    }
+
+    /// Places of a node and of everything below it.
+    #[must_use]
+    pub fn subtree(&self, node: NodeId) -> Range<usize> {
+        node.index()..self.node(node).next as usize
+    }
+
+    /// Where a value lies in the body: its own bytes, or those of the outermost string whose document it belongs to.
+    #[must_use]
+    pub fn body_span(&self, id: NodeId) -> Range<usize> {
+        let mut node = self.node(id);
+        while node.layer != 0 {
+            node = self.node(self.layers[node.layer as usize - 1].outer);
+        }
+        node.span()
+    }
+
+    /// Every key of every object, embedded documents included, in body order. Keys are read-only.
+    pub fn keys(&self) -> impl Iterator<Item = Key<'_>> + '_ {
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.key != (0, 0))
+            .map(|(at, node)| Key { node: NodeId(at as u32), text: LeafText::new(self.key_text(node)) })
+    }
+
+    /// The first member of an object with this key.
+    #[must_use]
+    pub fn member(&self, object: NodeId, key: &str) -> Option<NodeId> {
+        self.children(object).find(|&child| self.has_key(child, key))
+    }
+
+    /// Whether a node is the member of an object with this key.
+    pub(crate) fn has_key(&self, id: NodeId, key: &str) -> bool {
+        let node = self.node(id);
+        node.key != (0, 0) && self.key_text(node) == key
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub(crate) fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The JSON type of a scalar; `None` for a container, a string that spells a document included.
+    pub(crate) fn scalar(&self, id: NodeId) -> Option<ValueType> {
+        let node = self.node(id);
+        (!node.is_container()).then(|| node.kind.value_type())
+    }
+
+    /// Whether a value is a string, one that spells a document included.
+    pub(crate) fn is_string(&self, id: NodeId) -> bool {
+        matches!(self.node(id).kind, Kind::String | Kind::Raw)
+    }
+
+    /// Whether something can be set there: a scalar, or a string that spells a document.
+    pub(crate) fn is_settable(&self, id: NodeId) -> bool {
+        self.nodes.get(id.index()).is_some_and(|node| !node.is_container() || node.flags.has(Flags::EMBEDS))
+    }
+
+    /// The text that a layer's offsets are of.
+    pub(crate) fn layer_text(&self, layer: u32) -> &str {
+        match (layer, &self.source) {
+            (0, Source::Json(text)) => text,
+            (0, Source::Raw { text, .. }) => text,
+            (layer, _) => &self.layers[layer as usize - 1].text,
+        }
+    }
+
+    /// The decoded content of any scalar, and of a string that spells a document.
+    pub(crate) fn content_text(&self, id: NodeId) -> Cow<'_, str> {
+        let node = self.node(id);
+        if node.kind == Kind::Raw {
+            return Cow::Borrowed(self.layer_text(0));
+        }
+        let raw = &self.layer_text(node.layer)[node.content()];
+        if node.flags.has(Flags::ESCAPED) { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
+    }
+
+    /// How the content of a string begins: the text of its first bytes, without decoding the rest.
+    pub(crate) fn text_start(&self, id: NodeId, bytes: usize) -> Cow<'_, str> {
+        let node = self.node(id);
+        let raw = &self.layer_text(node.layer)[node.content()];
+        let cut = &raw[..raw.floor_char_boundary(bytes.min(raw.len()))];
+        if !node.flags.has(Flags::ESCAPED) {
+            return Cow::Borrowed(cut);
+        }
+        // An escape that the cut went through is left out; a pair of surrogates is the longest, with 12 bytes.
+        let whole = match cut.rfind('\\') {
+            Some(escape) if cut.len() < raw.len() && cut.len() - escape < 12 => &cut[..escape],
+            _ => cut,
+        };
+        Cow::Owned(escape::unescape(whole))
+    }
+
+    /// The decoded key of a member, or "" for an element of an array: clients send arrays where an API has objects.
+    pub(crate) fn key_text(&self, node: &Node) -> Cow<'_, str> {
+        if node.key == (0, 0) {
+            return Cow::Borrowed("");
+        }
+        let raw = &self.layer_text(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1];
+        if raw.contains('\\') { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
+    }
+}

@@ -1,0 +1,49 @@
+//! Text of the user's request, as a type that is not printed by accident.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::escape;
+
+/// Text of the user's request. Printing it by accident prints its length.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LeafText<'d>(Cow<'d, str>);
+
+impl<'d> LeafText<'d> {
+    pub(crate) fn new(text: impl Into<Cow<'d, str>>) -> Self {
+        LeafText(text.into())
+    }
+
+    /// The text itself, for whoever may see it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The text itself, taken out.
+    #[must_use]
+    pub fn into_cow(self) -> Cow<'d, str> {
+        self.0
+    }
+}
+
+impl fmt::Debug for LeafText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of text", self.0.len())
+    }
+}
+
+/// Decodes JSON escapes in a text as often as they are nested, for texts beyond the caps.
+///
+/// Stops when nothing changes any more or after eight rounds, more than any honest client nests.
+#[must_use]
+pub fn unescape_deeply(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..8 {
+        if !text.contains('\\') {
+            break;
+        }
+        text = escape::unescape(&text);
+    }
+    text
+}
