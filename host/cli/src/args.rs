@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use leafgate_admin::RuntimeFile;
@@ -305,7 +305,8 @@ pub(crate) struct RequestArgs {
 
 /// Every format by its name.
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name()))
+    let value = |format: &Format| PossibleValue::new(format.name()).aliases(format.aliases());
+    PossibleValuesParser::new(Format::ALL.iter().map(value))
         .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
 }
 

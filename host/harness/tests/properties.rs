@@ -5,7 +5,7 @@
 mod common;
 
 use common::{any_json, recordings};
-use leafgate_harness::CHECKS;
+use leafgate_harness::checks;
 use proptest::prelude::*;
 
 /// A body, and choices about what is done to it.
@@ -14,7 +14,7 @@ fn input(body: &[u8], choices: &[u8]) -> Vec<u8> {
 }
 
 fn all(input: &[u8]) {
-    CHECKS.iter().for_each(|(_, check)| check(input));
+    checks().iter().for_each(|(_, check)| check(input));
 }
 
 proptest! {

@@ -7,10 +7,10 @@ use std::ops::Deref;
 use bytes::Bytes;
 
 use crate::error::ParseError;
+use crate::formats::Format;
 use crate::index::Index;
-use crate::kinds::Format;
-use crate::node::{Kind, NodeId};
-use crate::project::{self, Projection};
+use crate::node::NodeId;
+use crate::project::Projection;
 use crate::scan::Limits;
 use crate::section::{Section, SectionId};
 
@@ -38,7 +38,7 @@ impl Document {
     /// As [`Document::parse`].
     pub fn detect(source: Bytes, limits: &Limits) -> Result<Document, ParseError> {
         let index = Index::parse(source, limits)?;
-        let format = project::format_of_shape(&index);
+        let format = Format::of_shape(&index);
         Ok(Document::named(index, format))
     }
 
@@ -49,7 +49,7 @@ impl Document {
     }
 
     fn named(index: Index, format: Format) -> Document {
-        let projection = project::project(&index, format);
+        let projection = format.projection(&index);
         Document { index, format, projection }
     }
 
@@ -62,14 +62,13 @@ impl Document {
     /// The `model` asked for.
     #[must_use]
     pub fn model(&self) -> Option<Cow<'_, str>> {
-        let model = self.member(self.root(), "model")?;
-        self.scalar(model).map(|_| self.content_text(model))
+        self.format.spec().model(&self.index).map(|model| self.content_text(model))
     }
 
-    /// Whether the request asks for a stream of events (`"stream": true`).
+    /// Whether the body asks for a stream of events.
     #[must_use]
     pub fn streams(&self) -> bool {
-        self.member(self.root(), "stream").is_some_and(|node| self.node(node).kind == Kind::True)
+        self.format.spec().streams(&self.index)
     }
 
     /// Messages, content parts, tool calls and options, in body order; parents before children.

@@ -214,6 +214,10 @@ impl Index {
         &self.layers
     }
 
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+        self.node(id).kind
+    }
+
     /// The JSON type of a scalar; `None` for a container, a string that spells a document included.
     pub(crate) fn scalar(&self, id: NodeId) -> Option<ValueType> {
         let node = self.node(id);

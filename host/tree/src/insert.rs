@@ -7,19 +7,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::draft::EditError;
 use crate::escape;
+use crate::formats::Spelling;
 use crate::journal::{Author, Redaction};
-use crate::kinds::{Format, Role, SectionKind};
-use crate::text::LeafText;
-use crate::node::{Kind, NodeId};
+use crate::kinds::{Role, SectionKind};
+use crate::node::NodeId;
 use crate::section::{NodeType, Section, SectionId};
+use crate::text::LeafText;
 
 /// A message that was put in.
 #[derive(Clone)]
 pub struct Inserted {
     pub(crate) before: NodeId,
     pub(crate) role: Role,
+    pub(crate) spelling: Spelling,
     pub(crate) text: Arc<str>,
     /// Where redaction wrote in the text, and what it had recognised.
     pub(crate) redacted: Vec<(Range<usize>, Arc<str>)>,
@@ -84,22 +85,10 @@ impl Inserted {
         (self.text, self.redacted) = (text.into(), spans);
     }
 
-    /// The message as JSON of a format.
-    pub(crate) fn spell(&self, format: Format) -> String {
-        let text = escape::escape(&self.text);
-        match (format, self.role) {
-            (Format::Raw, role) => {
-                let role = if role == Role::System {
-                    0
-                } else if role == Role::Assistant {
-                    2
-                } else {
-                    1
-                };
-                format!(r#"{{"role":{role},"content":[{{"type":1,"text":"{text}"}}]}}"#)
-            }
-            (_, role) => format!(r#"{{"role":"{role}","content":"{text}"}}"#),
-        }
+    /// The message as JSON of its format.
+    pub(crate) fn spell(&self) -> String {
+        let Spelling { before, after } = self.spelling;
+        format!("{before}{}{after}", escape::escape(&self.text))
     }
 }
 
@@ -111,37 +100,27 @@ impl fmt::Debug for Inserted {
     }
 }
 
-/// The element of the list of messages that a message can be put before.
+/// Finds the element of the list of messages that a message can be put before, and how the message is spelled there.
 ///
 /// # Errors
 /// Says which rule of the format or its API forbids it.
-pub(crate) fn place(document: &Document, before: SectionId, role: Role) -> Result<NodeId, EditError> {
-    use EditError::NotInsertable;
+pub(crate) fn place(
+    document: &Document,
+    before: SectionId,
+    role: Role,
+) -> Result<(NodeId, Spelling), &'static str> {
     let section = document.section(before);
-    let format = document.format();
-    if matches!(format, Format::VscodeChat | Format::Generic) {
-        return Err(NotInsertable("this format has no messages that are sent"));
-    }
-    let in_list = document.parent(section.node).is_some_and(|list| document.node(list).kind == Kind::Array);
+    let spelling = document.format().spec().message(role)?;
+    let in_list = document.is_element(section.node);
     if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
-        return Err(NotInsertable("only directly before a message of the list"));
-    }
-    match role {
-        Role::User | Role::Assistant => {}
-        Role::System if format != Format::AnthropicMessages => {}
-        Role::System => return Err(NotInsertable("the API takes system text beside the messages only")),
-        Role::Tool | Role::Other => {
-            return Err(NotInsertable("results belong to calls, and other roles are unknown"));
-        }
+        return Err("only directly before a message of the list");
     }
     let previous = messages(document).take_while(|message| message.node != section.node).last();
     let continues = |previous: &Section| section.exchange.is_some() && previous.exchange == section.exchange;
     if previous.is_some_and(continues) {
-        return Err(NotInsertable(
-            "a call and its result, or reasoning and what it led to, must not be parted",
-        ));
+        return Err("a call and its result, or reasoning and what it led to, must not be parted");
     }
-    Ok(section.node)
+    Ok((section.node, spelling))
 }
 
 impl Document {

@@ -35,24 +35,6 @@ macro_rules! words {
 }
 
 words! {
-    /// The wire format of a request: which projection names its sections.
-    Format {
-        /// OpenAI `POST /v1/chat/completions`.
-        OpenaiChat = "openai-chat",
-        /// OpenAI `POST /v1/responses`.
-        OpenaiResponses = "openai-responses",
-        /// Anthropic `POST /v1/messages` and `count_tokens`.
-        AnthropicMessages = "anthropic-messages",
-        /// prompt-tsx `Raw.ChatMessage[]`.
-        Raw = "raw",
-        /// A VS Code chat export.
-        VscodeChat = "vscode-chat",
-        /// JSON that no other format maps, or text that is no JSON.
-        Generic = "generic",
-    }
-}
-
-words! {
     /// Who speaks in a message.
     Role {
         /// System and developer messages.

@@ -103,7 +103,7 @@ impl Draft {
         inserted.sort_by_key(|inserted| inserted.before);
         let mut splices: Vec<Splice> = Vec::new();
         for inserted in inserted {
-            let message = inserted.spell(document.format());
+            let message = inserted.spell();
             let list = document.parent(inserted.before).unwrap_or(inserted.before);
             let elements: Vec<NodeId> = document.children(list).collect();
             let next = elements.iter().copied().filter(kept).find(|&node| node >= inserted.before);

@@ -5,10 +5,10 @@
 
 use crate::document::Document;
 use crate::draft::Draft;
-use crate::kinds::{Format, Role, SectionKind};
+use crate::exchange;
+use crate::kinds::{Role, SectionKind};
 use crate::node::NodeId;
 use crate::section::{NodeType, Section};
-use crate::{exchange, project};
 
 /// A request that its API would refuse because of our edits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,17 +49,21 @@ impl Draft {
         // Not before it is needed: most texts that are edited are long, and none of these rules is about them.
         let text = || self.text(leaf).into_cow();
         let own = |key| parent == section.node && document.has_key(leaf, key);
-        let roles = roles(document.format());
+        let rules = document.format().spec().rules();
         let is_part = section.node_type == NodeType::ContentPart;
-        if own("role") && !roles.is_empty() && !roles.contains(&&*text()) {
+        if own("role") && !rules.roles.is_empty() && !rules.roles.contains(&&*text()) {
             return Err(self.invalid(leaf, "a message's role must be one that the API knows"));
         }
-        if own("type") && is_part && project::part_kind(document.format(), &text()) != section.content_kind {
+        if let Some(kind_of) = rules.part_kind
+            && own("type")
+            && is_part
+            && Some(kind_of(Some(&text()))) != section.content_kind
+        {
             return Err(self.invalid(leaf, "a part's type must name what the part holds"));
         }
         let is_block = is_part && own("text") || section.node_type == NodeType::Message && own("content");
         let is_blank = || self.changed_length(leaf) <= LONGEST_BLANK && text().trim().is_empty();
-        if document.format() == Format::AnthropicMessages && is_block && is_blank() {
+        if !rules.empty_text && is_block && is_blank() {
             return Err(self.invalid(leaf, "text must not be empty, and all of it was taken away"));
         }
         Ok(())
@@ -69,7 +73,7 @@ impl Draft {
     fn is_call_id(&self, leaf: NodeId) -> bool {
         let document = self.document();
         let section = document.section_of(leaf).map(|id| document.section(id));
-        section.is_some_and(|section| call_id(document, section) == Some(leaf))
+        section.is_some_and(|section| pairing(document, section) == Some(leaf))
     }
 
     /// A call that had its result, and a result that had its call, must have it still.
@@ -78,7 +82,7 @@ impl Draft {
         let ids: Vec<_> = document
             .sections()
             .iter()
-            .filter_map(|section| Some((section, call_id(document, section)?)))
+            .filter_map(|section| Some((section, pairing(document, section)?)))
             .filter(|&(section, _)| matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult))
             .collect();
         let other = |kind| {
@@ -116,7 +120,7 @@ impl Draft {
                 .any(|other| other.kind == SectionKind::ToolCall && other.exchange == section.exchange);
             section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
         };
-        let continued = document.member(document.root(), "previous_response_id").is_some();
+        let continued = document.format().spec().continues_stored(document);
         match exchange::messages(document)
             .find(|section| continued && self.is_left_out(section) && stored_call(section))
         {
@@ -138,8 +142,8 @@ impl Draft {
             );
         };
         let last_kept = kept.last().unwrap_or(first_kept);
-        let is_anthropic = document.format() == Format::AnthropicMessages;
-        if is_anthropic && first.role == Role::User && first_kept.role != Role::User {
+        let rules = document.format().spec().rules();
+        if rules.user_first && first.role == Role::User && first_kept.role != Role::User {
             return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
         }
         let prefilled = exchange::messages(document)
@@ -147,11 +151,7 @@ impl Draft {
             .last()
             .is_some_and(|last| last.role == Role::Assistant);
         if last_kept.role == Role::Assistant && !prefilled {
-            let rule = match is_anthropic {
-                true => "the last message must not have the role `assistant`",
-                false => "what the user said last was deleted, so the model would answer itself",
-            };
-            return Err(self.invalid(last_kept.node, rule));
+            return Err(self.invalid(last_kept.node, rules.assistant_last));
         }
         Ok(())
     }
@@ -163,19 +163,17 @@ impl Draft {
         if gone != 0 && gone == document.children(tools).count() {
             return Err(self.invalid(tools, "`tools` must not be empty, and all definitions were deleted"));
         }
-        let choice = ["/tool_choice/function/name", "/tool_choice/name"]
-            .iter()
-            .find_map(|pointer| document.resolve(pointer).ok());
-        let Some(choice) = choice else { return Ok(()) };
-        let chosen = document.content_text(choice);
         let is_definition =
             |section: &&Section| section.deletable && section.node_type == NodeType::RequestOption;
-        let mut definitions =
-            document.sections().iter().filter(is_definition).filter(|section| self.is_left_out(section));
-        match definitions.any(|section| section.tool.as_deref() == Some(&*chosen)) {
-            true => Err(self.invalid(choice, "`tool_choice` names a tool whose definition was deleted")),
-            false => Ok(()),
+        for choice in document.format().spec().chosen_tools(document) {
+            let chosen = document.content_text(choice);
+            let mut definitions =
+                document.sections().iter().filter(is_definition).filter(|section| self.is_left_out(section));
+            if definitions.any(|section| section.tool.as_deref() == Some(&*chosen)) {
+                return Err(self.invalid(choice, "`tool_choice` names a tool whose definition was deleted"));
+            }
         }
+        Ok(())
     }
 
     fn invalid(&self, node: NodeId, rule: &'static str) -> Invalid {
@@ -186,21 +184,7 @@ impl Draft {
 /// Longer blanks are not what an edit leaves.
 const LONGEST_BLANK: usize = 4096;
 
-/// The roles of a format, as its messages spell them.
-fn roles(format: Format) -> &'static [&'static str] {
-    match format {
-        Format::OpenaiChat => &["system", "developer", "user", "assistant", "tool", "function"],
-        Format::OpenaiResponses => &["system", "developer", "user", "assistant"],
-        Format::AnthropicMessages => &["user", "assistant", "system"],
-        Format::Raw => &["0", "1", "2", "3"],
-        Format::VscodeChat | Format::Generic => &[],
-    }
-}
-
-/// The leaf of a call or a result that holds its id.
-fn call_id(document: &Document, section: &Section) -> Option<NodeId> {
-    let id = section.call_id.as_deref()?;
-    let named = ["tool_call_id", "tool_use_id", "call_id", "toolCallId", "id"];
-    let mut members = named.iter().filter_map(|key| document.member(section.node, key));
-    members.find(|&member| document.content_text(member) == id)
+/// The leaf of a call or a result by which the two know each other.
+fn pairing(document: &Document, section: &Section) -> Option<NodeId> {
+    document.format().spec().pairing(document, section)
 }

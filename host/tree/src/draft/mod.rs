@@ -17,16 +17,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
+use crate::index::Segment;
 use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
-use crate::index::Segment;
 use crate::node::{Flags, NodeId};
-use crate::text::LeafText;
 use crate::pieces::{self, Hidden, New, Pieces};
 use crate::pointer;
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
+use crate::text::LeafText;
 
 /// A request and its edits.
 #[derive(Clone)]

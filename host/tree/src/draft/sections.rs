@@ -90,7 +90,8 @@ impl Draft {
         text: &str,
         author: &Author,
     ) -> Result<Version, EditError> {
-        let node = insert::place(&self.document, before, role)?;
+        let place = insert::place(&self.document, before, role);
+        let (node, spelling) = place.map_err(EditError::NotInsertable)?;
         if !author.is_person()
             && let Some(by) = self.pinned_by(self.document.parent(node).unwrap_or(node))
         {
@@ -99,6 +100,7 @@ impl Draft {
         let inserted = Inserted {
             before: node,
             role,
+            spelling,
             text: text.into(),
             redacted: Vec::new(),
             author: author.clone(),

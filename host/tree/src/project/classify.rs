@@ -17,14 +17,14 @@ use crate::section::{NodeType, SectionId};
 /// Bytes of a message that are looked at: enough for a path, or for the first lines of a directory map.
 const PROLOGUE: usize = 2048;
 
-impl Projector<'_> {
+impl<'i> Projector<'i> {
     /// Refines the kind of a message that a user sent, by its name and by how its text begins.
-    pub(super) fn classify_user(&mut self, id: SectionId, name: Option<&str>) {
+    pub(crate) fn classify_user(&mut self, id: SectionId, name: Option<&str>) {
         let section = &self.projection.sections[id.index()];
         if section.role != Role::User || section.kind != SectionKind::User {
             return;
         }
-        let text = self.body.prologue(section.node);
+        let text = self.prologue(section.node);
         let (kind, tool) = match (kind_by_name(name), text.as_deref()) {
             (Some(kind), _) => (kind, None),
             (None, Some(text)) if context_path(text).is_some() => (SectionKind::Context, None),
@@ -39,7 +39,7 @@ impl Projector<'_> {
     }
 
     /// Directory maps stand directly before the latest user message; anywhere else a list of paths is what the user wrote.
-    pub(super) fn classify_maps(&mut self) {
+    pub(crate) fn classify_maps(&mut self) {
         let messages = self.projection.sections.iter().enumerate().rev();
         let messages = messages.filter(|(_, section)| section.node_type == NodeType::Message);
         let before_latest: Vec<usize> = messages
@@ -51,7 +51,7 @@ impl Projector<'_> {
         for at in before_latest {
             let section = &self.projection.sections[at];
             let is_map = || {
-                let text = self.body.prologue(section.node);
+                let text = self.prologue(section.node);
                 text.is_some_and(|text| is_directory_map(&text))
             };
             if section.kind == SectionKind::User && is_map() {
@@ -59,25 +59,25 @@ impl Projector<'_> {
             }
         }
     }
+
+    /// How the first text of a message begins.
+    fn prologue(&self, message: NodeId) -> Option<Cow<'i, str>> {
+        Some(self.body.text_start(self.body.first_text(message, self.content_key)?, PROLOGUE))
+    }
 }
 
 impl Index {
-    /// The first text of a message: its content, or the first part of it that has some.
-    pub(crate) fn first_text(&self, message: NodeId) -> Option<NodeId> {
-        let content = match self.node(message).kind {
-            Kind::Object => self.member(message, "content")?,
+    /// The first text of a message: what stands under `content_key`, or the first part of it that has some.
+    pub(crate) fn first_text(&self, message: NodeId, content_key: &str) -> Option<NodeId> {
+        let content = match self.kind(message) {
+            Kind::Object => self.member(message, content_key)?,
             _ => message,
         };
         let is_text = |node: &NodeId| self.is_string(*node);
-        if self.node(content).kind != Kind::Array {
+        if self.kind(content) != Kind::Array {
             return Some(content).filter(is_text);
         }
         self.children(content).filter_map(|part| self.member(part, "text")).find(is_text)
-    }
-
-    /// How the first text of a message begins.
-    fn prologue(&self, message: NodeId) -> Option<Cow<'_, str>> {
-        Some(self.text_start(self.first_text(message)?, PROLOGUE))
     }
 }
 

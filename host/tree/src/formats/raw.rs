@@ -2,28 +2,136 @@
 //!
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
-use super::{Access, Projector, Structure};
+use super::{
+    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, id_member, model_member, shape,
+    stream_member,
+};
+use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
+use crate::project::{Access, Projector, Table, option_section, table};
 use crate::section::{NodeType, Section, SectionId};
+
+/// The format that this file describes.
+pub(super) struct Raw;
+
+static RULES: Rules = Rules {
+    roles: &["0", "1", "2", "3"],
+    part_kind: Some(content_kind),
+    empty_text: true,
+    user_first: false,
+    assistant_last: ANSWERS_ITSELF,
+};
+
+impl Spec for Raw {
+    fn name(&self) -> &'static str {
+        "raw"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["prompt-tsx"]
+    }
+
+    /// Roles, or for content alone types, are numbers.
+    fn likeness(&self, body: &Index) -> Likeness {
+        let root = body.root();
+        let messages = match body.kind(root) {
+            Kind::Array => Some(root),
+            _ => shape::array(body, root, "messages"),
+        };
+        match messages.is_some_and(|messages| shape::speaks_in_numbers(body, messages)) {
+            true => Likeness::Certain,
+            false => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        matches!(root, Kind::Object | Kind::Array)
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+        id_member(body, section, &["toolCallId", "id"])
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+        const AFTER: &str = r#""}]}"#;
+        match role {
+            Role::System => Ok(Spelling::new(r#"{"role":0,"content":[{"type":1,"text":""#, AFTER)),
+            Role::User => Ok(Spelling::new(r#"{"role":1,"content":[{"type":1,"text":""#, AFTER)),
+            Role::Assistant => Ok(Spelling::new(r#"{"role":2,"content":[{"type":1,"text":""#, AFTER)),
+            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+        }
+    }
+}
+
+/// An element of `Raw.ChatMessage[]`.
+static MESSAGE: Table = table! {
+    "role" Metadata Protected "discriminator: another number is another speaker";
+    "name" Metadata Protected "identifies a speaker, or says what the message is";
+    "toolCallId" Metadata Protected "pairs a result with its call";
+};
+
+/// An element of a raw message's content.
+static PART: Table = table! {
+    "type" Metadata Protected "discriminator: another number is another kind of part";
+    "text" Text Open "the words themselves";
+    "value" Other Open "whatever the endpoint understands; signed thinking is frozen by its own type";
+    "cacheType" Metadata Protected "a cache breakpoint";
+    "scope" Metadata Protected "says where the value is usable";
+    "mediaType" Metadata Protected "says how to decode the data";
+    "detail" Metadata Protected "discriminator";
+    "url" Other Opaque "an image, where it is one; an address is scanned";
+    "data" Other Opaque "a document, where it is a binary one";
+    "encrypted" Reasoning Frozen "encrypted by the provider";
+    "signature" Reasoning Frozen "signature";
+};
 
 /// `ChatCompletionContentPartKind.Text`.
 const TEXT: &str = "1";
 
-pub(super) fn project(projector: &mut Projector<'_>) {
+fn project(projector: &mut Projector<'_>) {
     let body = projector.body;
     let root = body.root();
     projector.mark(root, LeafKind::RequestOption, Access::Open);
-    match body.node(root).kind {
+    match body.kind(root) {
         Kind::Array => projector.exchanges(root, message),
         Kind::Object => body.children(root).for_each(|member| option(projector, member)),
-        _ => super::generic::project(projector),
+        _ => {}
     }
+    projector.classify_maps();
 }
 
 fn option(projector: &mut Projector<'_>, member: NodeId) {
     let body = projector.body;
-    if body.has_key(member, "messages") && body.node(member).kind == Kind::Array {
+    if body.has_key(member, "messages") && body.kind(member) == Kind::Array {
         return projector.exchanges(member, message);
     }
     projector.option(member, &body.key_text(body.node(member)));
@@ -50,7 +158,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         tool,
         call_id,
         deletable: role != Role::System,
-        ..super::option_section(node, None)
+        ..option_section(node, None)
     });
     projector.mark(node, LeafKind::Other, Access::Open);
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
@@ -60,7 +168,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         return id;
     }
     projector.classify_user(id, name.as_deref());
-    projector.members(node, Structure::RawMessage, |this, member, key, _| match key {
+    projector.members(node, &MESSAGE, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
         "toolCalls" => {
             for (index, call) in body.children(member).enumerate() {
@@ -85,7 +193,7 @@ fn kind(role: Role) -> SectionKind {
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.node(node).kind != Kind::Array {
+    if body.kind(node) != Kind::Array {
         return;
     }
     for (index, node) in body.children(node).enumerate() {
@@ -102,7 +210,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
 }
 
 /// `ChatCompletionContentPartKind`. The enum is open: later versions add to it.
-pub(super) fn content_kind(kind: Option<&str>) -> ContentKind {
+fn content_kind(kind: Option<&str>) -> ContentKind {
     match kind {
         Some("0") => ContentKind::Image,
         Some(TEXT) => ContentKind::Text,
@@ -115,9 +223,9 @@ pub(super) fn content_kind(kind: Option<&str>) -> ContentKind {
 
 fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    projector.members(node, Structure::RawPart, |this, member, key, _| match key {
+    projector.members(node, &PART, |this, member, key, _| match key {
         "text" => this.mark(member, text, Access::Open),
-        "imageUrl" | "documentData" => this.members(member, Structure::RawPart, |_, _, _, _| {}),
+        "imageUrl" | "documentData" => this.members(member, &PART, |_, _, _, _| {}),
         "value" => opaque_value(this, member),
         _ => {}
     });
@@ -126,10 +234,10 @@ fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
 /// What the endpoint put there for itself. Thinking that it signed or encrypted is checked as a whole.
 fn opaque_value(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
-    if body.node(node).kind != Kind::Object {
+    if body.kind(node) != Kind::Object {
         return;
     }
-    projector.members(node, Structure::RawPart, |this, member, key, _| {
+    projector.members(node, &PART, |this, member, key, _| {
         let sealed = ["encrypted", "signature"].iter().any(|key| body.member(member, key).is_some());
         if key == "thinking" && sealed {
             this.mark(member, LeafKind::Reasoning, Access::Frozen);

@@ -1,21 +1,122 @@
 //! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat/create)), with the extra fields
 //! that OpenRouter, DeepSeek and Copilot clients send.
 
-use super::{Access, Projector, Structure};
+use super::{
+    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
+    shape, stream_member,
+};
+use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
+use crate::project::{
+    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, option_section, table,
+};
 use crate::section::{NodeType, Section, SectionId};
 
-pub(super) fn project(projector: &mut Projector<'_>) {
+/// The format that this file describes.
+pub(super) struct OpenaiChat;
+
+static RULES: Rules = Rules {
+    roles: &["system", "developer", "user", "assistant", "tool", "function"],
+    part_kind: Some(content_kind),
+    empty_text: true,
+    user_first: false,
+    assistant_last: ANSWERS_ITSELF,
+};
+
+impl Spec for OpenaiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["chat-completions"]
+    }
+
+    /// A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
+    fn likeness(&self, body: &Index) -> Likeness {
+        match shape::array(body, body.root(), "messages") {
+            Some(_) => Likeness::Plausible,
+            None => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        root == Kind::Object
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+        id_member(body, section, &["tool_call_id", "id"])
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
+        at_pointers(body, &["/tool_choice/function/name", "/tool_choice/custom/name"])
+    }
+
+    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+        match role {
+            Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
+            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+        }
+    }
+}
+
+/// `image_url`, `input_audio`, `file` of a content part.
+static MEDIA: Table = table! {
+    "url" Other Opaque "an image, where it is one; an address is scanned";
+    "data" Other Opaque "sound, where it is some";
+    "file_data" Other Opaque "a file, where it is a binary one";
+    "format" Metadata Protected "says how to decode the data";
+    "detail" Metadata Protected "discriminator";
+    "file_id" Metadata Protected "id";
+};
+
+/// An element of `reasoning_details`.
+static REASONING_DETAIL: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "id" Metadata Protected "id";
+    "format" Metadata Protected "discriminator";
+    "signature" Reasoning Frozen "signature";
+    "data" Reasoning Frozen "encrypted by the provider";
+};
+
+fn project(projector: &mut Projector<'_>) {
     projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
-    projector.members(projector.body.root(), Structure::Body, |this, member, key, _| match key {
+    projector.members(projector.body.root(), &BODY, |this, member, key, _| match key {
         "messages" => messages(this, member),
         _ => this.option(member, key),
     });
+    projector.classify_maps();
 }
 
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
-    if projector.body.node(messages).kind != Kind::Array {
+    if projector.body.kind(messages) != Kind::Array {
         return projector.option(messages, "messages");
     }
     projector.exchanges(messages, message);
@@ -41,15 +142,15 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         tool,
         call_id,
         deletable: role != Role::System,
-        ..super::option_section(node, None)
+        ..option_section(node, None)
     });
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
     projector.mark(node, LeafKind::Other, Access::Open);
-    projector.members(node, Structure::Message, |this, member, key, _| match key {
+    projector.members(node, &MESSAGE, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
         "tool_calls" => tool_calls(this, member, id),
         "function_call" => this.tool_call(member, id, 0),
-        "audio" => this.members(member, Structure::ToolCall, |_, _, _, _| {}),
+        "audio" => this.members(member, &TOOL_CALL, |_, _, _, _| {}),
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
     });
@@ -71,7 +172,7 @@ fn message_kind(role: Role) -> SectionKind {
 /// A message's content: a string, or an array of parts.
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.body.node(node).kind != Kind::Array {
+    if projector.body.kind(node) != Kind::Array {
         return;
     }
     for (index, part) in projector.body.children(node).enumerate() {
@@ -81,13 +182,13 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
-            section.content_kind = Some(super::content_kind(kind.as_deref()));
+            section.content_kind = Some(content_kind(kind.as_deref()));
             section.editable = editable;
         });
         projector.mark(part, text, Access::Open);
-        projector.members(part, Structure::Part, |this, member, key, field| match key {
+        projector.members(part, &PART, |this, member, key, field| match key {
             "text" => this.mark(member, text, Access::Open),
-            "image_url" | "input_audio" | "file" => this.members(member, Structure::Media, |_, _, _, _| {}),
+            "image_url" | "input_audio" | "file" => this.members(member, &MEDIA, |_, _, _, _| {}),
             "cache_control" => this.mark(member, LeafKind::Metadata, Access::Protected),
             _ if field.is_none() => this.mark(member, LeafKind::Other, Access::Open),
             _ => {}
@@ -109,6 +210,6 @@ fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
         let signature = body.member(detail, "signature").and_then(|member| body.scalar(member));
         let signed = signature == Some(ValueType::Text);
         projector.mark(detail, LeafKind::Reasoning, if signed { Access::Frozen } else { Access::Open });
-        projector.members(detail, Structure::ReasoningDetail, |_, _, _, _| {});
+        projector.members(detail, &REASONING_DETAIL, |_, _, _, _| {});
     }
 }

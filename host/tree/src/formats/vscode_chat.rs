@@ -3,22 +3,111 @@
 //! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
 //! repeats it. Markdown parts have no `kind` there.
 
-use super::{Access, Projector, Structure};
+use super::{
+    ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, shape, stream_member,
+};
+use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
+use crate::project::{Access, Projector, Table, option_section, table};
 use crate::section::{NodeType, Section, SectionId};
 
-pub(super) fn project(projector: &mut Projector<'_>) {
+/// The format that this file describes.
+pub(super) struct VscodeChat;
+
+static RULES: Rules = Rules {
+    roles: &[],
+    part_kind: None,
+    empty_text: true,
+    user_first: false,
+    assistant_last: ANSWERS_ITSELF,
+};
+
+impl Spec for VscodeChat {
+    fn name(&self) -> &'static str {
+        "vscode-chat"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["vscode"]
+    }
+
+    fn likeness(&self, body: &Index) -> Likeness {
+        match shape::array(body, body.root(), "requests") {
+            Some(_) => Likeness::Plausible,
+            None => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        root == Kind::Object
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, _: &Index, _: &Section) -> Option<NodeId> {
+        None
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    fn message(&self, _: Role) -> Result<Spelling, &'static str> {
+        Err(NO_MESSAGES)
+    }
+}
+
+/// Any object of a VS Code chat export.
+static OBJECT: Table = table! {
+    "kind" Metadata Protected "discriminator";
+    "$mid" Metadata Protected "discriminator of serialised objects";
+    "requestId" Metadata Protected "id";
+    "responseId" Metadata Protected "id";
+    "toolId" Metadata Protected "names a tool";
+    "toolCallId" Metadata Protected "pairs a call with its result";
+    "modelId" Metadata Protected "names the model";
+    "extensionId" Metadata Protected "id";
+    "codeBlockUri" Other Open "a path of the user's";
+    "arguments" ToolArguments Open "what the tool was called with";
+    "rawInput" ToolArguments Open "what the tool was called with";
+    "toolCallResults" ToolResult Open "what tools gave back";
+    "resultDetails" ToolResult Open "what the tool gave back";
+    "thinking" Reasoning Open "the model's words";
+};
+
+fn project(projector: &mut Projector<'_>) {
     let body = projector.body;
     projector.mark(body.root(), LeafKind::Other, Access::Open);
     for member in body.children(body.root()) {
-        if body.has_key(member, "requests") && body.node(member).kind == Kind::Array {
-            body
-                .children(member)
+        if body.has_key(member, "requests") && body.kind(member) == Kind::Array {
+            body.children(member)
                 .enumerate()
                 .for_each(|(index, request)| self::request(projector, request, index));
         } else {
-            projector.section(super::option_section(member, None));
+            projector.section(option_section(member, None));
             names(projector, member);
         }
     }
@@ -39,10 +128,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
             }
             "response" => {
                 let id = turn(projector, member, index, SectionKind::Assistant, Role::Assistant);
-                body
-                    .children(member)
-                    .enumerate()
-                    .for_each(|(at, part)| self::part(projector, part, id, at));
+                body.children(member).enumerate().for_each(|(at, part)| self::part(projector, part, id, at));
             }
             "result" => {
                 turn(projector, member, index, SectionKind::Other, Role::Other);
@@ -64,7 +150,7 @@ fn turn(
         node_type: NodeType::Message,
         role,
         message: Some(index),
-        ..super::option_section(node, None)
+        ..option_section(node, None)
     })
 }
 
@@ -99,8 +185,8 @@ fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
 /// Marks the names and ids in a subtree by the table of exports.
 fn names(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
-    match body.node(node).kind {
-        Kind::Object => projector.members(node, Structure::Export, |this, member, _, field| {
+    match body.kind(node) {
+        Kind::Object => projector.members(node, &OBJECT, |this, member, _, field| {
             if field.is_none_or(|field| field.access == Access::Open) {
                 names(this, member);
             }

@@ -7,25 +7,157 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Access, Projector, Structure};
+use super::{
+    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
+    shape, stream_member,
+};
+use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
+use crate::project::{Access, BODY, Projector, TOOL_DEFINITION, Table, content_kind, option_section, table};
 use crate::section::{NodeType, Section, SectionId};
 
-pub(super) fn project(projector: &mut Projector<'_>) {
+/// The format that this file describes.
+pub(super) struct OpenaiResponses;
+
+/// Members beside a textual `input` that make it a Responses request. An embeddings request has none of them.
+const OWN: &[&str] = &[
+    "instructions",
+    "max_output_tokens",
+    "previous_response_id",
+    "conversation",
+    "prompt",
+    "store",
+    "stream",
+    "tools",
+    "text",
+    "reasoning",
+    "include",
+    "temperature",
+];
+
+static RULES: Rules = Rules {
+    roles: &["system", "developer", "user", "assistant"],
+    part_kind: Some(content_kind),
+    empty_text: true,
+    user_first: false,
+    assistant_last: ANSWERS_ITSELF,
+};
+
+impl Spec for OpenaiResponses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["responses"]
+    }
+
+    fn likeness(&self, body: &Index) -> Likeness {
+        let root = body.root();
+        let input = body.member(root, "input").filter(|_| body.kind(root) == Kind::Object);
+        let Some(input) = input else { return Likeness::None };
+        let has_items = body.children(input).any(|item| body.kind(item) == Kind::Object);
+        let is_text = body.scalar(input) == Some(ValueType::Text);
+        match has_items || is_text && shape::has_any(body, root, OWN) {
+            true => Likeness::Plausible,
+            false => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        root == Kind::Object
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+        id_member(body, section, &["call_id", "id"])
+    }
+
+    fn continues_stored(&self, body: &Index) -> bool {
+        body.member(body.root(), "previous_response_id").is_some()
+    }
+
+    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
+        at_pointers(body, &["/tool_choice/name"])
+    }
+
+    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+        match role {
+            Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
+            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+        }
+    }
+}
+
+/// An element of the Responses API's `input`.
+static ITEM: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "role" Metadata Protected "discriminator";
+    "id" Metadata Protected "id";
+    "call_id" Metadata Protected "pairs a call with its result";
+    "status" Metadata Protected "state that the API keeps";
+    "phase" Metadata Protected "state that the API keeps";
+    "execution" Metadata Protected "discriminator";
+    "name" Metadata Protected "names a tool";
+    "namespace" Metadata Protected "names a group of tools";
+    "server_label" Metadata Protected "names a server";
+    "container_id" Metadata Protected "id";
+    "approval_request_id" Metadata Protected "pairs an approval with its request";
+    "encrypted_content" Reasoning Frozen "encrypted by the provider";
+    "arguments" ToolArguments Open "what the tool is called with";
+    "input" ToolArguments Open "what a custom tool is called with";
+    "code" ToolArguments Open "what the interpreter is called with";
+    "action" ToolArguments Open "what a computer or shell tool is called with";
+    "output" ToolResult Open "what the tool gave back";
+    "outputs" ToolResult Open "what the interpreter gave back";
+    "result" ToolResult Opaque "a generated image, where it is one";
+    "text" Text Open "the words themselves";
+    "refusal" Text Open "the model's words";
+    "image_url" Other Opaque "an image, where it is one; an address is scanned";
+    "file_data" Other Opaque "a file, where it is a binary one";
+    "data" Other Opaque "sound, where it is some";
+    "format" Metadata Protected "says how to decode the data";
+    "detail" Metadata Protected "discriminator";
+    "file_id" Metadata Protected "id";
+};
+
+fn project(projector: &mut Projector<'_>) {
     projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
-    projector.members(projector.body.root(), Structure::Body, |this, member, key, _| match key {
+    projector.members(projector.body.root(), &BODY, |this, member, key, _| match key {
         "instructions" => {
             item_section(this, member, SectionKind::System, Role::System, None);
             this.mark(member, LeafKind::Text, Access::Open);
         }
-        "input" if this.body.node(member).kind == Kind::Array => items(this, member),
+        "input" if this.body.kind(member) == Kind::Array => items(this, member),
         "input" => {
             item_section(this, member, SectionKind::User, Role::User, Some(0));
             this.mark(member, LeafKind::Text, Access::Open);
         }
         _ => this.option(member, key),
     });
+    projector.classify_maps();
 }
 
 /// Which exchange the items read so far belong to.
@@ -110,7 +242,7 @@ fn item_section(
         message,
         editable: kind != SectionKind::ToolCall,
         deletable: in_list && role != Role::System,
-        ..super::option_section(node, None)
+        ..option_section(node, None)
     })
 }
 
@@ -118,7 +250,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
     let body = projector.body;
     let text = if kind == SectionKind::ToolResult { LeafKind::ToolResult } else { LeafKind::Text };
     projector.mark(node, LeafKind::Other, Access::Open);
-    projector.members(node, Structure::Item, |this, member, key, _| match key {
+    projector.members(node, &ITEM, |this, member, key, _| match key {
         "content" | "output" | "outputs" | "summary" => {
             let text = if key == "summary" { LeafKind::Reasoning } else { text };
             parts(this, member, id, text);
@@ -127,7 +259,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
         "tools" => {
             this.mark(member, LeafKind::ToolSchema, Access::Open);
             for tool in body.children(member) {
-                this.members(tool, Structure::ToolDefinition, |this, member, key, _| {
+                this.members(tool, &TOOL_DEFINITION, |this, member, key, _| {
                     if key == "input_schema" {
                         this.schema(member);
                     }
@@ -147,7 +279,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
 fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.node(node).kind != Kind::Array {
+    if body.kind(node) != Kind::Array {
         return;
     }
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
@@ -159,13 +291,13 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
             section.kind = SectionKind::ContentPart;
             section.node_type = NodeType::ContentPart;
             section.content_index = Some(index);
-            section.content_kind = Some(super::content_kind(kind.as_deref()));
+            section.content_kind = Some(content_kind(kind.as_deref()));
             section.editable = editable;
         });
         projector.mark(part, text, Access::Open);
-        projector.members(part, Structure::Item, |this, member, key, _| match key {
+        projector.members(part, &ITEM, |this, member, key, _| match key {
             "text" | "refusal" => this.mark(member, text, Access::Open),
-            "input_audio" => this.members(member, Structure::Item, |_, _, _, _| {}),
+            "input_audio" => this.members(member, &ITEM, |_, _, _, _| {}),
             _ => {}
         });
     }

@@ -1,0 +1,340 @@
+//! `POST /v1/messages` and `/v1/messages/count_tokens`
+//! ([API reference](https://docs.anthropic.com/en/api/messages)), the beta blocks included.
+//!
+//! Content blocks nest: a tool result holds blocks of its own. Results of one turn all stand in the next user message, so that message
+//! and the one with the calls are one exchange. Thinking blocks are signed as a whole, and frozen.
+
+use super::{
+    Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling, at_pointers, id_member, model_member,
+    shape, stream_member,
+};
+use crate::index::Index;
+use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::node::{Kind, NodeId};
+use crate::project::{Access, BODY, MESSAGE, Projector, Table, content_kind, option_section, table};
+use crate::section::{NodeType, Section, SectionId};
+
+/// The format that this file describes.
+pub(super) struct AnthropicMessages;
+
+/// Members that the Messages API has and chat completions do not.
+const OWN: &[&str] =
+    &["anthropic_version", "stop_sequences", "thinking", "mcp_servers", "context_management", "container"];
+
+/// Members that chat completions have and the Messages API does not.
+const CHAT: &[&str] = &[
+    "stream_options",
+    "max_completion_tokens",
+    "response_format",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+    "parallel_tool_calls",
+    "functions",
+    "stop",
+    "n",
+    "seed",
+];
+
+/// Types of blocks that only the Messages API has.
+const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"];
+
+static RULES: Rules = Rules {
+    roles: &["user", "assistant", "system"],
+    part_kind: Some(content_kind),
+    empty_text: false,
+    user_first: true,
+    assistant_last: "the last message must not have the role `assistant`",
+};
+
+impl Spec for AnthropicMessages {
+    fn name(&self) -> &'static str {
+        "anthropic-messages"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["messages"]
+    }
+
+    fn likeness(&self, body: &Index) -> Likeness {
+        match shape::array(body, body.root(), "messages") {
+            Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,
+            Some(messages) if is_certain(body, body.root(), messages) => Likeness::Certain,
+            Some(_) => Likeness::Plausible,
+            None => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        root == Kind::Object
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+        id_member(body, section, &["tool_use_id", "id"])
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
+        at_pointers(body, &["/tool_choice/name"])
+    }
+
+    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+        match role {
+            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+            Role::System => Err(SYSTEM_BESIDE),
+            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+        }
+    }
+}
+
+fn is_certain(body: &Index, root: NodeId, messages: NodeId) -> bool {
+    let tools = body.member(root, "tools");
+    let own_tools = tools
+        .is_some_and(|tools| body.children(tools).any(|tool| body.member(tool, "input_schema").is_some()));
+    // A system prompt beside the messages decides it: inside them it may stand in both.
+    if own_tools || body.member(root, "system").is_some() {
+        return true;
+    }
+    let is_chat = |message| {
+        let role = body.member(message, "role").map(|role| body.content_text(role));
+        matches!(role.as_deref(), Some("system" | "developer" | "tool" | "function"))
+            || body.member(message, "tool_calls").is_some()
+    };
+    if shape::has_any(body, root, CHAT) || body.children(messages).any(is_chat) {
+        return false;
+    }
+    let model = body.member(root, "model").map(|model| body.content_text(model));
+    let is_claude = || model.is_some_and(|model| model.starts_with("claude"));
+    shape::has_any(body, root, OWN)
+        || body.children(messages).any(|message| has_block(body, message))
+        || is_claude()
+}
+
+fn has_block(body: &Index, message: NodeId) -> bool {
+    let Some(content) = body.member(message, "content") else { return false };
+    body.children(content).any(|part| {
+        let own = |kind: NodeId| BLOCKS.contains(&&*body.content_text(kind));
+        body.member(part, "type").is_some_and(own)
+    })
+}
+
+/// An element of an Anthropic message's content, and what a server tool's result holds.
+static BLOCK: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "id" Metadata Protected "pairs a call with its result";
+    "tool_use_id" Metadata Protected "pairs a result with its call";
+    "name" Metadata Protected "names a tool";
+    "tool_name" Metadata Protected "names a tool";
+    "server_name" Metadata Protected "names a server";
+    "file_id" Metadata Protected "id";
+    "text" Text Open "the words themselves";
+    "input" ToolArguments Open "what the tool is called with";
+    "cache_control" Metadata Protected "a cache breakpoint";
+    "encrypted_content" Other Frozen "encrypted by the provider";
+    "encrypted_index" Other Frozen "encrypted by the provider";
+    "encrypted_stdout" Other Frozen "encrypted by the provider";
+};
+
+/// `source` of an image or a document block.
+static SOURCE: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "media_type" Metadata Protected "says how to decode the data";
+    "file_id" Metadata Protected "id";
+    "data" Text Opaque "an image or a file, where it is a binary one; plain text is scanned";
+};
+
+/// A thinking block: the API checks it as a whole.
+static THINKING: Table = table! {
+    "type" Reasoning Frozen "part of a signed block";
+    "thinking" Reasoning Frozen "covered by the signature";
+    "signature" Reasoning Frozen "signature";
+    "data" Reasoning Frozen "encrypted by the provider";
+};
+
+fn project(projector: &mut Projector<'_>) {
+    projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
+    projector.members(projector.body.root(), &BODY, |this, member, key, _| match key {
+        "system" => {
+            let id = message_section(this, member, Role::System, None);
+            content(this, member, id, LeafKind::Text);
+        }
+        "messages" if this.body.kind(member) == Kind::Array => messages(this, member),
+        "thinking" | "cache_control" => {
+            this.option(member, key);
+            this.members(member, &BLOCK, |_, _, _, _| {});
+        }
+        _ => this.option(member, key),
+    });
+    projector.classify_maps();
+}
+
+fn messages(projector: &mut Projector<'_>, messages: NodeId) {
+    let (mut exchange, mut makes_calls) = (0, false);
+    for (index, node) in projector.body.children(messages).enumerate() {
+        let role = match projector.string_member(node, "role").as_deref() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            // Some models take instructions between messages.
+            Some("system") => Role::System,
+            _ => Role::Other,
+        };
+        let id = message_section(projector, node, role, Some(index));
+        projector.mark(node, LeafKind::Other, Access::Open);
+        projector.members(node, &MESSAGE, |this, member, key, _| {
+            if key == "content" {
+                content(this, member, id, LeafKind::Text);
+            }
+        });
+        let below = &projector.projection.sections[id.index()..];
+        let answers =
+            below.iter().any(|section| section.kind == SectionKind::ToolResult && section.role == Role::User);
+        if !(answers && makes_calls) {
+            exchange += 1;
+        }
+        makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
+        projector.projection.sections[id.index()].exchange = Some(exchange);
+        projector.classify_user(id, None);
+    }
+}
+
+/// A message, or the top-level system prompt, which has no place among them.
+fn message_section(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    role: Role,
+    message: Option<usize>,
+) -> SectionId {
+    projector.section(Section {
+        kind: match role {
+            Role::System => SectionKind::System,
+            Role::User => SectionKind::User,
+            Role::Assistant => SectionKind::Assistant,
+            Role::Tool | Role::Other => SectionKind::Other,
+        },
+        node_type: NodeType::Message,
+        role,
+        message,
+        deletable: role != Role::System && message.is_some(),
+        ..option_section(node, None)
+    })
+}
+
+/// Content of a message or of a tool result: a string, or an array of blocks.
+fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
+    projector.mark(node, text, Access::Open);
+    if projector.body.kind(node) == Kind::Array {
+        for (index, part) in projector.body.children(node).enumerate() {
+            block(projector, part, around, index, text);
+        }
+    } else if projector.body.kind(node) == Kind::Object {
+        // Server tools answer with an object, or an array of them.
+        projector.members(node, &BLOCK, |_, _, _, _| {});
+    }
+}
+
+fn block(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize, text: LeafKind) {
+    let kind = projector.string_member(node, "type");
+    let kind = kind.as_deref().unwrap_or_default();
+    if matches!(kind, "thinking" | "redacted_thinking") {
+        part(projector, node, around, index, SectionKind::ContentPart, false);
+        projector.mark(node, LeafKind::Reasoning, Access::Frozen);
+        return projector.members(node, &THINKING, |_, _, _, _| {});
+    }
+    let text = if kind.ends_with("tool_result") { LeafKind::ToolResult } else { text };
+    let id = match kind {
+        _ if kind.ends_with("tool_use") => call(projector, node, around, index),
+        _ if kind.ends_with("tool_result") => result(projector, node, around, index),
+        _ => part(projector, node, around, index, SectionKind::ContentPart, kind == "text"),
+    };
+    projector.mark(node, text, Access::Open);
+    projector.members(node, &BLOCK, |this, member, key, _| match key {
+        "text" => this.mark(member, text, Access::Open),
+        "content" => content(this, member, id, text),
+        "source" => source(this, member, id, text),
+        "citations" => each(this, member, |this, citation| this.members(citation, &BLOCK, |_, _, _, _| {})),
+        _ => {}
+    });
+}
+
+/// Where an image or a document comes from; a document may hold blocks of its own.
+fn source(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
+    projector.members(node, &SOURCE, |this, member, key, _| {
+        if key == "content" {
+            content(this, member, around, text);
+        }
+    });
+}
+
+fn part(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    around: SectionId,
+    index: usize,
+    kind: SectionKind,
+    editable: bool,
+) -> SectionId {
+    let contains = content_kind(projector.string_member(node, "type").as_deref());
+    projector.sub_section(node, around, |section| {
+        section.kind = kind;
+        section.node_type = NodeType::ContentPart;
+        section.content_index = Some(index);
+        section.content_kind = Some(contains);
+        section.editable = editable;
+    })
+}
+
+fn call(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
+    let (id, name) = (projector.string_member(node, "id"), projector.string_member(node, "name"));
+    if let (Some(id), Some(name)) = (&id, &name) {
+        projector.calls.insert(id.clone(), name.clone());
+    }
+    projector.sub_section(node, around, |section| {
+        section.kind = SectionKind::ToolCall;
+        section.node_type = NodeType::ToolCall;
+        section.tool_call_index = Some(index);
+        (section.tool, section.call_id) = (name, id);
+        section.editable = false;
+    })
+}
+
+fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
+    let id = projector.string_member(node, "tool_use_id");
+    let name = id.as_ref().and_then(|id| projector.calls.get(id).cloned());
+    let content = projector.body.member(node, "content");
+    let editable = content.is_some_and(|content| projector.body.scalar(content) == Some(ValueType::Text));
+    let section = part(projector, node, around, index, SectionKind::ToolResult, editable);
+    let record = &mut projector.projection.sections[section.index()];
+    (record.tool, record.call_id) = (name, id);
+    section
+}
+
+fn each(projector: &mut Projector<'_>, array: NodeId, mut visit: impl FnMut(&mut Projector<'_>, NodeId)) {
+    let body = projector.body;
+    if body.kind(array) == Kind::Array {
+        body.children(array).for_each(|element| visit(projector, element));
+    }
+}

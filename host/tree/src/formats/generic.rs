@@ -1,0 +1,141 @@
+//! JSON that no other projection maps: every member of the body is a section, every scalar a leaf.
+//!
+//! Request bodies of other model APIs pass here too, so what all of them call an id, a role, a type or a signature keeps its
+//! protection. What a tool was called with, and documents inside strings, are data: there no key means anything.
+
+use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, stream_member};
+use crate::index::Index;
+use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::project::{Access, Projector, Table, option_section, table};
+use crate::section::Section;
+
+/// The format that this file describes.
+pub(super) struct Generic;
+
+static RULES: Rules = Rules {
+    roles: &[],
+    part_kind: None,
+    empty_text: true,
+    user_first: false,
+    assistant_last: ANSWERS_ITSELF,
+};
+
+impl Spec for Generic {
+    fn name(&self) -> &'static str {
+        "generic"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+
+    fn likeness(&self, _: &Index) -> Likeness {
+        Likeness::Fallback
+    }
+
+    fn reads(&self, _: Kind) -> bool {
+        true
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        project(projector);
+    }
+
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        model_member(body)
+    }
+
+    fn streams(&self, body: &Index) -> bool {
+        stream_member(body)
+    }
+
+    fn content_key(&self) -> &'static str {
+        "content"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, _: &Index, _: &Section) -> Option<NodeId> {
+        None
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    fn message(&self, _: Role) -> Result<Spelling, &'static str> {
+        Err(NO_MESSAGES)
+    }
+}
+
+/// Any object of a body that no other projection maps.
+static OBJECT: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "role" Metadata Protected "discriminator";
+    "model" Metadata Protected "selects the model";
+    "id" Metadata Protected "id";
+    "call_id" Metadata Protected "pairs a call with its result";
+    "tool_call_id" Metadata Protected "pairs a call with its result";
+    "tool_use_id" Metadata Protected "pairs a call with its result";
+    "previous_response_id" Metadata Protected "names what the server stored";
+    "signature" Reasoning Frozen "signature";
+    "encrypted_content" Reasoning Frozen "encrypted by the provider";
+    "encrypted_index" Reasoning Frozen "encrypted by the provider";
+};
+
+fn project(projector: &mut Projector<'_>) {
+    let body = projector.body;
+    let root = body.root();
+    if body.kind(root) == Kind::Object {
+        for member in body.children(root) {
+            projector.section(option_section(member, None));
+        }
+        object(projector, root);
+    } else {
+        let mut section = option_section(root, None);
+        section.kind = SectionKind::Other;
+        projector.section(section);
+        below(projector, root);
+    }
+}
+
+fn below(projector: &mut Projector<'_>, node: NodeId) {
+    let body = projector.body;
+    match body.kind(node) {
+        Kind::Object => object(projector, node),
+        Kind::Array => body.children(node).for_each(|child| below(projector, child)),
+        // A document in a string is data.
+        _ => {}
+    }
+}
+
+fn object(projector: &mut Projector<'_>, node: NodeId) {
+    let body = projector.body;
+    let kind = projector.string_member(node, "type");
+    let signed = matches!(kind.as_deref(), Some("thinking" | "redacted_thinking" | "reasoning.encrypted"));
+    if signed {
+        projector.mark(node, LeafKind::Reasoning, Access::Frozen);
+    }
+    let named = ["type", "parameters", "input_schema", "arguments", "input"];
+    let names = named.iter().any(|key| body.member(node, key).is_some());
+    projector.members(node, &OBJECT, |this, member, key, field| match key {
+        _ if field.is_some() || signed => {}
+        "name" if names => this.mark(member, LeafKind::Metadata, Access::Protected),
+        "input" | "arguments" if body.member(node, "name").is_some() => {
+            this.mark(member, LeafKind::ToolArguments, Access::Open);
+        }
+        "parameters" | "input_schema" => this.schema(member),
+        "text" | "content" | "instructions" | "prompt" | "system" => {
+            this.mark(member, LeafKind::Text, Access::Open);
+            below(this, member);
+        }
+        _ => below(this, member),
+    });
+}

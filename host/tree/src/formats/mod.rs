@@ -1,0 +1,261 @@
+//! The wire formats: one file each, all behind one trait.
+//!
+//! A format says which parts of a body are sections, what each leaf is and who may change it, how a body is told from others, what its
+//! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a method
+//! of [`Spec`], without a default, so that the compiler asks a new format for every answer. No other file names one.
+
+mod anthropic_messages;
+mod generic;
+mod openai_chat;
+mod openai_responses;
+mod raw;
+mod shape;
+mod vscode_chat;
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::index::Index;
+use crate::kinds::{ContentKind, Role};
+use crate::node::{Kind, NodeId};
+use crate::project::{Projection, Projector};
+use crate::section::Section;
+
+/// The registry: each format as a handle, in the order in which bodies that fit several are decided, and the file that knows it.
+macro_rules! formats {
+    ($($(#[$meta:meta])* $variant:ident = $module:ident,)+) => {
+        /// The wire format of a request.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Format { $($(#[$meta])* $variant,)+ }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &'static [Format] = &[$(Format::$variant,)+];
+
+            /// What the format's file says.
+            pub(crate) fn spec(self) -> &'static dyn Spec {
+                match self { $(Format::$variant => &$module::$variant,)+ }
+            }
+        }
+    };
+}
+
+formats! {
+    /// OpenAI `POST /v1/chat/completions`.
+    OpenaiChat = openai_chat,
+    /// OpenAI `POST /v1/responses`.
+    OpenaiResponses = openai_responses,
+    /// Anthropic `POST /v1/messages` and `count_tokens`.
+    AnthropicMessages = anthropic_messages,
+    /// prompt-tsx `Raw.ChatMessage[]`.
+    Raw = raw,
+    /// A VS Code chat export.
+    VscodeChat = vscode_chat,
+    /// JSON that no other format maps, or text that is no JSON.
+    Generic = generic,
+}
+
+/// What one format knows. Every method is asked of every format: there are no defaults.
+pub(crate) trait Spec: Sync {
+    /// Returns the word for the format in rule files, CEL and the plugin contract.
+    fn name(&self) -> &'static str;
+
+    /// Returns other words that people use for it.
+    fn aliases(&self) -> &'static [&'static str];
+
+    /// Tells how much a body looks like one of this format.
+    fn likeness(&self, body: &Index) -> Likeness;
+
+    /// Returns true if and only if bodies of the format have an outermost value of this kind. All others are named as generic JSON.
+    fn reads(&self, root: Kind) -> bool;
+
+    /// Names the sections of a body, and says what each leaf is and who may change it.
+    fn project(&self, projector: &mut Projector<'_>);
+
+    /// Finds the name of the model asked for.
+    fn model(&self, body: &Index) -> Option<NodeId>;
+
+    /// Returns true if and only if the body asks for a stream of events.
+    fn streams(&self, body: &Index) -> bool;
+
+    /// Returns the key of what a message says.
+    fn content_key(&self) -> &'static str;
+
+    /// Returns what the API demands of an edited request.
+    fn rules(&self) -> &'static Rules;
+
+    /// Finds the leaf by which a call and its result know each other.
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId>;
+
+    /// Returns true if and only if the request goes on from an answer that the server keeps, whose calls wait for their results.
+    fn continues_stored(&self, body: &Index) -> bool;
+
+    /// Finds the leaves that name a tool which the model must call.
+    fn chosen_tools(&self, body: &Index) -> Vec<NodeId>;
+
+    /// Returns how a message of text is spelled that is put in, or why none can be.
+    fn message(&self, role: Role) -> Result<Spelling, &'static str>;
+}
+
+/// How much a body looks like one of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Likeness {
+    /// What the API demands is missing.
+    None,
+    /// Any JSON fits.
+    Fallback,
+    /// What the API demands is there.
+    Plausible,
+    /// Something is there that this API alone offers.
+    Certain,
+}
+
+/// What an API demands of the messages of an edited request.
+pub(crate) struct Rules {
+    /// The spellings of a message's `role`; empty where it may be anything.
+    pub(crate) roles: &'static [&'static str],
+    /// What a part of content holds by its `type`; `None` where parts have no type.
+    pub(crate) part_kind: Option<fn(Option<&str>) -> ContentKind>,
+    /// Whether a text of a message may be empty.
+    pub(crate) empty_text: bool,
+    /// Whether the first message must be the user's.
+    pub(crate) user_first: bool,
+    /// Said where deletions leave an answer of the model as the last message.
+    pub(crate) assistant_last: &'static str,
+}
+
+/// The JSON around the text of a message that is put in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spelling {
+    pub(crate) before: &'static str,
+    pub(crate) after: &'static str,
+}
+
+impl Spelling {
+    const fn new(before: &'static str, after: &'static str) -> Self {
+        Spelling { before, after }
+    }
+}
+
+/// Said of formats whose bodies are not sent, or whose messages nobody knows.
+const NO_MESSAGES: &str = "this format has no messages that are sent";
+/// Said of roles that no message can be put in for.
+const NO_SUCH_ROLE: &str = "results belong to calls, and other roles are unknown";
+/// Said of APIs that have their system text elsewhere.
+const SYSTEM_BESIDE: &str = "the API takes system text beside the messages only";
+/// Said where an answer of the model would be the last message, by APIs that would go on from it.
+const ANSWERS_ITSELF: &str = "what the user said last was deleted, so the model would answer itself";
+
+impl Format {
+    /// The word for it in rule files, CEL and the plugin contract.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.spec().name()
+    }
+
+    /// Other words for it, which [`Format::from_name`] takes as well.
+    #[must_use]
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.spec().aliases()
+    }
+
+    /// The format that a word means.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Format> {
+        let means = |format: &Format| format.name() == name || format.aliases().contains(&name);
+        Format::ALL.iter().copied().find(means)
+    }
+
+    /// The format whose shape a body has; of several the first.
+    pub(crate) fn of_shape(body: &Index) -> Format {
+        let all = Format::ALL.iter().copied().map(|format| (format.spec().likeness(body), format));
+        all.reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map_or(Format::Generic, |(_, format)| format)
+    }
+
+    /// What the format says about every value of a body.
+    pub(crate) fn projection(self, body: &Index) -> Projection {
+        let spec =
+            if self.spec().reads(body.kind(body.root())) { self.spec() } else { Format::Generic.spec() };
+        let mut projector = Projector::new(body, spec.content_key());
+        spec.project(&mut projector);
+        projector.finish()
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Format::from_name(&name).ok_or_else(|| serde::de::Error::custom("no such format"))
+    }
+}
+
+/// The member `model` of a body.
+fn model_member(body: &Index) -> Option<NodeId> {
+    body.member(body.root(), "model").filter(|&model| body.scalar(model).is_some())
+}
+
+/// Whether a body says `"stream": true`.
+fn stream_member(body: &Index) -> bool {
+    body.member(body.root(), "stream").is_some_and(|stream| body.kind(stream) == Kind::True)
+}
+
+/// The member of a call or a result that holds its id, under the first of these keys.
+fn id_member(body: &Index, section: &Section, keys: &[&str]) -> Option<NodeId> {
+    let id = section.call_id.as_deref()?;
+    let mut members = keys.iter().filter_map(|key| body.member(section.node, key));
+    members.find(|&member| body.content_text(member) == id)
+}
+
+/// The leaves at these pointers.
+fn at_pointers(body: &Index, pointers: &[&str]) -> Vec<NodeId> {
+    pointers.iter().filter_map(|pointer| body.resolve(pointer).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_means_one_format() {
+        let words = |format: &Format| [&[format.name()], format.aliases()].concat();
+        let all: Vec<&str> = Format::ALL.iter().flat_map(words).collect();
+        for (at, word) in all.iter().enumerate() {
+            assert!(!all[..at].contains(word), "{word} means two formats");
+        }
+        for format in Format::ALL {
+            assert!(words(format).iter().all(|word| Format::from_name(word) == Some(*format)));
+        }
+    }
+
+    #[test]
+    fn a_message_can_be_put_in_for_each_role_that_rules_know_or_the_reason_is_said() {
+        for (format, role) in
+            Format::ALL.iter().flat_map(|format| Role::ALL.iter().map(move |role| (format, role)))
+        {
+            match format.spec().message(*role) {
+                Ok(spelling) => {
+                    let message = format!("{}x{}", spelling.before, spelling.after);
+                    assert!(
+                        serde_json::from_str::<serde_json::Value>(&message).is_ok(),
+                        "{format} {role}: {message}"
+                    );
+                }
+                Err(why) => assert!(!why.is_empty()),
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Tools in the shape that several APIs share: definitions, and calls in a list of their own.
+
+use super::{Access, Projector, Table, option_section, table};
+use crate::kinds::{LeafKind, SectionKind};
+use crate::node::{Kind, NodeId};
+use crate::section::{NodeType, Section, SectionId};
+
+/// An element of `tool_calls`, or `function_call`.
+pub(crate) static TOOL_CALL: Table = table! {
+    "id" Metadata Protected "pairs a call with its result";
+    "type" Metadata Protected "discriminator";
+    "name" Metadata Protected "names a function (legacy calls)";
+    "arguments" ToolArguments Open "what the tool is called with (legacy calls)";
+};
+
+/// `function` or `custom` of a tool call.
+pub(crate) static CALLED_FUNCTION: Table = table! {
+    "name" Metadata Protected "names a function";
+    "arguments" ToolArguments Open "what the tool is called with";
+    "input" ToolArguments Open "what a custom tool is called with";
+};
+
+/// An element of `tools` or `functions`.
+pub(crate) static TOOL_DEFINITION: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "name" Metadata Protected "names a function";
+};
+
+/// `function` of a tool definition, `json_schema` of a response format.
+pub(crate) static NAMED_SCHEMA: Table = table! {
+    "name" Metadata Protected "names a function or a schema";
+};
+
+impl Projector<'_> {
+    /// An element of `tool_calls`, in the shape that OpenAI chat and raw messages share.
+    pub(crate) fn tool_call(&mut self, node: NodeId, message: SectionId, index: usize) {
+        let body = self.body;
+        let id = self.string_member(node, "id");
+        let function = body.member(node, "function").or_else(|| body.member(node, "custom")).unwrap_or(node);
+        let name = self.string_member(function, "name");
+        if let (Some(id), Some(name)) = (&id, &name) {
+            self.calls.insert(id.clone(), name.clone());
+        }
+        self.sub_section(node, message, |section| {
+            section.kind = SectionKind::ToolCall;
+            section.node_type = NodeType::ToolCall;
+            section.tool_call_index = Some(index);
+            section.tool = name;
+            section.call_id = id;
+            // The call as a whole is no text; the leaves of its arguments are.
+            section.editable = false;
+        });
+        self.members(node, &TOOL_CALL, |this, member, key, _| {
+            if matches!(key, "function" | "custom") {
+                this.members(member, &CALLED_FUNCTION, |_, _, _, _| {});
+            }
+        });
+    }
+
+    pub(super) fn tool_definitions(&mut self, node: NodeId, parent: SectionId) {
+        let body = self.body;
+        self.mark(node, LeafKind::ToolSchema, Access::Open);
+        // Definitions stand in an array; a member of an object would leave its key behind.
+        let deletable = body.node(node).kind == Kind::Array;
+        for definition in body.children(node) {
+            let function = body.member(definition, "function").or_else(|| body.member(definition, "custom"));
+            let tool = self.string_member(function.unwrap_or(definition), "name");
+            self.section(Section { tool, deletable, ..option_section(definition, Some(parent)) });
+            self.members(definition, &TOOL_DEFINITION, |this, member, key, _| match key {
+                "function" | "custom" => this.named_schema(member, "parameters"),
+                "parameters" | "input_schema" => this.schema(member),
+                _ => {}
+            });
+        }
+    }
+
+    /// An object with a name and, under a key, a schema.
+    pub(crate) fn named_schema(&mut self, node: NodeId, schema: &str) {
+        self.members(node, &NAMED_SCHEMA, |this, member, key, _| {
+            if key == schema {
+                this.schema(member);
+            }
+        });
+    }
+}
