@@ -48,7 +48,7 @@ pub(crate) async fn prepare(
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
     let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
     let body = match (form, restoring) {
-        (Form::Whole, Some(restoring)) => whole(body, &restoring, most).await?,
+        (Form::Whole, Some(restoring)) => whole(body, restoring, most).await?,
         (Form::Events, Some(restoring)) => events(body, restoring),
         _ => body,
     };
@@ -73,7 +73,7 @@ fn form(headers: &HeaderMap) -> Form {
 }
 
 /// Waits for the whole answer and restores it; one that is too large passes as it comes.
-async fn whole(mut body: Content, restoring: &Restoring, most: usize) -> Result<Content, Refusal> {
+async fn whole(mut body: Content, mut restoring: Restoring, most: usize) -> Result<Content, Refusal> {
     let mut answer = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;

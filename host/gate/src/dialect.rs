@@ -1,23 +1,39 @@
 //! Errors and signs of life in the words of each API, such that the official clients raise their own exceptions.
 //!
-//! An error has two forms: the body of an answer with a status, and the last event of a stream that was begun. What makes clients
-//! raise in a stream differs:
-//!
-//! - Chat completions: any event with an `error` member.
-//! - Responses: the API documents an `error` event with its members at the top, which the official clients hand on like any other; what
-//!   they raise at is an `error` member, which the live API sends as well. So both are there. Codex passes that event over, and takes a
-//!   stream that ends without a terminal event for a broken one, which it asks for again; `response.failed` tells it what happened, and
-//!   the code `invalid_prompt` that asking again is of no use.
-//! - Messages: an event of the name `error` with the body of an error.
-
-use std::fmt::Write as _;
+//! An error has two forms: the body of an answer with a status, and the last events of a stream that was begun. What makes clients raise
+//! differs, and stands in the folder of each API.
 
 use bytes::Bytes;
-use http::StatusCode;
-use serde_json::{Value, json};
+use http::HeaderMap;
+use serde_json::Value;
 
-use crate::api::{Api, Dialect};
+use crate::apis::{Api, Endpoint};
 use crate::refusal::Refusal;
+
+/// Whose errors an API's errors look like.
+pub(crate) trait Dialect: Sync {
+    /// Returns whether requests with a body may go to this path, whichever endpoint it is.
+    fn is_rooted(&self, path: &str) -> bool;
+
+    /// Returns whether a request to this path, which no endpoint serves, is answered in these words.
+    fn has_path(&self, path: &str) -> bool;
+
+    /// Returns whether a request to a path of nobody, with these headers, is answered in these words.
+    fn has_headers(&self, headers: &HeaderMap) -> bool;
+
+    /// Returns what such a request is taken for.
+    fn other(&self) -> &'static dyn Endpoint;
+
+    /// Returns the body of an error. It has a member `error`.
+    fn error(&self, refusal: &Refusal) -> Value;
+
+    /// Appends what ends a stream with an error: one of these words, or the upstream's. `again` says whether the same request may go
+    /// better the next time.
+    fn end_stream(&self, error: &Value, again: bool, stream: &mut String);
+
+    /// Returns a sign of life in a stream.
+    fn keepalive(&self) -> &'static [u8];
+}
 
 /// The body of an error that one of the APIs has sent or could have sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,22 +42,10 @@ pub(crate) struct ErrorBody(Value);
 impl ErrorBody {
     /// An error of the gate's own.
     pub(crate) fn of(refusal: &Refusal, api: Api) -> Self {
-        let message = refusal.message();
-        ErrorBody(match api.dialect() {
-            Dialect::Openai => json!({ "error": {
-                "message": message,
-                "type": if refusal.status().is_server_error() { "server_error" } else { "invalid_request_error" },
-                "param": null,
-                "code": refusal.code().as_str(),
-            }}),
-            Dialect::Anthropic => json!({
-                "type": "error",
-                "error": { "type": anthropic_type(refusal.status()), "message": message },
-            }),
-        })
+        ErrorBody(api.dialect().error(refusal))
     }
 
-    /// An upstream's error, where it is one: both dialects have a member `error`.
+    /// An upstream's error, where it is one: every dialect has a member `error`.
     pub(crate) fn read(answer: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(answer).ok()?;
         body.get("error").is_some_and(|error| !error.is_null()).then_some(ErrorBody(body))
@@ -54,82 +58,24 @@ impl ErrorBody {
 
     /// What ends a stream of this API. `again` says whether the same request may go better the next time.
     pub(crate) fn events(&self, api: Api, again: bool) -> Bytes {
-        let mut events = String::new();
-        match api {
-            Api::Responses => {
-                event(&mut events, Some("error"), &self.responses_error());
-                event(&mut events, Some("response.failed"), &self.responses_failed(again));
-            }
-            _ if api.dialect() == Dialect::Anthropic => event(&mut events, Some("error"), &self.0),
-            _ => event(&mut events, None, &json!({ "error": self.0["error"] })),
-        }
-        events.into()
-    }
-
-    fn responses_error(&self) -> Value {
-        let error = &self.0["error"];
-        json!({
-            "type": "error",
-            "code": error["code"],
-            "message": error["message"],
-            "param": error["param"],
-            "error": error,
-            "sequence_number": 0,
-        })
-    }
-
-    /// No response was begun, so this one has no content and a name of ours.
-    fn responses_failed(&self, again: bool) -> Value {
-        let code = if again { "server_error" } else { "invalid_prompt" };
-        json!({
-            "type": "response.failed",
-            "sequence_number": 1,
-            "response": {
-                "id": "resp_leafgate",
-                "object": "response",
-                "created_at": 0,
-                "status": "failed",
-                "error": { "code": code, "message": self.0["error"]["message"] },
-                "incomplete_details": null,
-                "output": [],
-            },
-        })
+        let mut stream = String::new();
+        api.dialect().end_stream(&self.0, again, &mut stream);
+        stream.into()
     }
 }
 
-/// The [type of an error](https://docs.anthropic.com/en/api/errors) that goes with a status.
-fn anthropic_type(status: StatusCode) -> &'static str {
-    match status {
-        StatusCode::FORBIDDEN => "permission_error",
-        StatusCode::NOT_FOUND => "not_found_error",
-        StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
-        status if status.is_server_error() => "api_error",
-        _ => "invalid_request_error",
-    }
-}
-
-/// A sign of life in a stream: a comment, which clients skip by the grammar of event streams (WHATWG HTML, 9.2.5), or the event that
-/// Messages has for it.
+/// A sign of life in a stream of this API.
 pub(crate) fn keepalive(api: Api) -> Bytes {
-    Bytes::from_static(match api.dialect() {
-        Dialect::Openai => b": keepalive\n\n",
-        Dialect::Anthropic => b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
-    })
-}
-
-/// Appends an event. Its data is one line, whatever it was on: a line end would end it.
-pub(crate) fn event(stream: &mut String, name: Option<&str>, data: &Value) {
-    if let Some(name) = name {
-        let _ = writeln!(stream, "event: {name}");
-    }
-    let _ = write!(stream, "data: {data}\n\n");
+    Bytes::from_static(api.dialect().keepalive())
 }
 
 #[cfg(test)]
 mod tests {
     use http::StatusCode;
+    use serde_json::json;
 
     use super::*;
+    use crate::apis::named;
     use crate::refusal::Code;
 
     fn blocked(api: Api) -> ErrorBody {
@@ -153,11 +99,12 @@ mod tests {
             "message": "say \"why\"", "type": "invalid_request_error", "param": null, "code": "leafgate_blocked",
         }});
         let anthropic = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "say \"why\"" } });
-        for api in [Api::Chat, Api::Responses, Api::Embeddings, Api::Completions, Api::Other(Dialect::Openai)]
+        for api in
+            [named("chat"), named("responses"), named("embeddings"), named("completions"), named("openai")]
         {
             assert_eq!(blocked(api).0, openai, "{api:?}");
         }
-        for api in [Api::Messages, Api::CountTokens, Api::Other(Dialect::Anthropic)] {
+        for api in [named("messages"), named("count-tokens"), named("anthropic")] {
             assert_eq!(blocked(api).0, anthropic, "{api:?}");
         }
     }
@@ -175,22 +122,23 @@ mod tests {
             (500, "api_error"),
             (502, "api_error"),
         ] {
-            assert_eq!(anthropic_type(StatusCode::from_u16(status).unwrap()), kind, "{status}");
+            let refusal = Refusal::new(StatusCode::from_u16(status).unwrap(), Code::Blocked, "no");
+            assert_eq!(ErrorBody::of(&refusal, named("messages")).0["error"]["type"], kind, "{status}");
         }
     }
 
     #[test]
     fn each_stream_ends_in_what_its_clients_raise_at() {
-        let chat = read(&blocked(Api::Chat).events(Api::Chat, false));
-        assert_eq!(chat, [(None, blocked(Api::Chat).0)]);
+        let chat = read(&blocked(named("chat")).events(named("chat"), false));
+        assert_eq!(chat, [(None, blocked(named("chat")).0)]);
 
-        let messages = read(&blocked(Api::Messages).events(Api::Messages, false));
-        assert_eq!(messages, [(Some("error".to_owned()), blocked(Api::Messages).0)]);
+        let messages = read(&blocked(named("messages")).events(named("messages"), false));
+        assert_eq!(messages, [(Some("error".to_owned()), blocked(named("messages")).0)]);
 
-        let responses = read(&blocked(Api::Responses).events(Api::Responses, false));
+        let responses = read(&blocked(named("responses")).events(named("responses"), false));
         let [(error_name, error), (failed_name, failed)] = &responses[..] else { panic!("{responses:?}") };
         assert_eq!((error_name.as_deref(), &error["type"]), (Some("error"), &json!("error")));
-        assert_eq!(error["error"], blocked(Api::Responses).0["error"]);
+        assert_eq!(error["error"], blocked(named("responses")).0["error"]);
         for member in ["message", "code", "param"] {
             assert_eq!(error[member], error["error"][member]);
         }
@@ -207,7 +155,7 @@ mod tests {
     #[test]
     fn what_may_go_better_says_so() {
         let gone = Refusal::upstream("gone");
-        let responses = read(&ErrorBody::of(&gone, Api::Responses).events(Api::Responses, true));
+        let responses = read(&ErrorBody::of(&gone, named("responses")).events(named("responses"), true));
         assert_eq!(responses[1].1["response"]["error"]["code"], "server_error");
     }
 
@@ -215,7 +163,7 @@ mod tests {
     fn the_words_of_an_upstream_stay_on_one_line() {
         let said = "{\n \"type\": \"error\",\n \"error\": {\"type\": \"overloaded_error\", \"message\": \"later\\nplease\"},\n \"request_id\": \"r\"}";
         let error = ErrorBody::read(said.as_bytes()).unwrap();
-        let events = read(&error.events(Api::Messages, true));
+        let events = read(&error.events(named("messages"), true));
         assert_eq!(events, [(Some("error".to_owned()), serde_json::from_str(said).unwrap())]);
         for no_error in ["", "[]", "{\"error\": null}", "<html>"] {
             assert_eq!(ErrorBody::read(no_error.as_bytes()), None, "{no_error}");

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::admin::{self, AdminToken};
-use crate::api::Api;
+use crate::apis::Api;
 use crate::body::{self, Bounds};
 use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
@@ -173,7 +173,7 @@ impl Shared {
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (parts, mut body) = request.into_parts();
-        let api = Api::of(&parts.method, parts.uri.path(), &parts.headers);
+        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let mut entry = Entry::new(&parts.method, parts.uri.path());
         let mut response = match self.pass(&parts, api, &mut body, local, &mut entry).await {
             Ok(response) => response,

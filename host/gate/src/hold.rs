@@ -17,7 +17,7 @@ use http_body_util::{BodyExt, StreamBody};
 use leafgate_desk::{Digest, Dismissal};
 use tokio::time::sleep;
 
-use crate::api::Api;
+use crate::apis::Api;
 use crate::body::{self, Bounds};
 use crate::content::{self, Content, ContentError};
 use crate::dialect::{self, ErrorBody};

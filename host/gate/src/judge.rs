@@ -11,7 +11,7 @@ use leafgate_desk::{Target, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 
-use crate::api::Api;
+use crate::apis::Api;
 use crate::coding::{self, Caps, Coding};
 use crate::hold::Held;
 use crate::log::Tally;
@@ -149,7 +149,7 @@ impl Case {
             waiter,
             restoring,
             source: document.source().clone(),
-            streams: self.api.converses() && document.streams(),
+            streams: self.api.streams(document),
             api: self.api,
             received: self.received(),
         })

@@ -21,7 +21,7 @@
 
 mod admin;
 mod answer;
-mod api;
+mod apis;
 mod body;
 mod coding;
 mod config;

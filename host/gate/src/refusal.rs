@@ -10,7 +10,7 @@
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 
-use crate::api::Api;
+use crate::apis::Api;
 use crate::content::{self, Content};
 use crate::dialect::ErrorBody;
 
@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn only_trouble_with_the_upstream_may_be_retried() {
-        let retry = |refusal: Refusal| refusal.into_response(Api::Chat).headers().get(SHOULD_RETRY).cloned();
+        let retry = |refusal: Refusal| {
+            refusal.into_response(crate::apis::named("chat")).headers().get(SHOULD_RETRY).cloned()
+        };
         assert_eq!(retry(Refusal::upstream("gone")), None);
         for refusal in [
             Refusal::malformed("no"),

@@ -1,5 +1,5 @@
 //! Which requests the gate serves. Fail closed: a body is walked as JSON or the request is refused. As what it is walked, its
-//! [`crate::api::Api`] says.
+//! [`crate::apis::Api`] says.
 //!
 //! | request | answer |
 //! |---|---|
@@ -13,7 +13,7 @@
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
-use crate::api;
+use crate::apis;
 use crate::refusal::{Code, Refusal};
 
 /// How a request is handled.
@@ -53,7 +53,7 @@ impl Route {
 
 /// The route of a method that may carry a body.
 fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, Refusal> {
-    if !api::is_served(path) {
+    if !apis::is_served(path) {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
             Code::Unsupported,

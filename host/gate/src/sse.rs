@@ -4,7 +4,10 @@
 //! hold their stream back to its end. Lines end with LF, CR LF or CR; a chunk may end anywhere, inside a character or between CR and LF.
 //! Joined, what comes out is what went in.
 
+use std::fmt::Write as _;
+
 use bytes::{Bytes, BytesMut};
+use serde_json::Value;
 
 /// A line longer than the limit passes unparsed, as it comes.
 #[derive(Debug)]
@@ -104,6 +107,21 @@ pub(crate) fn split_ending(line: &[u8]) -> (&[u8], &[u8]) {
 pub(crate) fn data(line: &[u8]) -> Option<&[u8]> {
     let value = line.strip_prefix(b"data:")?;
     Some(value.strip_prefix(b" ").unwrap_or(value))
+}
+
+/// Appends an event. Its data is one line, whatever it was on: a line end would end it.
+pub(crate) fn event(stream: &mut String, name: Option<&str>, data: &Value) {
+    if let Some(name) = name {
+        let _ = writeln!(stream, "event: {name}");
+    }
+    let _ = write!(stream, "data: {data}\n\n");
+}
+
+/// Returns an event that bears its type twice: as its name, and in its data.
+pub(crate) fn typed_event(data: &Value) -> String {
+    let mut out = String::new();
+    event(&mut out, data["type"].as_str(), data);
+    out
 }
 
 #[cfg(test)]

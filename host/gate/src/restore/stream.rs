@@ -9,13 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use leafgate_tree::{Document, Draft, NodeId, ValueType};
+use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Channel, Restorer};
-use serde_json::{Value, json};
 
-use super::{RESTORER, Restoring, Text, chat, messages, responses};
-use crate::api::Api;
-use crate::dialect;
+use super::{Added, Place, RESTORER, Restoring, Said};
 use crate::sse::{self, Lines, Piece};
 
 /// A line longer than this passes unrestored.
@@ -23,35 +20,6 @@ const MAX_LINE: usize = 1024 * 1024;
 
 /// So many texts are restored at a time; no request asks for more choices.
 const MAX_TEXTS: usize = 512;
-
-/// Which of a stream's texts: of which choice, item or block, of which part of it, and of which kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) item: usize,
-    pub(super) part: usize,
-    pub(super) text: Text,
-}
-
-/// What an event says about texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
-    /// This leaf goes on with a text.
-    More(Place, NodeId),
-    /// This leaf is a whole text.
-    Whole(NodeId),
-    /// A text is complete with this event.
-    End(Place),
-    /// All texts of an item are.
-    EndItem(usize),
-    /// All texts are.
-    EndAll,
-}
-
-/// An event that is added.
-pub(super) struct Added {
-    pub(super) name: Option<&'static str>,
-    pub(super) data: Value,
-}
 
 /// Restores one stream.
 pub(crate) struct EventStream {
@@ -153,16 +121,7 @@ impl EventStream {
             return None;
         }
         let event = Arc::new(super::read(data.clone())?);
-        let said = match self.restoring.api {
-            Api::Responses => {
-                if let Some(response) = responses::created(&event) {
-                    self.restoring.follow(&event, response);
-                }
-                responses::said(&event, &mut self.restoring.sealed)
-            }
-            Api::Messages => messages::said(&event),
-            _ => chat::said(&event),
-        };
+        let said = self.restoring.reader.event(&event);
         let mut draft = Draft::new(event);
         for (at, &one) in said.iter().enumerate() {
             match one {
@@ -170,6 +129,7 @@ impl EventStream {
                     let ends = said[at..].contains(&Said::End(place));
                     self.more(&mut draft, place, leaf, ends);
                 }
+                Said::Id(leaf) => self.restoring.follow(draft.document(), leaf),
                 Said::Whole(leaf) => self.restoring.repeat(&mut draft, leaf),
                 Said::End(place) => self.end(|other| other == place, out),
                 Said::EndItem(item) => self.end(|other| other.item == item, out),
@@ -209,13 +169,9 @@ impl EventStream {
         for (place, mut spoken) in ended {
             let held = spoken.restorer.finish();
             let Some(last) = spoken.last.filter(|_| !held.is_empty()) else { continue };
-            let Added { name, data } = match self.restoring.api {
-                Api::Responses => responses::added(&last, place, &held),
-                Api::Messages => messages::added(place, &held),
-                _ => chat::added(&last, place, &held),
-            };
+            let Added { name, data } = self.restoring.reader.added(&last, place, &held);
             let mut event = String::new();
-            dialect::event(&mut event, name, &data);
+            sse::event(&mut event, name, &data);
             if !self.at_boundary {
                 // Servers that end events with one newline have clients that read it so; otherwise a blank line ends the event.
                 event.pop();
@@ -223,17 +179,4 @@ impl EventStream {
             out.extend_from_slice(event.as_bytes());
         }
     }
-}
-
-/// The scalars that an event has at its top under these keys.
-pub(super) fn scalars(event: &Document, keys: &[&str]) -> Value {
-    let mut scalars = json!({});
-    for key in keys {
-        let Some(leaf) = event.member(event.root(), key).and_then(|node| event.leaf(node)) else { continue };
-        scalars[key] = match leaf.value_type() {
-            ValueType::Text => Value::from(leaf.text().expose()),
-            _ => serde_json::from_str(leaf.text().expose()).unwrap_or_default(),
-        };
-    }
-    scalars
 }

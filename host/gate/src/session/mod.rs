@@ -13,9 +13,7 @@ use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use sha2::{Digest, Sha256};
 
-pub(crate) use name::Hint;
-
-use name::Name;
+pub(crate) use name::{BodyHints, CLAUDE_CODE, Hint, Name};
 
 /// Whose tokens are made where clients are not told apart: the name that goes into [`TokenKeys::derive`]. The port is no part of it, so
 /// that a gate on another port knows the tokens in a client's history.

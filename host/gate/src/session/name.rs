@@ -8,13 +8,14 @@
 //! put in before that message is not part of it, since many put it before the latest message instead. Nor are `cache_control` marks,
 //! which wander from turn to turn.
 //!
-//! A request that only names the response it goes on from begins nowhere. It belongs to the conversation of that response.
+//! What a body says about its conversation, besides its beginning, the folder of its API knows.
 
 use http::HeaderMap;
-use leafgate_tree::{Document, Format, NodeId, NodeType, Role, Section, SectionKind, ValueType};
+use leafgate_tree::{Document, NodeType, Role, Section, SectionKind};
 use sha2::{Digest, Sha256};
 
 use super::hex;
+use crate::apis::Api;
 
 /// Headers that name a conversation, and whose names they are.
 const GIVEN: [(&str, &str); 2] = [("x-claude-code-session-id", CLAUDE_CODE), ("session-id", "codex")];
@@ -22,13 +23,8 @@ const GIVEN: [(&str, &str); 2] = [("x-claude-code-session-id", CLAUDE_CODE), ("s
 /// The header that names a window of VS Code, in which many conversations may be.
 const WINDOW: &str = "vscode-sessionid";
 
-const CLAUDE_CODE: &str = "claude-code";
-
-/// Members of a body that name a user or a cache.
-const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
-
-/// Characters of a UUID.
-const UUID: usize = 36;
+/// The client whose sessions have their name in a header or in the body.
+pub(crate) const CLAUDE_CODE: &str = "claude-code";
 
 /// What a request's header says about its conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +35,17 @@ pub(crate) enum Hint {
     Wide(String),
 }
 
+/// What a request's body says about its conversation.
+pub(crate) struct BodyHints {
+    /// Its name.
+    pub(crate) name: Option<Name>,
+    /// Names of something wider, in a fixed order; "" where one is not given.
+    pub(crate) wide: Vec<String>,
+}
+
 /// What names a request's conversation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(crate) enum Name {
     Given(String),
     /// The conversation of a response, which a gate may know.
     Follows(String),
@@ -61,34 +65,32 @@ impl Hint {
 }
 
 impl Name {
+    /// The name that `whose` clients or servers gave a conversation.
+    pub(crate) fn given(whose: &str, id: &str) -> Name {
+        Name::Given(named(whose, id))
+    }
+
+    /// The conversation of a response.
+    pub(crate) fn follows(response: &str) -> Name {
+        Name::Follows(follows(response))
+    }
+
     pub(super) fn of(document: &Document, hint: Option<&Hint>) -> Name {
-        let member = |key| document.member(document.root(), key).and_then(|node| text(document, node));
-        match document.format() {
-            Format::OpenaiChat | Format::OpenaiResponses | Format::AnthropicMessages => {}
-            _ => return Name::None,
-        }
+        let Some(conversation) = Api::conversation_in(document.format()) else { return Name::None };
         if let Some(Hint::Given(name)) = hint {
             return Name::Given(name.clone());
         }
-        let user = user_id(document);
-        if let Some(id) = user.as_deref().and_then(claude_code_session) {
-            return Name::Given(named(CLAUDE_CODE, id));
-        }
-        if document.format() == Format::OpenaiResponses {
-            if let Some(id) = conversation(document) {
-                return Name::Given(named("conversation", &id));
-            }
-            if let Some(id) = member("previous_response_id") {
-                return Name::Follows(follows(&id));
-            }
+        let BodyHints { name, wide } = conversation.hints(document);
+        if let Some(name) = name {
+            return name;
         }
         let Some(mut opening) = opening(document) else { return Name::None };
         let window = match hint {
-            Some(Hint::Wide(window)) => Some(window.clone()),
-            _ => None,
+            Some(Hint::Wide(window)) => window.as_str(),
+            _ => "",
         };
-        for wide in WIDE.into_iter().map(member).chain([user, window]) {
-            feed(&mut opening, wide.as_deref().unwrap_or_default());
+        for wide in wide.iter().map(String::as_str).chain([window]) {
+            feed(&mut opening, wide);
         }
         Name::Given(hex(&opening.finalize()))
     }
@@ -102,36 +104,6 @@ pub(super) fn follows(response: &str) -> String {
 /// Whose name it is keeps names of different makers apart: it holds no zero itself.
 fn named(whose: &str, id: &str) -> String {
     format!("{whose}\0{id}")
-}
-
-/// `metadata.user_id`, by which Anthropic's API knows a client's user.
-fn user_id(document: &Document) -> Option<String> {
-    let metadata = document.member(document.root(), "metadata")?;
-    let leaf = document.settable(document.member(metadata, "user_id")?)?;
-    (leaf.value_type() == ValueType::Text).then(|| leaf.text().into_cow().into_owned())
-}
-
-/// Claude Code writes its session into the user's id: `user_…_account_…_session_<uuid>`, or a JSON object with a `session_id`.
-fn claude_code_session(user_id: &str) -> Option<&str> {
-    let id = match user_id.rsplit_once("_session_") {
-        Some((_, id)) => id,
-        None => user_id.split_once("\"session_id\":")?.1.trim_start().strip_prefix('"')?.split('"').next()?,
-    };
-    let is_uuid = id.len() == UUID && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    is_uuid.then_some(id)
-}
-
-/// The conversation that OpenAI keeps: its id, or an object that has it.
-fn conversation(document: &Document) -> Option<String> {
-    let conversation = document.member(document.root(), "conversation")?;
-    let id = document.member(conversation, "id").unwrap_or(conversation);
-    text(document, id)
-}
-
-fn text(document: &Document, node: NodeId) -> Option<String> {
-    let leaf = document.leaf(node).filter(|leaf| leaf.value_type() == ValueType::Text)?;
-    let text = leaf.text().into_cow();
-    (!text.is_empty()).then(|| text.into_owned())
 }
 
 /// Digest of what all turns of a conversation begin with; `None` where nobody has said anything yet.
@@ -167,7 +139,7 @@ fn feed(digest: &mut Sha256, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_tree::Limits;
+    use leafgate_tree::{Format, Limits};
     use serde_json::{Value, json};
 
     use super::*;

@@ -12,13 +12,12 @@ use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::{EventStream, Restoring};
-use crate::api::Api;
 use crate::session::Sessions;
 
 /// With everything that JSON must escape.
 const VALUE: &str = "ann \"a\" o'n@example.org";
 
-const APIS: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
+const APIS: [&str; 3] = ["chat", "responses", "messages"];
 
 /// A session that knows [`VALUE`] by a token.
 fn vault() -> (Vault, String) {
@@ -28,18 +27,18 @@ fn vault() -> (Vault, String) {
     (vault, token)
 }
 
-fn restoring(api: Api) -> Restoring {
+fn restoring(api: &str) -> Restoring {
     of_request(api, "{}")
 }
 
-fn of_request(api: Api, request: &str) -> Restoring {
+fn of_request(api: &str, request: &str) -> Restoring {
     let request =
         Document::parse(Bytes::copy_from_slice(request.as_bytes()), Format::Generic, &Limits::default())
             .unwrap();
     let (vault, _) = vault();
     let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1));
     let thread = sessions.thread(&sessions.of(&request, None).key);
-    Restoring::of(api, &request, vault, thread).unwrap()
+    Restoring::of(crate::apis::named(api), &request, vault, thread).unwrap()
 }
 
 /// The pieces that leave for the pieces that come.

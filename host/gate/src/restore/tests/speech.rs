@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::api::Api;
-
 /// An event with more of the text of a choice, item or block.
-pub(super) fn more(api: Api, place: usize, text: &str) -> String {
+pub(super) fn more(api: &str, place: usize, text: &str) -> String {
     match api {
-        Api::Responses => event(
+        "responses" => event(
             "response.output_text.delta",
             json!({ "item_id": format!("i{place}"), "output_index": place, "content_index": 0, "delta": text, "sequence_number": 7 }),
         ),
-        Api::Messages => event(
+        "messages" => event(
             "content_block_delta",
             json!({ "index": place, "delta": { "type": "text_delta", "text": text } }),
         ),
@@ -31,10 +29,10 @@ pub(super) fn chat(index: usize, field: &str, text: &str) -> String {
 }
 
 /// The events that end a text, which some APIs then repeat whole.
-pub(super) fn end(api: Api, place: usize, whole: &str) -> String {
+pub(super) fn end(api: &str, place: usize, whole: &str) -> String {
     let part = json!({ "type": "output_text", "text": whole });
     match api {
-        Api::Responses => {
+        "responses" => {
             event(
                 "response.output_text.done",
                 json!({ "item_id": format!("i{place}"), "output_index": place, "content_index": 0, "text": whole }),
@@ -46,7 +44,7 @@ pub(super) fn end(api: Api, place: usize, whole: &str) -> String {
                 json!({ "output_index": place, "item": { "type": "message", "content": [part] } }),
             )
         }
-        Api::Messages => event("content_block_stop", json!({ "index": place })),
+        "messages" => event("content_block_stop", json!({ "index": place })),
         _ => format!(
             "data: {}\n\n",
             json!({ "id": "c1", "choices": [{ "index": place, "delta": {}, "finish_reason": "stop" }] })

@@ -59,9 +59,9 @@ fn what_is_held_leaves_before_the_end() {
     let (_, token) = vault();
     let cut = &token[..9];
     for (api, ends) in [
-        (Api::Chat, vec!["", "data: [DONE]\n\n", "event: done\nid: 7\ndata: [DONE]\n\n"]),
-        (Api::Responses, vec!["", "event: error\ndata: {\"type\": \"error\"}\n\n", "data: [DONE]\n\n"]),
-        (Api::Messages, vec!["", "event: message_delta\ndata: {\"type\": \"message_delta\"}\n\n"]),
+        ("chat", vec!["", "data: [DONE]\n\n", "event: done\nid: 7\ndata: [DONE]\n\n"]),
+        ("responses", vec!["", "event: error\ndata: {\"type\": \"error\"}\n\n", "data: [DONE]\n\n"]),
+        ("messages", vec!["", "event: message_delta\ndata: {\"type\": \"message_delta\"}\n\n"]),
     ] {
         for last in ends {
             let out = joined(restoring(api), &(more(api, 0, cut) + last));
@@ -75,7 +75,7 @@ fn what_is_held_leaves_before_the_end() {
 fn what_is_held_when_a_stream_breaks_off_is_an_event_of_its_own() {
     let (_, token) = vault();
     let stream = chat(0, "content", &token[..9]);
-    let out = joined(restoring(Api::Chat), stream.trim_end());
+    let out = joined(restoring("chat"), stream.trim_end());
     assert_eq!(heard(&out), heard(&stream), "{out}");
 }
 
@@ -88,8 +88,8 @@ fn text_and_finish_in_one_event_leave_together() {
         )
     };
     let cut = &token[..9];
-    assert_eq!(joined(restoring(Api::Chat), &chunk(cut)), chunk(cut));
-    assert_eq!(joined(restoring(Api::Chat), &chunk(&token)), chunk(&VALUE.replace('"', "\\\"")));
+    assert_eq!(joined(restoring("chat"), &chunk(cut)), chunk(cut));
+    assert_eq!(joined(restoring("chat"), &chunk(&token)), chunk(&VALUE.replace('"', "\\\"")));
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn each_repetition_is_restored() {
     let (_, token) = vault();
     let item = |text: &str| json!({ "type": "message", "content": [{ "type": "output_text", "text": text }, { "type": "refusal", "refusal": text }] });
     let stream = |text: &str| {
-        end(Api::Responses, 0, text)
+        end("responses", 0, text)
             + &event(
                 "response.refusal.done",
                 json!({ "output_index": 0, "content_index": 1, "refusal": text }),
             )
             + &event("response.completed", json!({ "response": { "id": "r", "output": [item(text)] } }))
     };
-    assert_eq!(joined(restoring(Api::Responses), &stream(&token)), stream(VALUE));
+    assert_eq!(joined(restoring("responses"), &stream(&token)), stream(VALUE));
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn reasoning_is_restored_unless_it_is_sealed() {
             )
             + &event("response.output_item.done", item(text, sealed))
     };
-    assert_eq!(joined(restoring(Api::Responses), &stream(&token, false)), stream(VALUE, false));
-    assert_eq!(joined(restoring(Api::Responses), &stream(&token, true)), stream(&token, true));
+    assert_eq!(joined(restoring("responses"), &stream(&token, false)), stream(VALUE, false));
+    assert_eq!(joined(restoring("responses"), &stream(&token, true)), stream(&token, true));
 }
 
 /// The copy may come only behind the text.
@@ -149,7 +149,7 @@ fn reasoning_stays_as_it_is_where_the_request_asks_for_a_sealed_copy() {
         "response.reasoning_summary_text.delta",
         json!({ "output_index": 0, "summary_index": 0, "delta": token }),
     );
-    let asks = of_request(Api::Responses, r#"{"include": ["reasoning.encrypted_content"]}"#);
+    let asks = of_request("responses", r#"{"include": ["reasoning.encrypted_content"]}"#);
     assert_eq!(joined(asks, &delta), delta);
 }
 
@@ -160,38 +160,38 @@ fn tools_and_signed_thinking_keep_their_tokens() {
     let block =
         |delta: serde_json::Value| event("content_block_delta", json!({ "index": 0, "delta": delta }));
     for (api, stream) in [
-        (Api::Chat, format!("data: {chat_call}\n\n")),
-        (Api::Messages, block(json!({ "type": "input_json_delta", "partial_json": token }))),
-        (Api::Messages, block(json!({ "type": "thinking_delta", "thinking": token }))),
-        (Api::Messages, block(json!({ "type": "signature_delta", "signature": token }))),
+        ("chat", format!("data: {chat_call}\n\n")),
+        ("messages", block(json!({ "type": "input_json_delta", "partial_json": token }))),
+        ("messages", block(json!({ "type": "thinking_delta", "thinking": token }))),
+        ("messages", block(json!({ "type": "signature_delta", "signature": token }))),
         (
-            Api::Messages,
+            "messages",
             event(
                 "content_block_start",
                 json!({ "index": 0, "content_block": { "type": "tool_use", "text": token } }),
             ),
         ),
         (
-            Api::Responses,
+            "responses",
             event("response.function_call_arguments.delta", json!({ "output_index": 0, "delta": token })),
         ),
         (
-            Api::Responses,
+            "responses",
             event("response.function_call_arguments.done", json!({ "output_index": 0, "arguments": token })),
         ),
         (
-            Api::Responses,
+            "responses",
             event("response.mcp_call_arguments.delta", json!({ "output_index": 0, "delta": token })),
         ),
         (
-            Api::Responses,
+            "responses",
             event(
                 "response.output_item.done",
                 json!({ "output_index": 0, "item": { "type": "function_call", "arguments": token, "content": [{ "text": token }] } }),
             ),
         ),
         (
-            Api::Responses,
+            "responses",
             event("response.created", json!({ "response": { "instructions": token, "output": [] } })),
         ),
     ] {
@@ -272,7 +272,7 @@ proptest! {
 
 /// The events for texts: each place's in fragments, of the text as `told`; and, if told so, their ends.
 fn spoken(
-    api: Api,
+    api: &str,
     said: &[(usize, String)],
     fragment: usize,
     ends: usize,

@@ -3,16 +3,16 @@
 use super::*;
 
 /// An answer of each API, in which `said` is for people and `kept` is not.
-fn answer(api: Api, said: &str, kept: &str) -> String {
+fn answer(api: &str, said: &str, kept: &str) -> String {
     match api {
-        Api::Responses => format!(
+        "responses" => format!(
             r#"{{"id":"{kept}", "instructions":"{kept}", "output":[
                 {{"type":"message","content":[{{"type":"output_text","text":"To {said}.","annotations":[]}}, {{"type":"refusal","refusal":"No, {said}"}}]}},
                 {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{said}?"}}],"content":[{{"type":"reasoning_text","text":"{said}"}}],"encrypted_content":null}},
                 {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{kept}?"}}],"encrypted_content":"gAAAA"}},
                 {{"type":"function_call","name":"sh","arguments":"{{\"to\": \"{kept}\"}}"}}], "x": 1.50 }}"#
         ),
-        Api::Messages => format!(
+        "messages" => format!(
             r#"{{ "id":"{kept}", "content": [{{"type":"thinking","thinking":"{kept}","signature":"s"}},
                 {{"type":"text","text":"To {said}."}}, {{"type":"tool_use","id":"t","name":"sh","input":{{"text":"{kept}","type":"text"}}}},
                 {{"type":"text","text":"{said}","citations":null}}], "x": 1.50 }}"#

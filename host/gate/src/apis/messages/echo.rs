@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::{Echo, fragments};
-use crate::dialect::event;
+use crate::echo::{Echo, fragments};
+use crate::sse;
 
 /// Bytes per token, as Anthropic's documentation guesses for English.
 const BYTES_PER_TOKEN: usize = 4;
 
-pub(super) fn whole(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     message(echo, &json!([block(echo.text)]), &json!("end_turn"))
 }
 
 /// A guess that depends on the request alone.
-pub(super) fn count(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn count(echo: &Echo<'_>) -> Value {
     json!({ "input_tokens": echo.text.len() / BYTES_PER_TOKEN })
 }
 
-pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
+pub(in crate::apis) fn events(echo: &Echo<'_>) -> Vec<String> {
     let delta = |text: &str| json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } });
     let mut events = vec![
         json!({ "type": "message_start", "message": message(echo, &json!([]), &Value::Null) }),
@@ -34,14 +34,7 @@ pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
         }),
         json!({ "type": "message_stop" }),
     ]);
-    events.iter().map(named).collect()
-}
-
-/// An event bears its type twice: as its name, and in its data.
-pub(super) fn named(data: &Value) -> String {
-    let mut out = String::new();
-    event(&mut out, data["type"].as_str(), data);
-    out
+    events.iter().map(sse::typed_event).collect()
 }
 
 fn message(echo: &Echo<'_>, content: &Value, stop_reason: &Value) -> Value {

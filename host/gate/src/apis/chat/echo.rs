@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Echo, fragments};
-use crate::dialect::event;
+use crate::echo::{Echo, fragments};
+use crate::sse::event;
 
 const ID: &str = "chatcmpl-echo";
 
-pub(super) fn whole(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     json!({
         "id": ID,
         "object": "chat.completion",
@@ -23,7 +23,7 @@ pub(super) fn whole(echo: &Echo<'_>) -> Value {
     })
 }
 
-pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
+pub(in crate::apis) fn events(echo: &Echo<'_>) -> Vec<String> {
     let delta = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
         chunk(echo, &json!([choice]), &Value::Null)
@@ -51,6 +51,6 @@ fn chunk(echo: &Echo<'_>, choices: &Value, usage: &Value) -> String {
 }
 
 /// Nothing was computed, so nothing is charged.
-pub(super) fn usage() -> Value {
+pub(in crate::apis) fn usage() -> Value {
     json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 })
 }

@@ -5,8 +5,8 @@
 
 use leafgate_tree::{Document, NodeId};
 
-use super::stream::{Added, Place, Said, scalars};
-use super::{Text, elements, is, number, text, text_leaf};
+use crate::restore::said::{elements, is, number, scalars, text, text_leaf};
+use crate::restore::{Added, Place, Reader, Said, Text};
 
 /// A text of a stream: how its events begin, the member that repeats it whole, and the one that counts its parts.
 struct Spoken {
@@ -31,26 +31,58 @@ const SPOKEN: [Spoken; 4] = [
 /// What an added delta repeats of the last one of its text, its number too: the next event has the next number already.
 const REPEATED: [&str; 5] = ["item_id", "output_index", "content_index", "summary_index", "sequence_number"];
 
-/// Whether a request asks for reasoning with an encrypted copy. Its stream may show the copy only after the text.
-pub(super) fn asks_for_sealed(request: &Document) -> bool {
-    let mut included = elements(request, request.root(), "include").filter_map(|node| request.leaf(node));
-    included.any(|leaf| leaf.text().expose() == "reasoning.encrypted_content")
+/// Reads a response or its events.
+pub(super) struct Response {
+    /// Whether reasoning comes with an encrypted copy.
+    sealed: bool,
 }
 
-/// The response that an event begins.
-pub(super) fn created(event: &Document) -> Option<NodeId> {
-    is(event, event.root(), "type", "response.created")
-        .then(|| event.member(event.root(), "response"))
-        .flatten()
+impl Response {
+    /// The answer to a request. Its stream may show the copy of its reasoning only after the text.
+    pub(super) fn to(request: &Document) -> Self {
+        let mut included = elements(request, request.root(), "include").filter_map(|node| request.leaf(node));
+        Response { sealed: included.any(|leaf| leaf.text().expose() == "reasoning.encrypted_content") }
+    }
 }
 
-/// The texts of a whole response.
-pub(super) fn texts(answer: &Document) -> Vec<NodeId> {
-    in_response(answer, answer.root())
+impl Reader for Response {
+    fn whole(&mut self, answer: &Document) -> Vec<Said> {
+        let texts = in_response(answer, answer.root()).into_iter().map(Said::Whole);
+        id(answer, Some(answer.root())).into_iter().chain(texts).collect()
+    }
+
+    fn event(&mut self, event: &Document) -> Vec<Said> {
+        let mut said = said(event, &mut self.sealed);
+        if is(event, event.root(), "type", "response.created") {
+            said.extend(id(event, event.member(event.root(), "response")));
+        }
+        said
+    }
+
+    fn added(&self, last: &Document, place: Place, held: &str) -> Added {
+        let name = match place.text {
+            Text::Refusal => "response.refusal.delta",
+            Text::Reasoning | Text::ReasoningContent => "response.reasoning_text.delta",
+            Text::Summary => "response.reasoning_summary_text.delta",
+            Text::Content => "response.output_text.delta",
+        };
+        let mut data = scalars(last, &REPEATED);
+        data["type"] = name.into();
+        data["delta"] = held.into();
+        if place.text == Text::Content {
+            data["logprobs"] = serde_json::json!([]);
+        }
+        Added { name: Some(name), data }
+    }
+}
+
+/// The name of a response.
+fn id(document: &Document, response: Option<NodeId>) -> Option<Said> {
+    response.and_then(|response| text_leaf(document, response, "id")).map(|leaf| Said::Id(leaf.id()))
 }
 
 /// What an event says. `sealed` is whether reasoning has an encrypted copy, and learns it where an item shows one.
-pub(super) fn said(event: &Document, sealed: &mut bool) -> Vec<Said> {
+fn said(event: &Document, sealed: &mut bool) -> Vec<Said> {
     let root = event.root();
     let Some(kind) = text_leaf(event, root, "type") else { return Vec::new() };
     let item = number(event, root, "output_index").unwrap_or(0);
@@ -94,23 +126,6 @@ fn spoken(event: &Document, item: usize, kind: &str, sealed: bool) -> Vec<Said> 
     }
     let whole = text(event, root, spoken.whole).map(Said::Whole);
     [Said::End(place)].into_iter().chain(whole).collect()
-}
-
-/// A delta with more of a text.
-pub(super) fn added(last: &Document, place: Place, held: &str) -> Added {
-    let name = match place.text {
-        Text::Refusal => "response.refusal.delta",
-        Text::Reasoning | Text::ReasoningContent => "response.reasoning_text.delta",
-        Text::Summary => "response.reasoning_summary_text.delta",
-        Text::Content => "response.output_text.delta",
-    };
-    let mut data = scalars(last, &REPEATED);
-    data["type"] = name.into();
-    data["delta"] = held.into();
-    if place.text == Text::Content {
-        data["logprobs"] = serde_json::json!([]);
-    }
-    Added { name: Some(name), data }
 }
 
 fn in_response(document: &Document, response: NodeId) -> Vec<NodeId> {

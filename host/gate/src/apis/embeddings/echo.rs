@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Echo;
+use crate::echo::Echo;
 
 /// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest byte first.
 const CODED: &str = "AACAPwAAAAAAAAAA";
@@ -18,7 +18,7 @@ struct Asked {
     encoding_format: Option<String>,
 }
 
-pub(super) fn whole(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     let asked: Asked = serde_json::from_str(echo.text).unwrap_or_default();
     let coded = asked.encoding_format.as_deref() == Some("base64");
     let embedding = if coded { json!(CODED) } else { json!(VECTOR) };

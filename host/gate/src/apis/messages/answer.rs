@@ -3,16 +3,32 @@
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use super::stream::{Added, Place, Said};
-use super::{Text, elements, is, number, text, text_leaf};
+use crate::restore::said::{elements, is, number, text, text_leaf};
+use crate::restore::{Added, Place, Reader, Said, Text};
 
-/// The texts of a whole message.
-pub(super) fn texts(answer: &Document) -> Vec<NodeId> {
-    in_message(answer, answer.root())
+/// Reads a message or its events.
+pub(super) struct Message;
+
+impl Reader for Message {
+    fn whole(&mut self, answer: &Document) -> Vec<Said> {
+        in_message(answer, answer.root()).into_iter().map(Said::Whole).collect()
+    }
+
+    fn event(&mut self, event: &Document) -> Vec<Said> {
+        said(event)
+    }
+
+    fn added(&self, _: &Document, place: Place, held: &str) -> Added {
+        let delta = json!({ "type": "text_delta", "text": held });
+        Added {
+            name: Some("content_block_delta"),
+            data: json!({ "type": "content_block_delta", "index": place.item, "delta": delta }),
+        }
+    }
 }
 
 /// What an event says.
-pub(super) fn said(event: &Document) -> Vec<Said> {
+fn said(event: &Document) -> Vec<Said> {
     let root = event.root();
     let Some(kind) = text_leaf(event, root, "type") else { return Vec::new() };
     let place = || Place { item: number(event, root, "index").unwrap_or(0), part: 0, text: Text::Content };
@@ -33,15 +49,6 @@ pub(super) fn said(event: &Document) -> Vec<Said> {
         _ => None,
     };
     more.map(|leaf| Said::More(place(), leaf)).into_iter().collect()
-}
-
-/// A delta with more of a text.
-pub(super) fn added(place: Place, held: &str) -> Added {
-    let delta = json!({ "type": "text_delta", "text": held });
-    Added {
-        name: Some("content_block_delta"),
-        data: json!({ "type": "content_block_delta", "index": place.item, "delta": delta }),
-    }
 }
 
 fn in_message(document: &Document, message: NodeId) -> Vec<NodeId> {

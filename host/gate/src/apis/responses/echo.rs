@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Echo, fragments, messages};
+use crate::echo::{Echo, fragments};
+use crate::sse;
 
 /// The item that speaks.
 const ITEM: &str = "msg_echo";
@@ -13,11 +14,11 @@ const ITEM: &str = "msg_echo";
 /// Bytes of the request's digest in the name of its response: clients go on from a response by name, so each needs its own.
 const NAME: usize = 12;
 
-pub(super) fn whole(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     response(echo, "completed", &json!([item(&[part(echo.text)], "completed")]))
 }
 
-pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
+pub(in crate::apis) fn events(echo: &Echo<'_>) -> Vec<String> {
     let begun = response(echo, "in_progress", &json!([]));
     let done = whole(echo);
     let mut events = vec![
@@ -37,7 +38,7 @@ pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
     for (at, event) in events.iter_mut().enumerate() {
         event["sequence_number"] = at.into();
     }
-    events.iter().map(messages::named).collect()
+    events.iter().map(sse::typed_event).collect()
 }
 
 /// An event about the one part of the one item.

@@ -1,14 +1,8 @@
 //! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see exactly what left the gate.
 //!
-//! Each API is answered in its own shape, such that its official clients read it. Where a model would speak, it says the request's
+//! Each API is answered in its own shape, such that its official clients read it; the folder of the API has it. Where a model would speak, it says the request's
 //! body, word for word; with `"stream": true` in small fragments that break words, and so tokens, apart. What no API has a shape for is
 //! answered by itself. No clock and no randomness: the same request gets the same answer.
-
-mod chat;
-mod completions;
-mod embeddings;
-mod messages;
-mod responses;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -19,7 +13,7 @@ use http_body_util::StreamBody;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::Api;
+use crate::apis::Api;
 use crate::content::{self, Content};
 use crate::refusal::Refusal;
 use crate::upstream::Outgoing;
@@ -43,56 +37,50 @@ struct StreamOptions {
 }
 
 /// A request, and what its answer says.
-struct Echo<'r> {
+pub(crate) struct Echo<'r> {
     /// The body, word for word.
-    text: &'r str,
-    model: String,
+    pub(crate) text: &'r str,
+    pub(crate) model: String,
+    /// Whether the body asks for a stream of events.
+    pub(crate) streams: bool,
     /// Whether the client wants the price of a streamed answer.
-    usage: bool,
+    pub(crate) usage: bool,
+}
+
+/// An answer in the shape of an API.
+pub(crate) enum Echoed {
+    Json(Value),
+    /// A stream; each of its events leaves by itself.
+    Events(Vec<String>),
 }
 
 /// Answers a request.
 pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
-    let path = request.path.split('?').next().unwrap_or_default();
     let Some(body) = &request.body else {
         return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
     };
-    let api = Api::of(&request.method, path, &request.headers);
-    match api {
-        Api::Other(_) => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
-        _ => said(api, body),
-    }
-}
-
-fn said(api: Api, body: &Bytes) -> Response<Content> {
+    let uri = request.path.parse().unwrap_or_default();
+    let api = Api::of(&request.method, &uri, &request.headers);
     let Ok(text) = std::str::from_utf8(body) else {
         return Refusal::malformed("echo: the body is no text").into_response(api);
     };
     // A body that is no request of this API is echoed all the same: what is wrong with it, the reader sees.
     let asked: Asked = serde_json::from_str(text).unwrap_or_default();
-    let streams = asked.stream == Some(true);
     let echo = Echo {
         text,
         model: asked.model.unwrap_or_else(|| "echo".to_owned()),
+        streams: asked.stream == Some(true),
         usage: asked.stream_options.is_some_and(|options| options.include_usage),
     };
-    match api {
-        Api::Chat if streams => event_stream(chat::events(&echo)),
-        Api::Chat => json_answer(&chat::whole(&echo)),
-        Api::Responses if streams => event_stream(responses::events(&echo)),
-        Api::Responses => json_answer(&responses::whole(&echo)),
-        Api::Messages if streams => event_stream(messages::events(&echo)),
-        Api::Messages => json_answer(&messages::whole(&echo)),
-        Api::CountTokens => json_answer(&messages::count(&echo)),
-        Api::Completions if streams => event_stream(completions::events(&echo)),
-        Api::Completions => json_answer(&completions::whole(&echo)),
-        Api::Embeddings => json_answer(&embeddings::whole(&echo)),
-        Api::Other(_) => whole(body.clone(), None),
+    match api.echo(&echo) {
+        Some(Echoed::Json(answer)) => json_answer(&answer),
+        Some(Echoed::Events(events)) => event_stream(events),
+        None => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
     }
 }
 
 /// Cuts a text into [`FRAGMENTS`], between characters.
-fn fragments(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn fragments(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     let mut lengths = FRAGMENTS.iter().cycle();
     std::iter::from_fn(move || {

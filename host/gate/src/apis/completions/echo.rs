@@ -2,16 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{Echo, chat, fragments};
-use crate::dialect::event;
+use crate::apis::chat::echo::usage;
+use crate::echo::{Echo, fragments};
+use crate::sse::event;
 
-pub(super) fn whole(echo: &Echo<'_>) -> Value {
+pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     let mut whole = completion(echo, echo.text, &json!("stop"));
-    whole["usage"] = chat::usage();
+    whole["usage"] = usage();
     whole
 }
 
-pub(super) fn events(echo: &Echo<'_>) -> Vec<String> {
+pub(in crate::apis) fn events(echo: &Echo<'_>) -> Vec<String> {
     let chunk = |text: &str, finish: Value| {
         let mut out = String::new();
         event(&mut out, None, &completion(echo, text, &finish));

@@ -1,0 +1,50 @@
+//! OpenAI's chat completions, which most other vendors speak too.
+
+mod answer;
+pub(super) mod echo;
+
+use leafgate_tree::{Document, Format};
+
+use super::{Conversation, Endpoint, openai};
+use crate::dialect::Dialect;
+use crate::echo::{Echo, Echoed};
+use crate::restore::Reader;
+use crate::session::BodyHints;
+
+pub(crate) struct Chat;
+
+impl Endpoint for Chat {
+    fn name(&self) -> &'static str {
+        "chat"
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        openai::endpoint(path) == Some("chat/completions")
+    }
+
+    fn format(&self) -> Option<Format> {
+        Some(Format::OpenaiChat)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &openai::Openai
+    }
+
+    fn conversation(&self) -> Option<&'static dyn Conversation> {
+        Some(&Chat)
+    }
+
+    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
+        Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
+    }
+}
+
+impl Conversation for Chat {
+    fn reader(&self, _: &Document) -> Box<dyn Reader> {
+        Box::new(answer::Completion)
+    }
+
+    fn hints(&self, request: &Document) -> BodyHints {
+        BodyHints { name: None, wide: openai::wide(request) }
+    }
+}

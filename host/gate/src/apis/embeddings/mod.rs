@@ -1,0 +1,33 @@
+//! OpenAI's embeddings. Their answers are numbers.
+
+mod echo;
+
+use leafgate_tree::Format;
+
+use super::{Endpoint, openai};
+use crate::dialect::Dialect;
+use crate::echo::{Echo, Echoed};
+
+pub(crate) struct Embeddings;
+
+impl Endpoint for Embeddings {
+    fn name(&self) -> &'static str {
+        "embeddings"
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        openai::endpoint(path) == Some("embeddings")
+    }
+
+    fn format(&self) -> Option<Format> {
+        Some(Format::Generic)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &openai::Openai
+    }
+
+    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
+        Some(Echoed::Json(echo::whole(echo)))
+    }
+}

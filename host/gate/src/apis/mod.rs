@@ -1,0 +1,187 @@
+//! The APIs that the gate speaks, told apart by path.
+//!
+//! One folder an API: its paths, what a body is read as, the words of its errors, where an answer holds text for people, what names a
+//! conversation, and how the built-in upstream answers. The drivers ([`crate::restore`], [`crate::echo`], [`crate::dialect`],
+//! [`crate::session`], [`crate::route`]) ask the traits of this file and know no API by name. To add one, write its folder and name it
+//! in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their own.
+//!
+//! A path decides, and no body: whatever a request holds, its client understands the words of the API that it asked.
+
+pub(crate) mod chat;
+pub(crate) mod completions;
+pub(crate) mod embeddings;
+pub(crate) mod messages;
+mod openai;
+pub(crate) mod responses;
+
+use std::fmt;
+use std::ops::Deref;
+
+use http::{HeaderMap, Method, Uri};
+use leafgate_tree::{Document, Format, NodeId, ValueType};
+
+use crate::dialect::Dialect;
+use crate::echo::{Echo, Echoed};
+use crate::restore::Reader;
+use crate::session::BodyHints;
+
+/// Every endpoint whose bodies have a shape that the gate knows.
+const ENDPOINTS: [&dyn Endpoint; 6] = [
+    &chat::Chat,
+    &responses::Responses,
+    &messages::Messages,
+    &messages::CountTokens,
+    &embeddings::Embeddings,
+    &completions::Completions,
+];
+
+/// Whose errors an API's errors look like. The first that claims a request answers it; the last claims all.
+const DIALECTS: [&dyn Dialect; 2] = [&messages::Anthropic, &openai::Openai];
+
+/// An API, or a part of one that has bodies of its own.
+pub(crate) trait Endpoint: Sync {
+    /// Its name in our own words.
+    fn name(&self) -> &'static str;
+
+    /// Whether a POST to this path and query asks it.
+    fn serves(&self, path: &str, query: Option<&str>) -> bool;
+
+    /// What a body is read as; `None` where its shape must tell.
+    fn format(&self) -> Option<Format>;
+
+    /// The words of its errors.
+    fn dialect(&self) -> &'static dyn Dialect;
+
+    /// What its answers and bodies say where they belong to a conversation; `None` for others.
+    fn conversation(&self) -> Option<&'static dyn Conversation> {
+        None
+    }
+
+    /// What the built-in upstream answers; `None` for the body itself.
+    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed>;
+}
+
+/// What an API says about a conversation. Its answers are the model's turn: tokens are restored in them, and they may come as streams.
+pub(crate) trait Conversation: Sync {
+    /// Whether a request asks for a stream of events.
+    fn streams(&self, request: &Document) -> bool {
+        request.streams()
+    }
+
+    /// What reads the answer to a request.
+    fn reader(&self, request: &Document) -> Box<dyn Reader>;
+
+    /// What a body says about the conversation it belongs to.
+    fn hints(&self, request: &Document) -> BodyHints;
+}
+
+/// The API that a request asks.
+#[derive(Clone, Copy)]
+pub(crate) struct Api(&'static dyn Endpoint);
+
+impl Api {
+    /// The API that a request asks. An unknown path is nobody's, and is answered in the words that its path or header tells.
+    pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
+        let (path, query) = (uri.path(), uri.query());
+        let asked =
+            ENDPOINTS.into_iter().find(|endpoint| method == Method::POST && endpoint.serves(path, query));
+        asked.map_or_else(|| Api::nobodys(path, headers), Api)
+    }
+
+    fn nobodys(path: &str, headers: &HeaderMap) -> Api {
+        let by_path = DIALECTS.iter().find(|dialect| dialect.has_path(path));
+        let claims = by_path.or_else(|| DIALECTS.iter().find(|dialect| dialect.has_headers(headers)));
+        Api(claims.unwrap_or(&DIALECTS[DIALECTS.len() - 1]).other())
+    }
+
+    /// What requests of a format say about their conversations, whatever path they came by.
+    pub(crate) fn conversation_in(format: Format) -> Option<&'static dyn Conversation> {
+        ENDPOINTS.iter().filter(|endpoint| endpoint.format() == Some(format)).find_map(|e| e.conversation())
+    }
+
+    /// Whether the answer is the model's turn in a conversation.
+    pub(crate) fn converses(self) -> bool {
+        self.conversation().is_some()
+    }
+
+    /// Whether a request's answer comes as a stream of events.
+    pub(crate) fn streams(self, request: &Document) -> bool {
+        self.conversation().is_some_and(|conversation| conversation.streams(request))
+    }
+}
+
+impl Deref for Api {
+    type Target = dyn Endpoint;
+
+    fn deref(&self) -> &Self::Target {
+        self.0
+    }
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for Api {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+/// Requests that no endpoint serves, under a dialect's roots or anywhere.
+pub(crate) struct Other {
+    pub(crate) name: &'static str,
+    pub(crate) dialect: &'static dyn Dialect,
+}
+
+impl Endpoint for Other {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn serves(&self, _: &str, _: Option<&str>) -> bool {
+        false
+    }
+
+    fn format(&self) -> Option<Format> {
+        None
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
+    }
+
+    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
+        None
+    }
+}
+
+/// Whether a path is one that requests with a body may go to.
+pub(crate) fn is_served(path: &str) -> bool {
+    DIALECTS.iter().any(|dialect| dialect.is_rooted(path))
+}
+
+/// The texts of these members of a request, in their order; empty where there is none.
+fn texts(request: &Document, keys: &[&str]) -> Vec<String> {
+    let member = |key: &&str| request.member(request.root(), key).and_then(|node| text(request, node));
+    keys.iter().map(|key| member(key).unwrap_or_default()).collect()
+}
+
+/// A leaf's text, where it has one.
+fn text(request: &Document, node: NodeId) -> Option<String> {
+    let leaf = request.leaf(node).filter(|leaf| leaf.value_type() == ValueType::Text)?;
+    let text = leaf.text().into_cow();
+    (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// The endpoint of this name, for tests.
+#[cfg(test)]
+pub(crate) fn named(name: &str) -> Api {
+    let named = ENDPOINTS.into_iter().find(|endpoint| endpoint.name() == name);
+    Api(named.or_else(|| DIALECTS.iter().map(|dialect| dialect.other()).find(|o| o.name() == name)).unwrap())
+}
+
+#[cfg(test)]
+mod tests;

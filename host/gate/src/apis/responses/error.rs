@@ -1,0 +1,77 @@
+//! Errors of Responses: OpenAI's, but for the end of a stream.
+//!
+//! The API documents an `error` event with its members at the top, which the official clients hand on like any other; what they raise
+//! at is an `error` member, which the live API sends as well. So both are there. Codex passes that event over, and takes a stream that
+//! ends without a terminal event for a broken one, which it asks for again; `response.failed` tells it what happened, and the code
+//! `invalid_prompt` that asking again is of no use.
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::openai::Openai;
+use crate::apis::Endpoint;
+use crate::dialect::Dialect;
+use crate::refusal::Refusal;
+use crate::sse;
+
+pub(super) struct ResponsesErrors;
+
+impl Dialect for ResponsesErrors {
+    fn is_rooted(&self, path: &str) -> bool {
+        Openai.is_rooted(path)
+    }
+
+    fn has_path(&self, _: &str) -> bool {
+        false
+    }
+
+    fn has_headers(&self, _: &HeaderMap) -> bool {
+        false
+    }
+
+    fn other(&self) -> &'static dyn Endpoint {
+        Openai.other()
+    }
+
+    fn error(&self, refusal: &Refusal) -> Value {
+        Openai.error(refusal)
+    }
+
+    fn end_stream(&self, error: &Value, again: bool, stream: &mut String) {
+        sse::event(stream, Some("error"), &event(&error["error"]));
+        sse::event(stream, Some("response.failed"), &failed(&error["error"], again));
+    }
+
+    fn keepalive(&self) -> &'static [u8] {
+        Openai.keepalive()
+    }
+}
+
+fn event(error: &Value) -> Value {
+    json!({
+        "type": "error",
+        "code": error["code"],
+        "message": error["message"],
+        "param": error["param"],
+        "error": error,
+        "sequence_number": 0,
+    })
+}
+
+/// No response was begun, so this one has no content and a name of ours.
+fn failed(error: &Value, again: bool) -> Value {
+    let code = if again { "server_error" } else { "invalid_prompt" };
+    json!({
+        "type": "response.failed",
+        "sequence_number": 1,
+        "response": {
+            "id": "resp_leafgate",
+            "object": "response",
+            "created_at": 0,
+            "status": "failed",
+            "error": { "code": code, "message": error["message"] },
+            "incomplete_details": null,
+            "output": [],
+        },
+    })
+}

@@ -1,0 +1,65 @@
+//! OpenAI's Responses.
+
+mod answer;
+mod echo;
+mod error;
+
+use leafgate_tree::{Document, Format};
+
+use super::{Conversation, Endpoint, openai, text};
+use crate::dialect::Dialect;
+use crate::echo::{Echo, Echoed};
+use crate::restore::Reader;
+use crate::session::{BodyHints, Name};
+
+pub(crate) struct Responses;
+
+impl Endpoint for Responses {
+    fn name(&self) -> &'static str {
+        "responses"
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        openai::endpoint(path) == Some("responses")
+    }
+
+    fn format(&self) -> Option<Format> {
+        Some(Format::OpenaiResponses)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &error::ResponsesErrors
+    }
+
+    fn conversation(&self) -> Option<&'static dyn Conversation> {
+        Some(&Responses)
+    }
+
+    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
+        Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
+    }
+}
+
+impl Conversation for Responses {
+    fn reader(&self, request: &Document) -> Box<dyn Reader> {
+        Box::new(answer::Response::to(request))
+    }
+
+    /// The conversation that OpenAI keeps has an id. A request that only names the response it goes on from begins nowhere; it belongs to
+    /// the conversation of that response.
+    fn hints(&self, request: &Document) -> BodyHints {
+        let previous =
+            || request.member(request.root(), "previous_response_id").and_then(|id| text(request, id));
+        let name = conversation(request)
+            .map(|id| Name::given("conversation", &id))
+            .or_else(|| previous().map(|id| Name::follows(&id)));
+        BodyHints { name, wide: openai::wide(request) }
+    }
+}
+
+/// The conversation that OpenAI keeps: its id, or an object that has it.
+fn conversation(request: &Document) -> Option<String> {
+    let conversation = request.member(request.root(), "conversation")?;
+    let id = request.member(conversation, "id").unwrap_or(conversation);
+    text(request, id)
+}

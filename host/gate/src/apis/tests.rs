@@ -1,0 +1,58 @@
+//! Which API a path is.
+
+use super::*;
+
+fn api(method: Method, path: &str) -> Api {
+    Api::of(&method, &path.parse().unwrap(), &HeaderMap::new())
+}
+
+#[test]
+fn each_path_has_its_api() {
+    for (path, expected) in [
+        ("/v1/chat/completions", named("chat")),
+        ("/v1/responses", named("responses")),
+        ("/v1/messages", named("messages")),
+        ("/v1/messages/count_tokens", named("count-tokens")),
+        ("/v1/embeddings", named("embeddings")),
+        ("/v1/completions", named("completions")),
+        ("/openai/deployments/my-gpt.4o/chat/completions", named("chat")),
+        ("/openai/deployments/d/embeddings", named("embeddings")),
+        ("/openai/deployments/d/completions", named("completions")),
+        ("/openai/responses", named("responses")),
+        ("/openai/v1/responses", named("responses")),
+        ("/openai/v1/chat/completions", named("chat")),
+    ] {
+        assert_eq!(api(Method::POST, path), expected, "{path}");
+        assert_eq!(api(Method::GET, path), Api(expected.dialect().other()), "GET {path}");
+    }
+}
+
+#[test]
+fn what_is_near_a_path_is_another() {
+    for path in [
+        "/v1/chat/completions/",
+        "/v1//chat/completions",
+        "/v1/responses/resp_1/cancel",
+        "/v1/responses/compact",
+        "/v1/deployments/d/chat/completions",
+        "/openai/deployments/a/b/chat/completions",
+        "/openai/deployments/chat",
+        "/chat/completions",
+        "/",
+    ] {
+        assert_eq!(api(Method::POST, path), named("openai"), "{path}");
+    }
+    assert_eq!(api(Method::POST, "/v1/messages/batches"), named("anthropic"));
+}
+
+#[test]
+fn where_no_path_tells_the_header_does() {
+    let headers = HeaderMap::from_iter([(
+        http::HeaderName::from_static("anthropic-version"),
+        http::HeaderValue::from_static("2023-06-01"),
+    )]);
+    let of = |path| Api::of(&Method::POST, &Uri::from_static(path), &headers);
+    assert_eq!(of("/elsewhere"), named("anthropic"));
+    assert_eq!(of("/v1/models"), named("anthropic"));
+    assert_eq!(of("/v1/chat/completions"), named("chat"));
+}
