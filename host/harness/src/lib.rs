@@ -14,6 +14,7 @@ mod index;
 mod input;
 mod journal;
 mod projection;
+pub mod recordings;
 mod splice;
 
 pub use embedded::embedded;

@@ -4,8 +4,9 @@
 #[path = "../../tree/tests/common/mod.rs"]
 mod common;
 
-use common::{any_json, recordings};
+use common::any_json;
 use leafgate_harness::checks;
+use leafgate_harness::recordings::{self, Recording};
 use proptest::prelude::*;
 
 /// A body, and choices about what is done to it.
@@ -51,12 +52,13 @@ const SHAPES: &[&str] = &[
     r#"{"model": "m", "input": [@, {"type": "reasoning", "summary": @}, {"type": "function_call", "call_id": "1", "arguments": @}, {"type": "function_call_output", "call_id": "1", "output": @}]}"#,
     r#"{"system": @, "messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "input": @}]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": @}, @]}]}"#,
     r#"[{"role": 1, "content": [{"type": 1, "text": @}, {"type": 2, "value": @}, @]}, {"role": 3, "toolCallId": "1", "content": @}, @]"#,
+    r#"{"systemInstruction": @, "contents": [@, {"role": "model", "parts": [@, {"functionCall": {"name": "f", "args": @}}, {"thought": true, "thoughtSignature": @}]}, {"parts": [{"functionResponse": {"name": "f", "response": @}}]}], "tools": [@, {"functionDeclarations": [@, {"name": "f", "parameters": @}]}]}"#,
     r#"{"requests": [@, {"requestId": "r", "message": @, "response": [@], "result": @}], "version": 3}"#,
 ];
 
 #[test]
 fn every_check_holds_on_every_recording() {
-    for (name, body, _) in recordings() {
+    for Recording { name, body, .. } in recordings::all() {
         // Large exports take long, and are long for having much of the same.
         for seed in 0..(200_000 / body.len()).clamp(1, 8) {
             let choices: Vec<u8> = (0..120).map(|at| (seed * 7919 + at * at * 31 + at) as u8).collect();

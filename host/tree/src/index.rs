@@ -269,6 +269,11 @@ impl Index {
         Cow::Owned(escape::unescape(whole))
     }
 
+    /// The decoded key of a node, or "" where it has none.
+    pub(crate) fn key_of(&self, id: NodeId) -> Cow<'_, str> {
+        self.key_text(self.node(id))
+    }
+
     /// The decoded key of a member, or "" for an element of an array: clients send arrays where an API has objects.
     pub(crate) fn key_text(&self, node: &Node) -> Cow<'_, str> {
         if node.key == (0, 0) {

@@ -42,9 +42,9 @@ impl Document {
             (NodeType::ToolCall, _, Some(tool)) => format!("Tool call · {tool}"),
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
             (NodeType::RequestOption, Some(_), Some(tool)) => format!("Tool · {tool}"),
-            (NodeType::RequestOption, Some(_), None) => "Tool".to_owned(),
+            (NodeType::RequestOption, Some(_), None) if self.is_element(section.node) => "Tool".to_owned(),
             (NodeType::RequestOption, None, _) if self.is_raw() => "Raw prompt".to_owned(),
-            (NodeType::RequestOption, None, _) => self.option_name(section),
+            (NodeType::RequestOption, _, _) => self.option_name(section),
             (NodeType::Message, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
                 format!("Tool result · {tool}")
             }

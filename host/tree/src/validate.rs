@@ -3,6 +3,9 @@
 //! Only what we changed is checked: what the client sent broken is the client's to hear from the API. Each rule is one that the API
 //! reference states or that the API's own errors name.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::document::Document;
 use crate::draft::Draft;
 use crate::exchange;
@@ -79,22 +82,22 @@ impl Draft {
     /// A call that had its result, and a result that had its call, must have it still.
     fn validate_pairs(&self) -> Result<(), Invalid> {
         let document = self.document();
-        let ids: Vec<_> = document
-            .sections()
-            .iter()
-            .filter_map(|section| Some((section, pairing(document, section)?)))
-            .filter(|&(section, _)| matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult))
-            .collect();
-        let other = |kind| {
-            if kind == SectionKind::ToolCall { SectionKind::ToolResult } else { SectionKind::ToolCall }
-        };
-        for &(section, id) in &ids {
-            let mut partners = ids.iter().filter(|(partner, _)| {
-                partner.kind == other(section.kind) && partner.call_id == section.call_id
-            });
-            let lost = partners.any(|&(_, partner)| self.text(partner).expose() != self.text(id).expose());
-            if lost {
-                return Err(self.invalid(id, "a call and its result must have the same id"));
+        let is_pair_side = |section: &&Section| is_call(section) || is_result(section);
+        let mut pairs: BTreeMap<Cow<'_, str>, Vec<(&Section, NodeId)>> = BTreeMap::new();
+        for section in document.sections().iter().filter(is_pair_side) {
+            if let Some(id) = pairing(document, section) {
+                pairs.entry(document.content_text(id)).or_default().push((section, id));
+            }
+        }
+        for (_, pair) in pairs {
+            let has_both =
+                pair.iter().any(|(side, _)| is_call(side)) && pair.iter().any(|(side, _)| is_result(side));
+            let [(_, first), ..] = *pair.as_slice() else { continue };
+            let text = self.text(first);
+            let differs = |&(_, id): &(&Section, NodeId)| self.text(id) != text;
+            if let Some((_, id)) = pair.iter().copied().find(differs).filter(|_| has_both) {
+                let changed = if self.changed_length(first) > 0 { first } else { id };
+                return Err(self.invalid(changed, "a call and its result must have the same id"));
             }
         }
         Ok(())
@@ -158,19 +161,21 @@ impl Draft {
 
     fn validate_tools(&self) -> Result<(), Invalid> {
         let document = self.document();
-        let Some(tools) = document.member(document.root(), "tools") else { return Ok(()) };
-        let gone = document.children(tools).filter(|tool| self.deleted().contains(tool)).count();
-        if gone != 0 && gone == document.children(tools).count() {
-            return Err(self.invalid(tools, "`tools` must not be empty, and all definitions were deleted"));
+        let is_definition = |section: &&Section| {
+            section.deletable && section.node_type == NodeType::RequestOption && self.is_deleted(section.node)
+        };
+        let gone: Vec<&Section> = document.sections().iter().filter(is_definition).collect();
+        for list in gone.iter().filter_map(|section| document.parent(section.node)).collect::<BTreeSet<_>>() {
+            if !self.is_deleted(list) && document.children(list).all(|tool| self.deleted().contains(&tool)) {
+                return Err(
+                    self.invalid(list, "a list of tools must not be empty, and all definitions were deleted")
+                );
+            }
         }
-        let is_definition =
-            |section: &&Section| section.deletable && section.node_type == NodeType::RequestOption;
         for choice in document.format().spec().chosen_tools(document) {
             let chosen = document.content_text(choice);
-            let mut definitions =
-                document.sections().iter().filter(is_definition).filter(|section| self.is_left_out(section));
-            if definitions.any(|section| section.tool.as_deref() == Some(&*chosen)) {
-                return Err(self.invalid(choice, "`tool_choice` names a tool whose definition was deleted"));
+            if gone.iter().any(|section| section.tool.as_deref() == Some(&*chosen)) {
+                return Err(self.invalid(choice, "a tool is named here whose definition was deleted"));
             }
         }
         Ok(())
@@ -187,4 +192,12 @@ const LONGEST_BLANK: usize = 4096;
 /// The leaf of a call or a result by which the two know each other.
 fn pairing(document: &Document, section: &Section) -> Option<NodeId> {
     document.format().spec().pairing(document, section)
+}
+
+fn is_call(section: &Section) -> bool {
+    section.kind == SectionKind::ToolCall
+}
+
+fn is_result(section: &Section) -> bool {
+    section.kind == SectionKind::ToolResult
 }

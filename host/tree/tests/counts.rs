@@ -1,16 +1,14 @@
 //! How much of the recordings each format makes sections of, protects, freezes and leaves unscanned: printed, held against a snapshot
-//! (`counts.txt`), and against floors that come from an independent walk of the same bytes.
+//! (`counts.txt`, `counts-examples.txt`), and against floors that come from an independent walk of the same bytes.
 //!
 //! A change of a projection changes the snapshot. `LEAFGATE_WRITE_COUNTS=1 cargo nextest run -p leafgate-tree -E 'binary(counts)'`
 //! writes it anew; the difference then says in a review what the change does.
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::recordings;
+use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{Access, Document, Format, Limits};
 use leafgate_verify::plant::is_media;
 use leafgate_verify::walk::{self, What};
@@ -105,9 +103,20 @@ fn name(access: Access) -> &'static str {
 
 #[test]
 fn counts_of_the_recordings() {
+    counts(recordings::recorded(), "counts.txt");
+}
+
+/// Formats that have no recordings are counted in requests of our own.
+#[test]
+fn counts_of_the_examples() {
+    let examples = recordings::examples().into_iter();
+    counts(examples.filter(|one| one.format == Format::Gemini).collect(), "counts-examples.txt");
+}
+
+fn counts(recordings: Vec<Recording>, snapshot: &str) {
     let mut tallies: BTreeMap<Format, Tally> = BTreeMap::new();
     let mut media: BTreeMap<Format, usize> = BTreeMap::new();
-    for (name, body, format) in recordings() {
+    for Recording { name, body, format } in recordings {
         let document = Document::parse(body.clone().into(), format, &Limits::default()).expect("a JSON body");
         let walked = walked(&body).expect("a JSON body");
         // The floor: every leaf and every key that stands in the bytes, file by file. Beyond the caps a text stands for what it spells.
@@ -138,13 +147,13 @@ fn counts_of_the_recordings() {
     }
     let mut text = String::new();
     tallies.iter().for_each(|(format, tally)| tally.show(*format, &mut text));
-    compare(&text);
+    compare(&text, snapshot);
 }
 
 #[expect(clippy::print_stdout, reason = "the counts are there to be read")]
-fn compare(text: &str) {
+fn compare(text: &str, snapshot: &str) {
     println!("{text}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counts.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(snapshot);
     if std::env::var_os("LEAFGATE_WRITE_COUNTS").is_some() {
         return std::fs::write(path, text).expect("a folder to write to");
     }

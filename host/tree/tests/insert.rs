@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{chat, parse, recordings};
+use common::{chat, parse};
+use leafgate_harness::recordings;
 use leafgate_tree::{
     Author, Document, Draft, EditError, Format, Limits, NodeType, Redaction, Role, SectionId,
 };
@@ -187,9 +188,8 @@ proptest! {
     /// Wherever a message may stand, it changes nothing beside it, and the request stays one that its API takes.
     #[test]
     fn an_insertion_adds_and_changes_nothing(which: Index, place: Index, text in "\\PC{0,20}|[\"\\\\\n\u{0}é😀]{0,6}") {
-        let recordings = recordings();
-        prop_assume!(!recordings.is_empty());
-        let (name, body, format) = &recordings[which.index(recordings.len())];
+        let recordings = recordings::all();
+        let recordings::Recording { name, body, format } = &recordings[which.index(recordings.len())];
         let mut draft = parse(body, *format);
         let sections = draft.document().sections();
         let messages: Vec<_> = (0..sections.len()).filter(|&at| sections[at].node_type == NodeType::Message).collect();

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{any_json, chat, parse, recordings};
+use common::{any_json, chat, parse};
+use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{
     Access, Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, SectionId, ValueType,
 };
@@ -13,13 +14,9 @@ const RULE: fn() -> Author = || Author::rule("test");
 
 /// A body to test on: generated, or recorded.
 fn any_body() -> impl Strategy<Value = (Vec<u8>, Format)> {
-    let recorded = recordings();
-    let generated = any_json().prop_map(|body| (body.into_bytes(), Format::Generic)).boxed();
-    if recorded.is_empty() {
-        return generated;
-    }
-    let recorded = proptest::sample::select(recorded).prop_map(|(_, body, format)| (body, format));
-    prop_oneof![generated, recorded].boxed()
+    let generated = any_json().prop_map(|body| (body.into_bytes(), Format::Generic));
+    let recorded = proptest::sample::select(recordings::all()).prop_map(|one| (one.body, one.format));
+    prop_oneof![generated, recorded]
 }
 
 fn strings(draft: &Draft) -> Vec<NodeId> {
@@ -229,7 +226,7 @@ fn looks_like_document(text: &str) -> bool {
 
 #[test]
 fn every_editable_leaf_of_every_recording_edits_alone() {
-    for (name, body, format) in recordings() {
+    for Recording { name, body, format } in recordings::all() {
         let mut draft = parse(&body, format);
         let before = texts(draft.document());
         let leaves = strings(&draft);
@@ -251,7 +248,7 @@ fn every_editable_leaf_of_every_recording_edits_alone() {
 
 #[test]
 fn every_deletion_of_every_recording_validates_or_is_refused() {
-    for (name, body, format) in recordings() {
+    for Recording { name, body, format } in recordings::all() {
         let mut draft = parse(&body, format);
         for at in 0..draft.document().sections().len() {
             if draft.delete(SectionId::from_index(at), &Author::Person).is_ok() {
@@ -286,7 +283,18 @@ fn dangling_calls(body: &[u8]) -> usize {
                     _ if members.get("role").is_some_and(|role| role == "tool") => {
                         results.push(id("tool_call_id"))
                     }
+                    _ if members.get("role").is_some_and(|role| role == 3) => results.push(id("toolCallId")),
                     _ => {}
+                }
+                for (key, member) in members {
+                    let named = || member.get("id").or(member.get("name")).map(ToString::to_string);
+                    match &**key {
+                        "functionCall" | "function_call" if member.get("args").is_some() => {
+                            calls.extend(named())
+                        }
+                        "functionResponse" | "function_response" => results.extend(named()),
+                        _ => {}
+                    }
                 }
                 members.values().for_each(|member| walk(member, calls, results));
             }

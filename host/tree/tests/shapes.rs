@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-mod common;
-
-use common::recordings;
+use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{Document, Format, Limits};
 
 fn shape(body: &str) -> Format {
@@ -13,7 +11,7 @@ fn shape(body: &str) -> Format {
 
 #[test]
 fn recordings_are_what_their_routes_say() {
-    for (name, body, format) in recordings() {
+    for Recording { name, body, format } in recordings::recorded() {
         assert_eq!(Document::detect(body.into(), &Limits::default()).unwrap().format(), format, "{name}");
     }
 }

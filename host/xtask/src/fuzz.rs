@@ -31,6 +31,8 @@ const TARGETS: &[(&str, &[(&str, &str)])] = &[
     ("anthropic_messages", &[("anthropic-messages", ".request.json")]),
     ("raw", &[("raw-chatmessage", ".json")]),
     ("vscode_chat", &[("vscode-chat-export", ".json")]),
+    // Seeded by the examples: nobody recorded any.
+    ("gemini", &[]),
     ("generic", &[("prompt-tsx-json", ".json"), ("multi-agent-config", ".json")]),
 ];
 

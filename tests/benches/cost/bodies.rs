@@ -49,6 +49,10 @@ pub(crate) fn in_format(format: Format, size: usize, seed: u64, text: Text) -> V
             "messages": list(vec![said("user", question)]),
         }),
         Format::Raw => list(vec![raw(0, system), raw(1, question)]),
+        Format::Gemini => json!({
+            "systemInstruction": { "parts": [{ "text": system }] }, "tools": [tool("functionDeclarations")],
+            "contents": list(vec![json!({ "role": "user", "parts": [{ "text": question }] })]),
+        }),
         Format::VscodeChat => json!({ "responderUsername": "agent", "requests": list(Vec::new()) }),
     }
     .to_string()
@@ -96,6 +100,15 @@ impl Exchange {
                 ] }),
                 json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": id, "content": result }] }),
             ],
+            Format::Gemini => vec![
+                json!({ "role": "model", "parts": [
+                    { "text": remark },
+                    { "functionCall": { "id": id, "name": "read_file", "args": arguments } },
+                ] }),
+                json!({ "role": "user", "parts": [
+                    { "functionResponse": { "id": id, "name": "read_file", "response": { "output": result } } },
+                ] }),
+            ],
             Format::Raw => vec![
                 json!({ "role": 2, "content": [{ "type": 1, "text": remark }], "toolCalls": [call] }),
                 json!({ "role": 3, "toolCallId": id, "content": [{ "type": 1, "text": result }] }),
@@ -114,6 +127,9 @@ fn tool(shape: &str) -> Value {
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "lines": { "type": "array" } } });
     let (name, description) = ("read_file", "Returns the content of a file.");
     match shape {
+        "functionDeclarations" => json!({
+            "functionDeclarations": [{ "name": name, "description": description, "parameters": schema }],
+        }),
         "input_schema" => json!({ "name": name, "description": description, "input_schema": schema }),
         "type" => {
             json!({ "type": "function", "name": name, "description": description, "parameters": schema })

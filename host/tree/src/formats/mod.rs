@@ -5,6 +5,7 @@
 //! of [`Spec`], without a default, so that the compiler asks a new format for every answer. No other file names one.
 
 mod anthropic_messages;
+mod gemini;
 mod generic;
 mod openai_chat;
 mod openai_responses;
@@ -52,6 +53,8 @@ formats! {
     Raw = raw,
     /// A VS Code chat export.
     VscodeChat = vscode_chat,
+    /// Gemini `generateContent`, `streamGenerateContent` and `countTokens`.
+    Gemini = gemini,
     /// JSON that no other format maps, or text that is no JSON.
     Generic = generic,
 }

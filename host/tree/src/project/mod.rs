@@ -12,8 +12,7 @@ mod tools;
 pub use access::{Access, MEDIA_MAGIC};
 pub(crate) use access::{Field, Table, table};
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
-pub(crate) use schema::SCHEMA;
-pub(crate) use tools::{CALLED_FUNCTION, NAMED_SCHEMA, TOOL_CALL, TOOL_DEFINITION};
+pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 
 use std::collections::HashMap;
 use std::sync::Arc;

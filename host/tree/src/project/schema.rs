@@ -5,7 +5,7 @@ use crate::kinds::LeafKind;
 use crate::node::{Kind, NodeId};
 
 /// A JSON Schema.
-pub(crate) static SCHEMA: Table = table! {
+static SCHEMA: Table = table! {
     "type" ToolSchema Protected "keyword of JSON Schema";
     "required" ToolSchema Protected "names properties";
     "format" ToolSchema Protected "keyword of JSON Schema";
@@ -14,6 +14,8 @@ pub(crate) static SCHEMA: Table = table! {
     "$schema" ToolSchema Protected "names the dialect";
     "$id" ToolSchema Protected "id";
     "$anchor" ToolSchema Protected "id";
+    "propertyOrdering" ToolSchema Protected "names properties (Gemini)";
+    "property_ordering" ToolSchema Protected "names properties (Gemini)";
 };
 
 impl Projector<'_> {
@@ -61,12 +63,15 @@ fn applicator(key: &str) -> Option<Applicator> {
         }
         "items"
         | "prefixItems"
+        | "prefix_items"
         | "additionalProperties"
+        | "additional_properties"
         | "unevaluatedProperties"
         | "unevaluatedItems"
         | "contains"
         | "propertyNames"
         | "anyOf"
+        | "any_of"
         | "oneOf"
         | "allOf"
         | "not"

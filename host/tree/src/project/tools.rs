@@ -14,7 +14,7 @@ pub(crate) static TOOL_CALL: Table = table! {
 };
 
 /// `function` or `custom` of a tool call.
-pub(crate) static CALLED_FUNCTION: Table = table! {
+static CALLED_FUNCTION: Table = table! {
     "name" Metadata Protected "names a function";
     "arguments" ToolArguments Open "what the tool is called with";
     "input" ToolArguments Open "what a custom tool is called with";
@@ -27,7 +27,7 @@ pub(crate) static TOOL_DEFINITION: Table = table! {
 };
 
 /// `function` of a tool definition, `json_schema` of a response format.
-pub(crate) static NAMED_SCHEMA: Table = table! {
+static NAMED_SCHEMA: Table = table! {
     "name" Metadata Protected "names a function or a schema";
 };
 

@@ -1,9 +1,7 @@
-//! Requests to test on: generated JSON, and recordings where they are at hand.
+//! Requests to test on: generated JSON.
 
 #![allow(dead_code, reason = "each test binary uses its share")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use leafgate_tree::{Document, Draft, Format, Limits};
@@ -19,36 +17,6 @@ pub(crate) fn parse(body: &[u8], format: Format) -> Draft {
     Draft::new(Arc::new(
         Document::parse(body.to_vec().into(), format, &Limits::default()).expect("a JSON body"),
     ))
-}
-
-/// Recorded requests: name, body and format. Empty, with a word on standard error, where there are none; in CI they must be there.
-pub(crate) fn recordings() -> Vec<(String, Vec<u8>, Format)> {
-    let root = std::env::var_os("LEAFGATE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    let mut found = Vec::new();
-    for (folder, ending, format) in [
-        ("openai-chat", ".request.json", Format::OpenaiChat),
-        ("openai-responses", ".request.json", Format::OpenaiResponses),
-        ("anthropic-messages", ".request.json", Format::AnthropicMessages),
-        ("raw-chatmessage", ".raw-parts.json", Format::Raw),
-        ("vscode-chat-export", ".json", Format::VscodeChat),
-        ("prompt-tsx-json", ".json", Format::Generic),
-    ] {
-        for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(ending) {
-                found.push((name, std::fs::read(entry.path()).expect("a readable recording"), format));
-            }
-        }
-    }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    if found.is_empty() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no recordings at {}", root.display());
-        eprintln!("skipped: no recordings at {}", root.display());
-    }
-    found
 }
 
 /// Any JSON text, in spellings that no serialiser would choose: odd spaces, escapes, numbers, duplicate keys, documents in strings.

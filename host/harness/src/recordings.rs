@@ -1,0 +1,124 @@
+//! Requests to test on: recordings, which lie outside the repository, and the examples in it.
+//!
+//! The recordings are the folder that `LEAFGATE_FIXTURES` names, or `../shared/fixtures` beside the repository; the labelled corpora that
+//! of `LEAFGATE_CORPORA`, or `../shared/corpora`. A clone has neither. Tests on them then do nothing and say so, but where `CI` is
+//! `true` a missing folder fails.
+
+use std::path::{Path, PathBuf};
+
+use leafgate_tree::{Document, Format, Limits};
+
+/// A request body and the format that it is in.
+#[derive(Clone)]
+pub struct Recording {
+    /// The name of its file.
+    pub name: String,
+    /// The body.
+    pub body: Vec<u8>,
+    /// Its format.
+    pub format: Format,
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}, {} bytes)", self.name, self.format, self.body.len())
+    }
+}
+
+/// The folders of recorded requests, how their files end, and the format that they are in.
+pub const FOLDERS: &[(&str, &str, Format)] = &[
+    ("openai-chat", ".request.json", Format::OpenaiChat),
+    ("openai-responses", ".request.json", Format::OpenaiResponses),
+    ("anthropic-messages", ".request.json", Format::AnthropicMessages),
+    ("raw-chatmessage", ".raw-parts.json", Format::Raw),
+    ("vscode-chat-export", ".json", Format::VscodeChat),
+    ("prompt-tsx-json", ".json", Format::Generic),
+];
+
+/// Finds the folder of recordings.
+///
+/// # Panics
+/// Where there is none and `CI` is `true`.
+#[must_use]
+pub fn fixtures() -> Option<PathBuf> {
+    folder("LEAFGATE_FIXTURES", "fixtures")
+}
+
+/// Finds the folder of labelled corpora.
+///
+/// # Panics
+/// Where there is none and `CI` is `true`.
+#[must_use]
+pub fn corpora() -> Option<PathBuf> {
+    folder("LEAFGATE_CORPORA", "corpora")
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn folder(variable: &str, name: &str) -> Option<PathBuf> {
+    let beside = || repository().join("../shared").join(name);
+    let folder = std::env::var_os(variable).map_or_else(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "no folder {}: set {variable}", folder.display());
+    eprintln!("skipped: no folder {}; set {variable}", folder.display());
+    None
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Reads the recorded requests, in the order of their names; none where there is no folder of recordings.
+///
+/// # Panics
+/// As [`fixtures`], and where a recording cannot be read.
+#[must_use]
+pub fn recorded() -> Vec<Recording> {
+    let Some(root) = fixtures() else { return Vec::new() };
+    let mut found = Vec::new();
+    for &(folder, ending, format) in FOLDERS {
+        found.extend(files(&root.join(folder), ending).into_iter().map(|(name, body)| Recording {
+            name,
+            body,
+            format,
+        }));
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+/// Reads the requests in `examples/requests`, each in the format whose shape it has. Every clone has them.
+///
+/// # Panics
+/// Where an example cannot be read.
+#[must_use]
+pub fn examples() -> Vec<Recording> {
+    let files = files(&repository().join("examples/requests"), ".json");
+    let read = |(name, body): (String, Vec<u8>)| {
+        let document = Document::detect(body.clone().into(), &Limits::default()).expect("an example is JSON");
+        Recording { name, body, format: document.format() }
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Reads the recorded requests and the examples.
+///
+/// # Panics
+/// As [`recorded`] and [`examples`].
+#[must_use]
+pub fn all() -> Vec<Recording> {
+    [recorded(), examples()].concat()
+}
+
+/// Names and contents of the files of a folder that end so.
+fn files(folder: &Path, ending: &str) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        .filter(|(name, _)| name.ends_with(ending))
+        .map(|(name, path)| (name, std::fs::read(path).expect("a readable file")))
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,494 @@
+//! Gemini `generateContent`, `streamGenerateContent` and `countTokens`
+//! ([API reference](https://ai.google.dev/api/generate-content)).
+//!
+//! The API reads proto3 JSON, so each key of two words may be spelled in camel case or in snake case, and a list of one element may stand
+//! as the element alone. `countTokens` may hold a whole request under `generateContentRequest`. A part says by its key what it holds.
+//! The functions that the model called in one turn and the responses in the turns right behind it are one exchange; a call and its
+//! response have the same id, or where they have none the same name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling};
+use crate::index::Index;
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
+use crate::node::{Kind, NodeId};
+use crate::project::{Access, Projector, Table, option_section, table};
+use crate::section::{NodeType, Section, SectionId};
+
+/// The format that this file describes.
+pub(super) struct Gemini;
+
+static RULES: Rules = Rules {
+    roles: &["user", "model", "function"],
+    part_kind: None,
+    empty_text: false,
+    user_first: true,
+    assistant_last: "the last turn must be the user's or a function's",
+};
+
+impl Spec for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["google"]
+    }
+
+    /// Turns that have parts, or a whole request to be counted.
+    fn likeness(&self, body: &Index) -> Likeness {
+        let has_turns = |object| {
+            let contents = body.member(object, "contents");
+            contents.is_some_and(|contents| {
+                elements(body, contents).iter().any(|&turn| body.member(turn, "parts").is_some())
+            })
+        };
+        let root = body.root();
+        let is_object = body.kind(root) == Kind::Object;
+        match is_object && (has_turns(root) || either(body, root, WRAPPED).is_some_and(has_turns)) {
+            true => Likeness::Plausible,
+            false => Likeness::None,
+        }
+    }
+
+    fn reads(&self, root: Kind) -> bool {
+        root == Kind::Object
+    }
+
+    fn project(&self, projector: &mut Projector<'_>) {
+        let root = projector.body.root();
+        projector.mark(root, LeafKind::RequestOption, Access::Open);
+        request(projector, root, None, &mut Turns::default());
+        projector.classify_maps();
+    }
+
+    /// Most requests name the model in their path alone.
+    fn model(&self, body: &Index) -> Option<NodeId> {
+        let requests = [Some(body.root()), either(body, body.root(), WRAPPED)];
+        let model = requests.into_iter().flatten().find_map(|request| body.member(request, "model"));
+        model.filter(|&model| body.scalar(model).is_some())
+    }
+
+    /// The path says it, never the body.
+    fn streams(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn content_key(&self) -> &'static str {
+        "parts"
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+        let said = body
+            .children(section.node)
+            .find(|&member| matches!(holds(&body.key_of(member)), Some(Holds::Call | Holds::Result)))?;
+        let text =
+            |key| body.member(said, key).filter(|&member| body.scalar(member) == Some(ValueType::Text));
+        text("id").or_else(|| text("name"))
+    }
+
+    fn continues_stored(&self, _: &Index) -> bool {
+        false
+    }
+
+    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
+        let requests = [Some(body.root()), either(body, body.root(), WRAPPED)].into_iter().flatten();
+        let allowed = requests.filter_map(|request| {
+            let config = either(body, request, ["toolConfig", "tool_config"])?;
+            let calling = either(body, config, ["functionCallingConfig", "function_calling_config"])?;
+            either(body, calling, ["allowedFunctionNames", "allowed_function_names"])
+        });
+        allowed.flat_map(|names| body.children(names)).filter(|&name| body.scalar(name).is_some()).collect()
+    }
+
+    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+        match role {
+            Role::User => Ok(Spelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
+            Role::Assistant => Ok(Spelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
+            Role::System => Err(SYSTEM_BESIDE),
+            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+        }
+    }
+}
+
+/// What `countTokens` holds a whole request under.
+const WRAPPED: [&str; 2] = ["generateContentRequest", "generate_content_request"];
+
+/// The request itself.
+static REQUEST: Table = table! {
+    "model" RequestOption Protected "selects the model";
+    "cachedContent" RequestOption Protected "names what the server stored";
+    "cached_content" RequestOption Protected "names what the server stored";
+};
+
+/// An element of `contents`, and `systemInstruction`.
+static CONTENT: Table = table! {
+    "role" Metadata Protected "discriminator";
+};
+
+/// An element of `parts`.
+static PART: Table = table! {
+    "thought" Metadata Protected "discriminator";
+    "thoughtSignature" Reasoning Frozen "signature";
+    "thought_signature" Reasoning Frozen "signature";
+    "mediaResolution" Metadata Protected "says how to decode the data";
+    "media_resolution" Metadata Protected "says how to decode the data";
+};
+
+/// `inlineData` and `fileData` of a part.
+static DATA: Table = table! {
+    "mimeType" Metadata Protected "says how to decode the data";
+    "mime_type" Metadata Protected "says how to decode the data";
+    "data" Other Opaque "an image, sound or a file, where it is a binary one";
+};
+
+/// `functionCall` and `toolCall` of a part.
+static CALL: Table = table! {
+    "id" Metadata Protected "pairs a call with its result";
+    "name" Metadata Protected "names a function";
+    "toolType" Metadata Protected "names a tool";
+    "tool_type" Metadata Protected "names a tool";
+    "args" ToolArguments Open "what the function is called with";
+};
+
+/// `functionResponse` and `toolResponse` of a part.
+static RESPONSE: Table = table! {
+    "id" Metadata Protected "pairs a result with its call";
+    "name" Metadata Protected "names a function";
+    "toolType" Metadata Protected "names a tool";
+    "tool_type" Metadata Protected "names a tool";
+    "scheduling" Metadata Protected "discriminator";
+    "response" ToolResult Open "what the function gave back";
+};
+
+/// `executableCode` of a part.
+static CODE: Table = table! {
+    "id" Metadata Protected "pairs code with its result";
+    "language" Metadata Protected "discriminator";
+    "code" ToolArguments Open "what the interpreter is called with";
+};
+
+/// `codeExecutionResult` of a part.
+static OUTPUT: Table = table! {
+    "id" Metadata Protected "pairs a result with its code";
+    "outcome" Metadata Protected "discriminator";
+    "output" ToolResult Open "what the interpreter gave back";
+};
+
+/// An element of `functionDeclarations`.
+static DECLARATION: Table = table! {
+    "name" ToolSchema Protected "names a function";
+    "behavior" ToolSchema Protected "discriminator";
+};
+
+/// `toolConfig`.
+static TOOL_CONFIG: Table = table! {
+    "functionCallingConfig" RequestOption Protected "says which functions are called";
+    "function_calling_config" RequestOption Protected "says which functions are called";
+};
+
+/// What was read of the turns so far.
+#[derive(Default)]
+struct Turns {
+    /// How many there were.
+    count: usize,
+    /// The exchange of the last one.
+    exchange: u32,
+    /// Whether responses may still belong to that exchange.
+    open: bool,
+    /// The exchange of each call that has an id.
+    calls: HashMap<Arc<str>, u32>,
+    /// Whether the system instruction was there. Under its other spelling it is an option: the API refuses a body that has both.
+    has_system: bool,
+}
+
+impl Turns {
+    /// Returns the exchange that a turn belongs to, by what is called and answered in it.
+    fn exchange_of(&mut self, role: Role, parts: &[Section]) -> u32 {
+        let of_kind = |kind| parts.iter().filter(move |part| part.kind == kind);
+        let mut results = of_kind(SectionKind::ToolResult).filter(|_| role != Role::Assistant).peekable();
+        let answers = results.peek().is_some();
+        let called = results.find_map(|result| self.calls.get(result.call_id.as_ref()?).copied());
+        let exchange = match called {
+            Some(exchange) => exchange,
+            None if answers && self.open => self.exchange,
+            None => {
+                (self.exchange, self.open) = (self.exchange + 1, false);
+                self.exchange
+            }
+        };
+        for call in of_kind(SectionKind::ToolCall) {
+            self.open = true;
+            self.calls.extend(call.call_id.clone().map(|id| (id, exchange)));
+        }
+        exchange
+    }
+}
+
+/// Names the members of a request: the body, or what is to be counted, in a section of its own.
+fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId>, turns: &mut Turns) {
+    projector.members(node, &REQUEST, |this, member, key, _| match key {
+        "contents" if this.body.scalar(member).is_none() => {
+            elements(this.body, member).into_iter().for_each(|turn| message(this, turn, turns));
+        }
+        "systemInstruction" | "system_instruction" if !turns.has_system => {
+            turns.has_system = true;
+            let id = this.section(Section {
+                kind: SectionKind::System,
+                node_type: NodeType::Message,
+                role: Role::System,
+                ..option_section(member, None)
+            });
+            content(this, member, id);
+        }
+        key if WRAPPED.contains(&key) && around.is_none() && this.body.kind(member) == Kind::Object => {
+            let id = this.section(option_section(member, None));
+            request(this, member, Some(id), turns);
+        }
+        _ => option(this, member, key, around),
+    });
+}
+
+fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
+    let role = match projector.string_member(node, "role").as_deref() {
+        // A single turn may leave it out.
+        None | Some("user" | "") => Role::User,
+        Some("model") => Role::Assistant,
+        Some("function") => Role::Tool,
+        Some(_) => Role::Other,
+    };
+    let id = projector.section(Section {
+        kind: match role {
+            Role::System => SectionKind::System,
+            Role::User => SectionKind::User,
+            Role::Assistant => SectionKind::Assistant,
+            Role::Tool => SectionKind::ToolResult,
+            Role::Other => SectionKind::Other,
+        },
+        node_type: NodeType::Message,
+        role,
+        message: Some(turns.count),
+        deletable: projector.body.is_element(node),
+        ..option_section(node, None)
+    });
+    turns.count += 1;
+    content(projector, node, id);
+    let (head, parts) = projector.projection.sections.split_at_mut(id.index() + 1);
+    let message = &mut head[id.index()];
+    message.exchange = Some(turns.exchange_of(role, parts));
+    if role == Role::Tool {
+        message.tool = parts.iter().find_map(|part| part.tool.clone());
+    }
+    projector.classify_user(id, None);
+}
+
+/// Names the parts of a turn or of the system instruction, which may be a text alone.
+fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId) {
+    let text = if projector.body.kind(node) == Kind::Object { LeafKind::Other } else { LeafKind::Text };
+    projector.mark(node, text, Access::Open);
+    projector.members(node, &CONTENT, |this, member, key, _| {
+        if key == "parts" {
+            parts(this, member, around);
+        }
+    });
+}
+
+fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId) {
+    let elements = elements(projector.body, node);
+    elements.into_iter().enumerate().for_each(|(index, part)| self::part(projector, part, around, index));
+}
+
+/// What a member of a part holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Text,
+    Data,
+    Call,
+    Result,
+    Code,
+    Output,
+}
+
+fn holds(key: &str) -> Option<Holds> {
+    Some(match key {
+        "text" => Holds::Text,
+        "inlineData" | "inline_data" | "fileData" | "file_data" => Holds::Data,
+        "functionCall" | "function_call" | "toolCall" | "tool_call" => Holds::Call,
+        "functionResponse" | "function_response" | "toolResponse" | "tool_response" => Holds::Result,
+        "executableCode" | "executable_code" => Holds::Code,
+        "codeExecutionResult" | "code_execution_result" => Holds::Output,
+        _ => return None,
+    })
+}
+
+fn part(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) {
+    let body = projector.body;
+    let thought = body.member(node, "thought").is_some_and(|flag| body.kind(flag) == Kind::True);
+    let signature = either(body, node, ["thoughtSignature", "thought_signature"]);
+    let signed = signature.is_some_and(|signature| body.scalar(signature) == Some(ValueType::Text));
+    let held = body.children(node).find_map(|member| Some((member, holds(&body.key_of(member))?)));
+    let id = part_section(projector, node, around, index, held, thought);
+    projector.mark(node, LeafKind::Other, Access::Open);
+    projector.members(node, &PART, |this, member, key, _| match holds(key) {
+        Some(Holds::Text) => {
+            this.mark(member, if thought { LeafKind::Reasoning } else { LeafKind::Text }, Access::Open);
+        }
+        Some(Holds::Data) => this.members(member, &DATA, |_, _, _, _| {}),
+        Some(Holds::Call) => this.members(member, &CALL, |_, _, _, _| {}),
+        Some(Holds::Result) => this.members(member, &RESPONSE, |this, member, key, _| {
+            if key == "parts" {
+                this.mark(member, LeafKind::ToolResult, Access::Open);
+                parts(this, member, id);
+            }
+        }),
+        Some(Holds::Code) => this.members(member, &CODE, |_, _, _, _| {}),
+        Some(Holds::Output) => this.members(member, &OUTPUT, |_, _, _, _| {}),
+        None => {}
+    });
+    // A thought goes back as the model gave it out, with the signature that vouches for it. A signature beside a call or an answer
+    // covers the thoughts before it: what a call holds stays open.
+    if thought && signed {
+        projector.mark(node, LeafKind::Reasoning, Access::Frozen);
+    }
+}
+
+fn part_section(
+    projector: &mut Projector<'_>,
+    node: NodeId,
+    around: SectionId,
+    index: usize,
+    held: Option<(NodeId, Holds)>,
+    thought: bool,
+) -> SectionId {
+    let body = projector.body;
+    let word = |keys: [&str; 3]| {
+        let (member, _) = held?;
+        keys.iter().find_map(|key| projector.string_member(member, key))
+    };
+    let (name, call_id) = (word(["name", "toolType", "tool_type"]), word(["id", "", ""]));
+    let contains = match held {
+        _ if thought => ContentKind::Thinking,
+        Some((_, Holds::Text)) => ContentKind::Text,
+        Some((data, Holds::Data)) => media_kind(body, data),
+        Some((_, Holds::Result | Holds::Output)) => ContentKind::ToolResult,
+        Some((_, Holds::Call | Holds::Code)) | None => ContentKind::Other,
+    };
+    let interpreter = || Some(Arc::from("code_execution"));
+    projector.sub_section(node, around, |section| match held {
+        Some((_, holds @ (Holds::Call | Holds::Code))) => {
+            section.kind = SectionKind::ToolCall;
+            section.node_type = NodeType::ToolCall;
+            section.tool_call_index = Some(index);
+            section.tool = if holds == Holds::Code { interpreter() } else { name };
+            section.call_id = call_id;
+            // The call as a whole is no text; the leaves of its arguments are.
+            section.editable = false;
+        }
+        Some((_, holds @ (Holds::Result | Holds::Output))) => {
+            section.kind = SectionKind::ToolResult;
+            section.node_type = NodeType::ContentPart;
+            section.content_index = Some(index);
+            section.content_kind = Some(contains);
+            section.tool = if holds == Holds::Output { interpreter() } else { name };
+            section.call_id = call_id;
+        }
+        Some((_, Holds::Text | Holds::Data)) | None => {
+            section.kind = SectionKind::ContentPart;
+            section.node_type = NodeType::ContentPart;
+            section.content_index = Some(index);
+            section.content_kind = Some(contains);
+            section.editable = contains == ContentKind::Text;
+        }
+    })
+}
+
+/// What a part of data holds, by its media type.
+fn media_kind(body: &Index, data: NodeId) -> ContentKind {
+    let media_type = either(body, data, ["mimeType", "mime_type"]).map(|member| body.content_text(member));
+    let media_type = media_type.unwrap_or_default();
+    let starts = |with: &str| media_type.starts_with(with);
+    if starts("image/") {
+        ContentKind::Image
+    } else if starts("audio/") {
+        ContentKind::Audio
+    } else {
+        ContentKind::Document
+    }
+}
+
+fn option(projector: &mut Projector<'_>, node: NodeId, key: &str, around: Option<SectionId>) {
+    let id = projector.section(option_section(node, around));
+    match key {
+        "contents" | "systemInstruction" | "system_instruction" => {
+            projector.mark(node, LeafKind::Text, Access::Open);
+        }
+        "tools" => tools(projector, node, id),
+        "toolConfig" | "tool_config" => projector.members(node, &TOOL_CONFIG, |_, _, _, _| {}),
+        "generationConfig" | "generation_config" => {
+            for member in projector.body.children(node) {
+                let key = projector.body.key_of(member);
+                if matches!(
+                    &*key,
+                    "responseSchema" | "response_schema" | "responseJsonSchema" | "response_json_schema"
+                ) {
+                    projector.schema(member);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Makes a section of each tool, and of each function that one declares.
+fn tools(projector: &mut Projector<'_>, node: NodeId, option: SectionId) {
+    let body = projector.body;
+    projector.mark(node, LeafKind::ToolSchema, Access::Open);
+    for tool in elements(body, node) {
+        let in_list = tool != node;
+        let declared = either(body, tool, ["functionDeclarations", "function_declarations"]);
+        // What the provider runs is called what its key is.
+        let own =
+            body.children(tool).next().filter(|_| declared.is_none()).map(|own| Arc::from(body.key_of(own)));
+        let around = match in_list {
+            true => projector.section(Section {
+                tool: own,
+                deletable: true,
+                ..option_section(tool, Some(option))
+            }),
+            false => option,
+        };
+        for declaration in declared.into_iter().flat_map(|declared| elements(body, declared)) {
+            let tool = projector.string_member(declaration, "name");
+            let deletable = body.is_element(declaration);
+            projector.section(Section { tool, deletable, ..option_section(declaration, Some(around)) });
+            projector.members(declaration, &DECLARATION, |this, member, key, _| match key {
+                "parameters"
+                | "parametersJsonSchema"
+                | "parameters_json_schema"
+                | "response"
+                | "responseJsonSchema"
+                | "response_json_schema" => this.schema(member),
+                _ => {}
+            });
+        }
+    }
+}
+
+/// The elements of a list, or the one that stands in its place.
+fn elements(body: &Index, node: NodeId) -> Vec<NodeId> {
+    match body.kind(node) {
+        Kind::Array => body.children(node).collect(),
+        Kind::Object => vec![node],
+        _ => Vec::new(),
+    }
+}
+
+/// The member of an object under either spelling of its key, the one that stands first.
+fn either(body: &Index, object: NodeId, keys: [&str; 2]) -> Option<NodeId> {
+    body.children(object).find(|&member| keys.iter().any(|key| body.has_key(member, key)))
+}
