@@ -16,7 +16,7 @@ mod block;
 mod bounds;
 mod checks;
 mod checksums;
-mod encoded;
+mod decode;
 mod engine;
 mod finding;
 mod input;
@@ -31,7 +31,7 @@ mod registry;
 mod scan;
 mod value;
 
-pub use encoded::{Encoded, Encoding, encoded, encoded_whole};
+pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, views, views_of_media};
 pub use engine::Engine;
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;

@@ -37,11 +37,13 @@ pub(crate) struct Answer {
     findings: Option<Arc<[Finding]>>,
     /// Whether the text is known to hold nothing encoded.
     pub(crate) plain: bool,
+    /// Whether the detector is known to find nothing in what the text holds encoded.
+    pub(crate) quiet: bool,
 }
 
 impl Answer {
-    pub(crate) fn new(findings: &[Finding], plain: bool) -> Self {
-        Answer { findings: (!findings.is_empty()).then(|| findings.into()), plain }
+    pub(crate) fn new(findings: &[Finding], plain: bool, quiet: bool) -> Self {
+        Answer { findings: (!findings.is_empty()).then(|| findings.into()), plain, quiet }
     }
 
     pub(crate) fn findings(&self) -> &[Finding] {
@@ -206,7 +208,7 @@ mod tests {
             detector: DetectorId::new("t/t").unwrap(),
             confidence: Confidence::High,
         };
-        Answer::new(&vec![finding; findings], false)
+        Answer::new(&vec![finding; findings], false, false)
     }
 
     #[test]

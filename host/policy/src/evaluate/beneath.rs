@@ -1,22 +1,33 @@
-//! Texts beneath a leaf's text: what it says once escapes are undone, or what stretches of it are decoded.
+//! Texts beneath a leaf's text: its views, which say what it says once encodings are undone, and what lies below escapes that the
+//! tree has not walked.
 //!
-//! Detectors look at them like at any other text. What they find there cannot be replaced, because the bytes found are not those of the
-//! leaf; it holds the request. Media is asked for its beginning only: it is skipped as long as that is no text. Frozen leaves are not
-//! decoded at all: signatures and encrypted reasoning come from the provider, and go back to it.
+//! Detectors look at them like at any other text. What they find is replaced where the view says which range of the leaf spells it
+//! character for character. Anything else holds the request, because the bytes found are not those of the leaf. Media is asked for
+//! its beginning only: it is skipped as long as that is no text. Frozen leaves are not decoded at all: signatures and encrypted
+//! reasoning come from the provider, and go back to it.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use leafgate_detect::{Encoded, Encoding, encoded, encoded_whole};
+use leafgate_detect::{View, views, views_of_media};
 use leafgate_tree::{Access, Leaf, ValueType, unescape_deeply};
 
-/// Encodings inside one another that are undone: a token in JSON in base64 in JSON in base64.
-const DEEPEST: usize = 2;
-
 /// One text beneath a leaf's.
-pub(super) struct Beneath {
-    pub(super) text: String,
-    pub(super) under: Under,
+pub(super) enum Beneath {
+    /// The leaf's text without its escapes, of any depth.
+    Escapes(String),
+    /// A view of the leaf's text.
+    View(View),
+    /// A view of its text without escapes.
+    BelowEscapes(View),
+}
+
+/// Where something lies that was found beneath a leaf's text.
+pub(super) enum Lies {
+    /// This range of the leaf's text spells it and nothing else.
+    At(Range<usize>),
+    /// Somewhere under an encoding.
+    Under(Under),
 }
 
 /// What a text lies under.
@@ -24,58 +35,63 @@ pub(super) struct Beneath {
 pub(super) enum Under {
     /// Escapes that the tree has not walked.
     Escapes,
-    /// An encoding; where the leaf's own text holds the encoded form, if it does.
-    Encoding { encoding: Encoding, at: Option<Range<usize>> },
+    /// Encodings, as a phrase behind "in"; where the leaf's own text holds the encoded form, if it does.
+    Encoding { phrase: String, at: Option<Range<usize>> },
 }
 
 impl Under {
-    /// Where a finding lies, for the operator.
-    pub(super) fn place(&self) -> Cow<'static, str> {
+    /// Returns where a finding lies, for the operator.
+    pub(super) fn place(&self) -> Cow<'_, str> {
         match self {
             Under::Escapes => "below nested escapes".into(),
-            Under::Encoding { encoding, .. } => format!("in {}", encoding.as_str()).into(),
+            Under::Encoding { phrase, .. } => format!("in {phrase}").into(),
+        }
+    }
+}
+
+impl Beneath {
+    /// Returns the text.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Beneath::Escapes(text) => text,
+            Beneath::View(view) | Beneath::BelowEscapes(view) => view.text(),
+        }
+    }
+
+    /// Returns true if and only if the leaf's key names the text, as it names the leaf's own.
+    pub(super) fn is_named_by_key(&self) -> bool {
+        matches!(self, Beneath::Escapes(_))
+    }
+
+    /// Returns where a range of the text lies in the leaf's.
+    pub(super) fn lies(&self, range: Range<usize>) -> Lies {
+        match self {
+            Beneath::Escapes(_) => Lies::Under(Under::Escapes),
+            Beneath::View(view) => match view.source(range) {
+                source if source.exact => Lies::At(source.range),
+                source => Lies::Under(Under::Encoding { phrase: view.phrase(), at: Some(source.range) }),
+            },
+            Beneath::BelowEscapes(view) => {
+                Lies::Under(Under::Encoding { phrase: view.phrase(), at: None })
+            }
         }
     }
 }
 
 /// Every text beneath a leaf's present text. `unwalked`: the text may spell a document that nobody has walked.
 pub(super) fn beneath(leaf: &Leaf<'_>, text: &str, unwalked: bool) -> Vec<Beneath> {
-    let mut all = Vec::new();
+    let mut all: Vec<Beneath> = match (leaf.access(), leaf.value_type()) {
+        (Access::Open | Access::Protected, ValueType::Text | ValueType::Number) => views(text),
+        (Access::Opaque, ValueType::Text) => views_of_media(text),
+        _ => Vec::new(),
+    }
+    .into_iter()
+    .map(Beneath::View)
+    .collect();
     if unwalked {
         let plain = unescape_deeply(text);
-        for stretch in encoded(&plain) {
-            add(&mut all, Decoded { at: None, stretch }, 1);
-        }
-        all.push(Beneath { text: plain, under: Under::Escapes });
-    }
-    let stretches = match (leaf.access(), leaf.value_type()) {
-        (Access::Open | Access::Protected, ValueType::Text) => encoded(text),
-        (Access::Opaque, ValueType::Text) => encoded_whole(text).into_iter().collect(),
-        _ => Vec::new(),
-    };
-    for stretch in stretches {
-        add(&mut all, Decoded { at: Some(stretch.range.clone()), stretch }, 1);
+        all.extend(views(&plain).into_iter().map(Beneath::BelowEscapes));
+        all.push(Beneath::Escapes(plain));
     }
     all
-}
-
-/// A decoded stretch, and where the leaf's own text holds the outermost encoding around it.
-struct Decoded {
-    at: Option<Range<usize>>,
-    stretch: Encoded,
-}
-
-/// Adds what a stretch spells, what that spells without its escapes, and what is encoded inside it.
-fn add(all: &mut Vec<Beneath>, decoded: Decoded, depth: usize) {
-    let Decoded { at, stretch: Encoded { encoding, text, .. } } = decoded;
-    let under = Under::Encoding { encoding, at: at.clone() };
-    if text.contains('\\') {
-        all.push(Beneath { text: unescape_deeply(&text), under: under.clone() });
-    }
-    if depth < DEEPEST {
-        for stretch in encoded(&text) {
-            add(all, Decoded { at: at.clone(), stretch }, depth + 1);
-        }
-    }
-    all.push(Beneath { text, under });
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_detect::{Finding, Input, encoded};
+use leafgate_detect::{Finding, Input, views};
 use leafgate_tree::{
     Author, Document, EditError, LeafKind, LeafText, NodeId, NodeType, Redaction, Role, SectionId, ValueType,
 };
@@ -189,13 +189,13 @@ impl<'p> Run<'p> {
 
     /// A value that is encoded in the text cannot be replaced there.
     fn hold_encoded(&mut self, rules: &Rules<'p>, before: NodeId, text: &str) {
-        for stretch in encoded(text) {
+        for view in views(text) {
             for &(index, redact) in rules {
                 let Some(engine) = redact.engine else { continue };
-                let findings = self.policy.engines[engine].scan(&Input::new(&stretch.text));
+                let findings = self.policy.engines[engine].scan(&Input::new(view.text()));
                 let hits = findings.iter().map(|finding| Hit::new(finding, index)).collect();
-                for hit in exempt(hits, &self.vault.keys().find(&stretch.text), &stretch.text) {
-                    let why = format!("in {} of a message that is put in", stretch.encoding.as_str());
+                for hit in exempt(hits, &self.vault.keys().find(view.text()), view.text()) {
+                    let why = format!("in {} of a message that is put in", view.phrase());
                     self.encoded(index, before, hit.label.as_str(), &why);
                 }
             }

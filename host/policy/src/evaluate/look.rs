@@ -4,14 +4,16 @@
 //! any rule wants it to see and that it has not answered for before.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_detect::{Finding, Input};
+use leafgate_detect::Finding;
 use leafgate_tree::{Access, Leaf, NodeId, ValueType};
 
 use super::Run;
 use super::answer::check_findings;
-use super::beneath::{Beneath, Under};
+use super::beneath::{Beneath, Lies, Under};
 use super::hits::{Hit, exempt};
 use super::scanner::{Present, Scanner};
 use crate::condition::ConditionError;
@@ -49,13 +51,13 @@ struct Candidate<'s> {
     leaf: Leaf<'s>,
     rule: RuleIndex,
     text: Cow<'s, str>,
-    /// Where it lies if it is not the leaf's own text, and which of those it is.
-    under: Option<(usize, Under)>,
+    /// Which text beneath the leaf's it is, if it is not the leaf's own.
+    beneath: Option<(usize, Arc<Beneath>)>,
 }
 
 impl Candidate<'_> {
     fn place(&self) -> (NodeId, Option<usize>) {
-        (self.leaf.id(), self.under.as_ref().map(|(place, _)| *place))
+        (self.leaf.id(), self.beneath.as_ref().map(|(place, _)| *place))
     }
 }
 
@@ -137,14 +139,14 @@ impl<'s> Look<'s, '_> {
     fn show(&mut self, plugin: PluginIndex, rule: RuleIndex, present: &mut Present<'s>) {
         let (leaf, candidates) = (present.leaf, &mut self.candidates[plugin.get()]);
         if leaf.access() == Access::Open {
-            candidates.push(Candidate { leaf, rule, text: present.text.clone(), under: None });
+            candidates.push(Candidate { leaf, rule, text: present.text.clone(), beneath: None });
         }
         if matches!(leaf.access(), Access::Open | Access::Opaque) {
             candidates.extend(present.beneath().iter().enumerate().map(|(place, beneath)| Candidate {
                 leaf,
                 rule,
-                text: Cow::Owned(beneath.text.clone()),
-                under: Some((place, beneath.under.clone())),
+                text: Cow::Owned(beneath.text().to_owned()),
+                beneath: Some((place, Arc::clone(beneath))),
             }));
         }
     }
@@ -162,32 +164,43 @@ impl<'s> Look<'s, '_> {
     }
 
     fn scan(&mut self, rule: RuleIndex, engine: EngineIndex, present: &mut Present<'s>) {
-        let leaf = present.leaf;
+        let (leaf, first) = (present.leaf, self.found.hits.len());
         if !present.is_media() {
-            let findings = self.scanner.scan(self.run, engine, present);
+            let (findings, quiet) = self.scanner.scan(self.run, engine, present);
             self.found.hits.extend(findings.iter().map(|finding| (leaf.id(), Hit::new(finding, rule))));
+            if quiet {
+                return;
+            }
         }
-        for (at, Beneath { text, under }) in present.beneath().iter().enumerate() {
-            // The leaf's key names what is encoded as little as it names a part of it.
-            let key = if *under == Under::Escapes { leaf.key() } else { Cow::Borrowed("") };
-            let input = Input::new(text).with_key(&key);
-            // What looks like media can be anything: all detectors look at what it spells.
-            let all = matches!(leaf.access(), Access::Open | Access::Opaque);
-            let input = if all { input } else { input.prefix_only() };
-            let findings = self.scanner.scan_beneath(self.run, engine, &input, at);
+        let plain = first..self.found.hits.len();
+        for at in 0..present.beneath().len() {
+            let findings = self.scanner.scan_beneath(self.run, engine, present, at);
             let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
-            self.hidden(leaf.id(), hits, text, under);
+            self.beneath(leaf.id(), hits, &present.beneath()[at], &plain);
         }
     }
 
-    /// Keeps what was found beneath a leaf's text, but for tokens of ours.
-    fn hidden(&mut self, node: NodeId, hits: Vec<Hit>, text: &str, under: &Under) {
+    /// Keeps what was found beneath a leaf's text, but for tokens of ours. `plain` is where the hits in that text itself stand,
+    /// in order: what one of them covers was found already.
+    fn beneath(&mut self, node: NodeId, hits: Vec<Hit>, beneath: &Beneath, plain: &Range<usize>) {
         if hits.is_empty() {
             return;
         }
+        let text = beneath.text();
         for hit in exempt(hits, &self.run.vault.keys().find(text), text) {
-            let words = text[hit.range.clone()].to_owned();
-            self.found.hidden.push(Hidden { node, hit, words, under: under.clone() });
+            match beneath.lies(hit.range.clone()) {
+                Lies::At(range) => {
+                    let known = &self.found.hits[plain.clone()];
+                    let next = known.partition_point(|(_, known)| known.range.end < range.end);
+                    if known.get(next).is_none_or(|(_, known)| range.start < known.range.start) {
+                        self.found.hits.push((node, Hit { range, ..hit }));
+                    }
+                }
+                Lies::Under(under) => {
+                    let words = text[hit.range.clone()].to_owned();
+                    self.found.hidden.push(Hidden { node, hit, words, under });
+                }
+            }
         }
     }
 
@@ -200,10 +213,18 @@ impl<'s> Look<'s, '_> {
         let shown: Vec<DetectLeaf<'_>> = shown.collect();
         match self.answers(plugin, &shown) {
             Ok(answers) => {
+                let mut plain: BTreeMap<(NodeId, RuleIndex), Range<usize>> = BTreeMap::new();
                 for (group, answer) in groups.iter().zip(&answers) {
                     let findings = answer.findings().iter();
-                    let hits = |rule| findings.clone().map(|finding| Hit::new(finding, rule)).collect();
-                    group.iter().for_each(|candidate| self.push(candidate, hits(candidate.rule)));
+                    for candidate in *group {
+                        let hits = findings.clone().map(|finding| Hit::new(finding, candidate.rule)).collect();
+                        let (first, of) = (self.found.hits.len(), (candidate.leaf.id(), candidate.rule));
+                        let known = plain.get(&of).cloned().unwrap_or_default();
+                        self.push(candidate, hits, &known);
+                        if candidate.beneath.is_none() {
+                            plain.insert(of, first..self.found.hits.len());
+                        }
+                    }
                 }
             }
             Err(fault) => {
@@ -227,7 +248,7 @@ impl<'s> Look<'s, '_> {
         if !open.is_empty() {
             let asked: Vec<DetectLeaf<'_>> = open.iter().map(|&place| shown[place]).collect();
             for (place, findings) in open.into_iter().zip(self.run.call_detector(plugin, &asked)?) {
-                let answer = Answer::new(&findings, false);
+                let answer = Answer::new(&findings, false, false);
                 if let Some(question) = questions[place] {
                     policy.memo.keep(question, answer.clone());
                 }
@@ -237,10 +258,11 @@ impl<'s> Look<'s, '_> {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    fn push(&mut self, candidate: &Candidate<'_>, hits: Vec<Hit>) {
+    /// Keeps what a plugin found in a text. `plain` is where its hits in the leaf's own text stand, which comes first.
+    fn push(&mut self, candidate: &Candidate<'_>, hits: Vec<Hit>, plain: &Range<usize>) {
         let node = candidate.leaf.id();
-        match &candidate.under {
-            Some((_, under)) => self.hidden(node, hits, &candidate.text, under),
+        match &candidate.beneath {
+            Some((_, beneath)) => self.beneath(node, hits, beneath, plain),
             None => self.found.hits.extend(hits.into_iter().map(|hit| (node, hit))),
         }
     }

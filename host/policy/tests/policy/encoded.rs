@@ -29,14 +29,12 @@ fn encodings(text: &str) -> Vec<(&'static str, String)> {
     let lines: Vec<&str> =
         plain.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let percent: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
     vec![
         ("base64", plain.clone()),
         ("base64", URL_SAFE_NO_PAD.encode(text)),
         ("base64", lines.join("\n")),
         ("hexadecimal digits", hex),
         ("a data URL", format!("data:application/json;base64,{plain}")),
-        ("a data URL", format!("data:text/plain,{percent}")),
     ]
 }
 
@@ -122,7 +120,7 @@ fn an_encoding_inside_an_encoding_is_undone() {
     let hex: String = inner.bytes().map(|byte| format!("{byte:02x}")).collect();
     let evaluation =
         evaluate(&policy(SECRETS), &chat(&format!("vscode-remote://dev-container%2B{hex}/work")));
-    assert!(pause(&evaluation).detail.starts_with("SECRET in base64, at /messages/0/content"));
+    assert!(pause(&evaluation).detail.starts_with("SECRET in base64 in hexadecimal digits"));
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! Characters that take no room on a screen: zero-width ones, soft hyphens, byte order marks, marks of direction, variation
+//! selectors. Beside them blanks of other widths, which a screen shows like any other.
+
+/// What a character that begins with these bytes is to a reader.
+pub(super) enum Seen {
+    /// Nothing.
+    Nothing,
+    /// A blank.
+    Blank,
+}
+
+/// Reads the character at the beginning; returns what is seen of it and its length, `None` where it is an ordinary one.
+pub(super) fn character(bytes: &[u8]) -> Option<(Seen, usize)> {
+    Some(match bytes {
+        // U+00AD, U+00A0
+        [0xc2, 0xad, ..] => (Seen::Nothing, 2),
+        [0xc2, 0xa0, ..] => (Seen::Blank, 2),
+        // U+034F
+        [0xcd, 0x8f, ..] => (Seen::Nothing, 2),
+        // U+180B to U+180F
+        [0xe1, 0xa0, 0x8b..=0x8f, ..] => (Seen::Nothing, 3),
+        // U+2000 to U+200A, U+202F, U+205F, U+3000
+        [0xe2, 0x80, 0x80..=0x8a | 0xaf, ..] | [0xe2, 0x81, 0x9f, ..] | [0xe3, 0x80, 0x80, ..] => (Seen::Blank, 3),
+        // U+200B to U+200F, U+202A to U+202E, U+2060 to U+206F
+        [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa0..=0xaf, ..] => (Seen::Nothing, 3),
+        // U+FE00 to U+FE0F, U+FEFF
+        [0xef, 0xb8, 0x80..=0x8f, ..] | [0xef, 0xbb, 0xbf, ..] => (Seen::Nothing, 3),
+        // U+E0000 to U+E0FFF
+        [0xf3, 0xa0, _, _, ..] => (Seen::Nothing, 4),
+        _ => return None,
+    })
+}
+
+/// Returns true if and only if what is not seen at `at` stands inside a word or between a name and its value.
+pub(super) fn hides(bytes: &[u8], at: usize, seen: &Seen) -> bool {
+    let before = at.checked_sub(1).map_or(b' ', |i| bytes[i]);
+    match seen {
+        Seen::Nothing => before.is_ascii_graphic(),
+        Seen::Blank => matches!(before, b':' | b'='),
+    }
+}

@@ -1,0 +1,282 @@
+//! Views: what a text says once its encodings are undone, with the way back to the text.
+//!
+//! Two kinds of encodings are undone:
+//!
+//! - **Character for character** ([`respell`], [`number`]): percent-encoding, HTML entities, escapes, invisible characters,
+//!   terminal colours, signs between groups of digits. A range of such a view has a range of the text that spells it, so a
+//!   finding in it can be replaced.
+//! - **As a block** ([`runs`], [`spaced`], [`lines`], [`url`]): base64, base32, hexadecimal digits, hexdumps, data URLs. A finding
+//!   in such a view lies somewhere in the stretch, and nothing can be replaced.
+//!
+//! Views have views again, up to [`LAYERS`] deep. All character-wise encodings of a layer are undone in one pass, and a block is
+//! looked for in a view only where the view made a difference, so that the views of a text together are never larger than
+//! [`MOST_TIMES_TEXT`] times that text, however it nests.
+//!
+//! Nothing is decoded for its own sake. A character-wise view covers a window around the spellings that made it; a block counts
+//! where text comes out, so pictures, signatures, hashes and identifiers cost one look.
+
+mod entity;
+mod escape;
+mod invisible;
+mod lines;
+mod map;
+mod number;
+mod percent;
+mod respell;
+mod runs;
+mod source;
+mod spaced;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod url;
+mod work;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use map::Map;
+
+/// Encodings inside one another that are undone: a token in JSON in base64 in a query.
+pub const LAYERS: usize = 3;
+
+/// A layer is never larger than its text: its character-wise views are shorter, its blocks are a share of it, and no byte is in
+/// two blocks of the same encoding. With two kinds on each of three layers this is never reached. Tests hold views to it.
+pub const MOST_TIMES_TEXT: usize = 16;
+
+/// One way in which a text spells another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Encoding {
+    /// `%41`, `%u0041`.
+    Percent,
+    /// `&amp;`, `&#65;`, `&#x41;`.
+    Entity,
+    /// `\u0041`, `\x41`, `\101`, `\/`.
+    Escape,
+    /// Zero-width characters, soft hyphens and their kin.
+    Invisible,
+    /// Escape sequences of terminals.
+    Terminal,
+    /// Signs between groups of digits that stand for a blank, or a number with an exponent.
+    Digits,
+    /// Base64 in either alphabet.
+    Base64,
+    /// Base64 of UTF-16.
+    Base64Utf16,
+    /// Base32.
+    Base32,
+    /// Hexadecimal digits, with separators or without.
+    Hex,
+    /// The columns of `xxd`, `hexdump` or `od`.
+    Hexdump,
+    /// A data URL, in base64 or percent-encoded.
+    DataUrl,
+}
+
+impl Encoding {
+    const ALL: [Encoding; 12] = [
+        Self::Percent,
+        Self::Entity,
+        Self::Escape,
+        Self::Invisible,
+        Self::Terminal,
+        Self::Digits,
+        Self::Base64,
+        Self::Base64Utf16,
+        Self::Base32,
+        Self::Hex,
+        Self::Hexdump,
+        Self::DataUrl,
+    ];
+
+    /// Returns the name used in reports, to be read behind "in".
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Percent => "percent-encoding",
+            Self::Entity => "HTML entities",
+            Self::Escape => "escapes",
+            Self::Invisible => "text with invisible characters",
+            Self::Terminal => "terminal colours",
+            Self::Digits => "another spelling of a number",
+            Self::Base64 => "base64",
+            Self::Base64Utf16 => "base64 of UTF-16",
+            Self::Base32 => "base32",
+            Self::Hex => "hexadecimal digits",
+            Self::Hexdump => "a hexdump",
+            Self::DataUrl => "a data URL",
+        }
+    }
+}
+
+/// The encodings that one layer undid: one block, or any character-wise ones.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Encodings(u16);
+
+impl Encodings {
+    fn add(&mut self, encoding: Encoding) {
+        self.0 |= 1 << encoding as u16;
+    }
+
+    fn iter(self) -> impl Iterator<Item = Encoding> {
+        Encoding::ALL.into_iter().filter(move |&encoding| self.0 & (1 << encoding as u16) != 0)
+    }
+}
+
+impl From<Encoding> for Encodings {
+    fn from(encoding: Encoding) -> Self {
+        let mut all = Encodings::default();
+        all.add(encoding);
+        all
+    }
+}
+
+/// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths only.
+#[derive(Clone)]
+pub struct View {
+    text: String,
+    layer: Arc<Layer>,
+}
+
+/// One undone layer, and those around it.
+struct Layer {
+    encodings: Encodings,
+    map: Map,
+    outer: Option<Arc<Layer>>,
+}
+
+/// Where in a text something lies that was found in a view of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What spells it, and where `exact` is false, the whole encoded stretch around it.
+    pub range: Range<usize>,
+    /// The range spells exactly what was found, so something else may stand there instead.
+    pub exact: bool,
+}
+
+impl View {
+    fn new(text: String, encodings: impl Into<Encodings>, map: Map, outer: Option<&Arc<Layer>>) -> Self {
+        View { text, layer: Arc::new(Layer { encodings: encodings.into(), map, outer: outer.cloned() }) }
+    }
+
+    /// Returns the decoded text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns where a range of the view lies in the text that the view was made of.
+    pub fn source(&self, range: Range<usize>) -> Source {
+        let (mut range, mut exact) = (range, true);
+        for layer in self.layers() {
+            exact &= matches!(layer.map, Map::Units(_));
+            range = layer.map.source(&range);
+        }
+        Source { range, exact }
+    }
+
+    /// Returns true if and only if any finding in this view can be replaced in the text.
+    pub fn is_exact(&self) -> bool {
+        self.layers().all(|layer| matches!(layer.map, Map::Units(_)))
+    }
+
+    /// Returns the encodings that were undone, the innermost first.
+    pub fn encodings(&self) -> impl Iterator<Item = Encoding> {
+        self.layers().flat_map(|layer| layer.encodings.iter())
+    }
+
+    /// Returns the encodings as a phrase to be read behind "in": `base64 in percent-encoding`.
+    pub fn phrase(&self) -> String {
+        let phrase = |layer: &Layer| {
+            layer.encodings.iter().map(Encoding::as_str).collect::<Vec<_>>().join(" and ")
+        };
+        self.layers().map(phrase).collect::<Vec<_>>().join(" in ")
+    }
+
+    /// The layers, the innermost first.
+    fn layers(&self) -> impl Iterator<Item = &Layer> {
+        std::iter::successors(Some(&*self.layer), |layer| layer.outer.as_deref())
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes in {}", self.text.len(), self.phrase())
+    }
+}
+
+/// Returns all views of a text, and theirs. Most texts have none.
+pub fn views(text: &str) -> Vec<View> {
+    let mut all = Vec::new();
+    add_views(text, None, LAYERS, &mut all);
+    if all.len() > 1 { without_repetitions(all) } else { all }
+}
+
+/// Leaves out what a stretch spells a second time: a block beside an escape is read with the escape and without.
+fn without_repetitions(all: Vec<View>) -> Vec<View> {
+    let mut order: Vec<(Range<usize>, usize)> =
+        all.iter().map(|view| view.source(0..view.text.len()).range).zip(0..).collect();
+    let key = |(range, at): &(Range<usize>, usize)| (range.start, range.end, &*all[*at].text, all[*at].layers().count());
+    order.sort_by(|a, b| key(a).cmp(&key(b)));
+    let same = |a: &(Range<usize>, usize), b: &(Range<usize>, usize)| a.0 == b.0 && all[a.1].text == all[b.1].text;
+    let mut kept = vec![true; all.len()];
+    order.windows(2).filter(|two| same(&two[0], &two[1])).for_each(|two| kept[two[1].1] = false);
+    all.into_iter().zip(kept).filter_map(|(view, kept)| kept.then_some(view)).collect()
+}
+
+/// Returns the views of a text that is encoded as a whole, as media is: nothing but its first bytes decides.
+pub fn views_of_media(text: &str) -> Vec<View> {
+    let mut all = Vec::new();
+    if let Some(block) = runs::whole(text) {
+        all.push(View::new(block.text, block.encoding, Map::Block(block.range), None));
+        add_views_of(0, LAYERS - 1, &mut all);
+    }
+    all
+}
+
+/// A stretch of a text, and what it spells.
+struct Block {
+    encoding: Encoding,
+    range: Range<usize>,
+    text: String,
+}
+
+/// Adds the views of a text, which lies below `outer`, and theirs.
+fn add_views(text: &str, outer: Option<&Arc<Layer>>, layers: usize, all: &mut Vec<View>) {
+    let first = all.len();
+    respell::each_window(text, |view, encodings, units| {
+        all.push(View::new(view, encodings, Map::Units(units), outer));
+    });
+    number::each(text, |view, units| {
+        all.push(View::new(view, Encoding::Digits, Map::Units(units), outer));
+    });
+    // What no unit touches stands in the text around the view too, and was decoded there.
+    let is_new = |range: &Range<usize>| match outer.map(|layer| &layer.map) {
+        Some(Map::Units(units)) => units.touch(range),
+        Some(Map::Block(_)) | None => true,
+    };
+    each_block(text, |block| {
+        if is_new(&block.range) {
+            all.push(View::new(block.text, block.encoding, Map::Block(block.range), outer));
+        }
+    });
+    if layers > 1 {
+        (first..all.len()).for_each(|at| add_views_of(at, layers - 1, all));
+    }
+}
+
+/// Adds the views of a view.
+fn add_views_of(at: usize, layers: usize, all: &mut Vec<View>) {
+    let (text, layer) = (std::mem::take(&mut all[at].text), Arc::clone(&all[at].layer));
+    add_views(&text, Some(&layer), layers, all);
+    all[at].text = text;
+}
+
+fn each_block(text: &str, mut f: impl FnMut(Block)) {
+    let urls = url::data_urls(text);
+    runs::each(text, &urls, &mut f);
+    urls.into_iter().for_each(&mut f);
+    spaced::each(text, &mut f);
+    lines::each(text, &mut f);
+}

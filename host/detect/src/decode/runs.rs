@@ -1,0 +1,114 @@
+//! Runs of base64's alphabet: base64, base32 and plain hexadecimal digits.
+//!
+//! A run counts where its first bytes already are text, so hashes and identifiers cost one look at sixteen characters. What is
+//! decoded is cut where it stops being text, because a stretch may be glued to what stands behind it. A long run that begins
+//! with other bytes is decoded whole, once for each way in which its characters may be grouped, and the texts in it count.
+//!
+//! Linear: a run is looked for from its twentieth character backwards, and a decoder that meets no more text stops within one
+//! block.
+
+use std::ops::Range;
+
+use super::source::{self, Grouping};
+use super::text::{each_among_bytes, is_base64, is_sign};
+use super::{Block, Encoding, url};
+
+/// Shorter runs of the alphabet are words. A key of twenty characters is 27 in base64, a card number 22.
+pub(super) const LEAST: usize = 20;
+
+/// Bytes of text that a stretch must spell to count.
+pub(super) const LEAST_TEXT: usize = 12;
+
+/// From here on a run is decoded whole: identifiers are shorter, and a secret behind other bytes is longer.
+const LEAST_WHOLE: usize = 36;
+
+/// Calls `f` with each encoded stretch, but for those inside data URLs.
+pub(super) fn each(text: &str, urls: &[Block], f: &mut impl FnMut(Block)) {
+    let mut urls = urls.iter().map(|url| url.range.clone()).peekable();
+    let mut done = 0;
+    each_run(text.as_bytes(), |run| {
+        while urls.next_if(|url| url.end <= run.start).is_some() {}
+        let inside_url = urls.peek().is_some_and(|url| url.start <= run.start);
+        let from = run.start.max(done);
+        if !inside_url && from + LEAST <= run.end {
+            done = stretches(text.as_bytes(), from..run.end, f);
+        }
+    });
+}
+
+/// Reads a text that is encoded as a whole, as media is: nothing but its first bytes decides.
+pub(super) fn whole(text: &str) -> Option<Block> {
+    let start = text.len() - text.trim_start().len();
+    match text[start..].starts_with(url::SCHEME) {
+        true => url::whole(text, start),
+        false => source::base64(text.as_bytes(), start, LEAST_TEXT).map(|found| found.stretch),
+    }
+}
+
+/// Calls `f` with each run of [`LEAST`] or more characters of the alphabet.
+fn each_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    // A run that begins at `start` or later is looked at from its twentieth character backwards: whatever is none lies before it.
+    let mut start = 0;
+    while start + LEAST <= bytes.len() {
+        let window = &bytes[start..start + LEAST];
+        if let Some(none) = window.iter().rposition(|&b| !is_base64(b)) {
+            start += none + 1;
+            continue;
+        }
+        let rest = &bytes[start + LEAST..];
+        let more = rest.iter().position(|&b| !is_base64(b)).unwrap_or(rest.len());
+        let end = start + LEAST + more;
+        f(behind_escape(bytes, start)..end);
+        start = end + 1;
+    }
+}
+
+/// Texts quote texts: the letter of `\n` and the digits of `%2F` or `\u0026` belong to the escape.
+fn behind_escape(bytes: &[u8], start: usize) -> usize {
+    match (start.checked_sub(1).map(|before| bytes[before]), bytes[start]) {
+        (Some(b'\\'), b'n' | b'r' | b't') => start + 1,
+        (Some(b'\\'), b'u') => start + "u0026".len(),
+        (Some(b'%'), _) => start + 2,
+        _ => start,
+    }
+}
+
+/// Adds each stretch of a run: from its beginning, or from behind a sign on. Returns where to go on.
+pub(super) fn stretches(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Block)) -> usize {
+    let (mut from, mut read) = (run.start, run.start);
+    while from + LEAST <= run.end {
+        let mut behind = from + 1;
+        let decoded = source::hex(bytes, from)
+            .or_else(|| source::base32(bytes, from))
+            .or_else(|| source::base64(bytes, from, LEAST_TEXT));
+        if let Some(decoded) = decoded {
+            behind = behind.max(decoded.resume);
+            read = read.max(decoded.resume);
+            f(decoded.stretch);
+        }
+        from = (behind..run.end).find(|&at| is_sign(bytes[at - 1])).unwrap_or(behind.max(run.end));
+    }
+    from.max(among_bytes(bytes, read..run.end, f))
+}
+
+/// Adds the texts among the bytes that a run spells, however its characters are grouped: from its beginning, or from behind the
+/// first sign that its path ends with. Returns where to go on.
+fn among_bytes(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Block)) -> usize {
+    let starts = (run.start..run.end.saturating_sub(LEAST_WHOLE - 1))
+        .filter(|&at| at == run.start || is_sign(bytes[at - 1]));
+    let found = starts.filter_map(|at| Some((at, Grouping::of(&bytes[at..run.end])?))).next();
+    let Some((from, grouping)) = found else { return run.start };
+    let (values, end) = source::values(bytes, from, grouping);
+    for shift in 0..grouping.characters() {
+        let decoded = source::bytes_of(&values[shift.min(values.len())..], grouping);
+        each_among_bytes(&decoded, |stretch| {
+            let encoding = match (grouping, stretch.wide) {
+                (Grouping::Hex, _) => Encoding::Hex,
+                (Grouping::Base64, false) => Encoding::Base64,
+                (Grouping::Base64, true) => Encoding::Base64Utf16,
+            };
+            f(Block { encoding, range: from..end, text: stretch.text });
+        });
+    }
+    end
+}

@@ -1,0 +1,274 @@
+//! From an encoded form to text, a block at a time, as long as text comes out.
+
+use super::runs::{LEAST, LEAST_TEXT};
+use super::text::{is_base64, is_hex};
+use super::work::spend;
+use super::{Block, Encoding};
+
+/// As many hexadecimal digits as sixteen characters of text need; shorter ones name colours and commits.
+const LEAST_HEX: usize = 32;
+
+/// Characters of base32 that fifteen characters of text need.
+const LEAST_BASE32: usize = 24;
+
+/// Characters that are looked at before anything is decoded: twelve bytes are text by chance once in thirty thousand times.
+const HEAD: usize = 16;
+
+/// Characters that are decoded at a time.
+const BLOCK: usize = 64;
+
+/// One control character among so many others is still text.
+const CONTROLS: usize = 8;
+
+/// A stretch, and from where on another may begin: what follows it in the same run may be glued to it.
+pub(super) struct Decoded {
+    pub(super) stretch: Block,
+    pub(super) resume: usize,
+}
+
+pub(super) fn hex(bytes: &[u8], from: usize) -> Option<Decoded> {
+    let head = bytes.get(from..from + LEAST_HEX)?;
+    if !head.iter().all(|&byte| is_hex(byte)) {
+        return None;
+    }
+    // A digit of something else may stand before the first pair.
+    (from..from + 2).find_map(|from| decode(Characters::new(bytes, from, &HEX), Encoding::Hex, LEAST_TEXT))
+}
+
+pub(super) fn base32(bytes: &[u8], from: usize) -> Option<Decoded> {
+    let head = bytes.get(from..from + LEAST_BASE32)?;
+    let upper = head.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7'));
+    let lower = head.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'));
+    if !upper && !lower {
+        return None;
+    }
+    decode(Characters::new(bytes, from, &BASE32), Encoding::Base32, LEAST_TEXT)
+}
+
+pub(super) fn base64(bytes: &[u8], from: usize, least: usize) -> Option<Decoded> {
+    decode(Characters::new(bytes, from, &BASE64), Encoding::Base64, least)
+}
+
+/// Decodes as long as text comes out, if at least `least` bytes of it do.
+fn decode(mut source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
+    let start = source.at;
+    let mut out = Vec::with_capacity(BLOCK);
+    let mut text = Prefix::default();
+    let mut resume = start;
+    let mut goes_on = source.block(HEAD, &mut out) && text.extend(&out);
+    if !goes_on && !text.extend(&out) {
+        return None;
+    }
+    while goes_on {
+        resume = source.at;
+        let more = source.block(BLOCK, &mut out);
+        goes_on = text.extend(&out) && more;
+    }
+    if !text.broken {
+        resume = source.at;
+    }
+    out.truncate(text.checked);
+    let text = String::from_utf8(out).ok().filter(|text| text.len() >= least)?;
+    Some(Decoded { stretch: Block { encoding, range: start..source.at, text }, resume })
+}
+
+/// How much of some bytes is text.
+#[derive(Default)]
+struct Prefix {
+    checked: usize,
+    controls: usize,
+    broken: bool,
+}
+
+impl Prefix {
+    /// Looks at what was added; `true` where all of it is text, but for a character that is not complete yet.
+    fn extend(&mut self, out: &[u8]) -> bool {
+        let new = &out[self.checked..];
+        let valid = match std::str::from_utf8(new) {
+            Ok(_) => new.len(),
+            Err(error) => {
+                self.broken = error.error_len().is_some();
+                error.valid_up_to()
+            }
+        };
+        let is_control =
+            |byte: &&u8| (**byte < b' ' && !matches!(**byte, b'\t' | b'\n' | b'\r')) || **byte == 0x7f;
+        let controls = self.controls + new[..valid].iter().filter(is_control).count();
+        if controls * CONTROLS > self.checked + valid {
+            self.broken = true;
+            return false;
+        }
+        self.controls = controls;
+        self.checked += valid;
+        !self.broken
+    }
+}
+
+/// An alphabet of characters that stand for some bits each.
+struct Alphabet {
+    value: fn(u8) -> Option<u8>,
+    bits: u32,
+}
+
+static HEX: Alphabet = Alphabet { value: hex_digit, bits: 4 };
+static BASE32: Alphabet = Alphabet { value: quintet, bits: 5 };
+static BASE64: Alphabet = Alphabet { value: sextet, bits: 6 };
+
+/// Characters of an alphabet, over line breaks.
+struct Characters<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the present line begins.
+    line: usize,
+    alphabet: &'static Alphabet,
+}
+
+impl<'a> Characters<'a> {
+    fn new(bytes: &'a [u8], at: usize, alphabet: &'static Alphabet) -> Self {
+        Characters { bytes, at, line: at, alphabet }
+    }
+
+    /// Appends what the next characters spell; `false` where the stretch ends. Blocks are whole groups, so none leaves bits to
+    /// the next.
+    fn block(&mut self, characters: usize, out: &mut Vec<u8>) -> bool {
+        let (mut bits, mut held) = (0u32, 0u32);
+        for _ in 0..characters {
+            let Some(value) = self.next() else { return false };
+            bits = bits << self.alphabet.bits | u32::from(value);
+            held += self.alphabet.bits;
+            if held >= 8 {
+                held -= 8;
+                out.push((bits >> held) as u8);
+            }
+        }
+        true
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        spend(1);
+        let mut at = self.at;
+        if matches!(self.bytes.get(at), Some(b'\r' | b'\n')) {
+            at = self.next_line()?;
+        }
+        let value = (self.alphabet.value)(*self.bytes.get(at)?)?;
+        if at != self.at {
+            self.line = at;
+        }
+        self.at = at + 1;
+        Some(value)
+    }
+
+    /// Lines are broken at the same width, which is never a short one; the next may be indented.
+    fn next_line(&self) -> Option<usize> {
+        if self.at - self.line < LEAST {
+            return None;
+        }
+        let rest = &self.bytes[self.at..];
+        let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
+        let rest = rest.strip_prefix(b"\n")?;
+        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        is_base64(*rest.get(blanks)?).then(|| self.bytes.len() - rest.len() + blanks)
+    }
+}
+
+/// How characters stand together for bytes, in a run that does not begin with text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// Two for one byte.
+    Hex,
+    /// Four for three bytes.
+    Base64,
+}
+
+impl Grouping {
+    /// What a run may be that begins some bytes; `None` for identifiers and paths.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        const LOOK: usize = 32;
+        /// Of so many random characters of base64 fewer are capitals, or small letters, once in a million times.
+        const LEAST_OF_A_CASE: usize = 3;
+        let head = &bytes[..bytes.len().min(LOOK)];
+        if head.iter().all(|&byte| is_hex(byte)) {
+            return Some(Grouping::Hex);
+        }
+        let count = |is: fn(&u8) -> bool| head.iter().filter(|byte| is(byte)).count();
+        let mixed = count(u8::is_ascii_uppercase) >= LEAST_OF_A_CASE
+            && count(u8::is_ascii_lowercase) >= LEAST_OF_A_CASE
+            && head.iter().all(|&byte| is_base64(byte));
+        mixed.then_some(Grouping::Base64)
+    }
+
+    pub(super) fn characters(self) -> usize {
+        match self {
+            Grouping::Hex => 2,
+            Grouping::Base64 => 4,
+        }
+    }
+
+    fn alphabet(self) -> &'static Alphabet {
+        match self {
+            Grouping::Hex => &HEX,
+            Grouping::Base64 => &BASE64,
+        }
+    }
+}
+
+/// Reads the values of a run's characters, over line breaks; returns where it ends, too.
+pub(super) fn values(bytes: &[u8], from: usize, grouping: Grouping) -> (Vec<u8>, usize) {
+    let mut characters = Characters::new(bytes, from, grouping.alphabet());
+    let values = std::iter::from_fn(|| characters.next()).collect();
+    (values, characters.at)
+}
+
+/// Puts values together to bytes.
+pub(super) fn bytes_of(values: &[u8], grouping: Grouping) -> Vec<u8> {
+    spend(values.len());
+    match grouping {
+        Grouping::Hex => values.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect(),
+        Grouping::Base64 => {
+            let mut out = Vec::with_capacity(values.len() / 4 * 3 + 2);
+            let (groups, rest) = values.as_chunks::<4>();
+            for [a, b, c, d] in groups {
+                out.extend([a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]);
+            }
+            match rest {
+                [a, b] => out.push(a << 2 | b >> 4),
+                [a, b, c] => out.extend([a << 2 | b >> 4, b << 4 | c >> 2]),
+                _ => {}
+            }
+            out
+        }
+    }
+}
+
+fn sextet(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
+fn quintet(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a',
+        b'2'..=b'7' => byte - b'2' + 26,
+        _ => return None,
+    })
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'f' => byte - b'a' + 10,
+        b'A'..=b'F' => byte - b'A' + 10,
+        _ => return None,
+    })
+}
+
+pub(super) fn hex_byte(high: u8, low: u8) -> Option<u8> {
+    Some(hex_digit(high)? << 4 | hex_digit(low)?)
+}
