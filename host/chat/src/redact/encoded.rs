@@ -35,10 +35,11 @@ pub fn encoded(document: &Document) -> Vec<Encoded> {
         leaf.value_type() == ValueType::Text && !matches!(leaf.access(), Access::Frozen | Access::Opaque)
     };
     for leaf in document.leaves().filter(is_looked_at) {
-        for stretch in leafgate_detect::encoded(leaf.text().expose()) {
-            // What is text in part only is not encoded again; the policy holds it.
-            if stretch.encoding == Encoding::Hex && stretch.range.len() == 2 * stretch.text.len() {
-                found.push(Encoded { node: leaf.id(), at: stretch.range, text: stretch.text });
+        for view in leafgate_detect::views(leaf.text().expose()) {
+            let (text, at) = (view.text(), view.source(0..view.text().len()).range);
+            // What is text in part only, or not hexadecimal alone, is not encoded again; the policy holds it.
+            if view.encodings().eq([Encoding::Hex]) && at.len() == 2 * text.len() {
+                found.push(Encoded { node: leaf.id(), at, text: text.to_owned() });
             }
         }
     }
@@ -51,7 +52,8 @@ pub fn encoded(document: &Document) -> Vec<Encoded> {
 pub fn encoded_keys(document: &Document) -> Option<String> {
     let mut members = BTreeMap::new();
     for key in document.keys() {
-        members.extend(leafgate_detect::encoded(key.text.expose()).into_iter().map(|found| (found.text, 0)));
+        let views = leafgate_detect::views(key.text.expose());
+        members.extend(views.into_iter().map(|view| (view.text().to_owned(), 0)));
     }
     (!members.is_empty()).then(|| serde_json::to_string(&members).expect("texts and numbers are JSON"))
 }

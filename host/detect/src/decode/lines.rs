@@ -84,7 +84,9 @@ impl Narrow {
     fn finish(&mut self, f: &mut impl FnMut(Block)) {
         let Narrow { lines, range, joined, .. } = std::mem::take(self);
         if lines >= LEAST_LINES && joined.len() >= LEAST {
-            runs::stretches(&joined, 0..joined.len(), &mut |block: Block| f(Block { range: range.clone(), ..block }));
+            runs::stretches(&joined, 0..joined.len(), &mut |block: Block| {
+                f(Block { range: range.clone(), ..block })
+            });
         }
     }
 }

@@ -188,9 +188,8 @@ impl View {
 
     /// Returns the encodings as a phrase to be read behind "in": `base64 in percent-encoding`.
     pub fn phrase(&self) -> String {
-        let phrase = |layer: &Layer| {
-            layer.encodings.iter().map(Encoding::as_str).collect::<Vec<_>>().join(" and ")
-        };
+        let phrase =
+            |layer: &Layer| layer.encodings.iter().map(Encoding::as_str).collect::<Vec<_>>().join(" and ");
         self.layers().map(phrase).collect::<Vec<_>>().join(" in ")
     }
 
@@ -217,9 +216,12 @@ pub fn views(text: &str) -> Vec<View> {
 fn without_repetitions(all: Vec<View>) -> Vec<View> {
     let mut order: Vec<(Range<usize>, usize)> =
         all.iter().map(|view| view.source(0..view.text.len()).range).zip(0..).collect();
-    let key = |(range, at): &(Range<usize>, usize)| (range.start, range.end, &*all[*at].text, all[*at].layers().count());
+    let key = |(range, at): &(Range<usize>, usize)| {
+        (range.start, range.end, &*all[*at].text, all[*at].layers().count())
+    };
     order.sort_by(|a, b| key(a).cmp(&key(b)));
-    let same = |a: &(Range<usize>, usize), b: &(Range<usize>, usize)| a.0 == b.0 && all[a.1].text == all[b.1].text;
+    let same =
+        |a: &(Range<usize>, usize), b: &(Range<usize>, usize)| a.0 == b.0 && all[a.1].text == all[b.1].text;
     let mut kept = vec![true; all.len()];
     order.windows(2).filter(|two| same(&two[0], &two[1])).for_each(|two| kept[two[1].1] = false);
     all.into_iter().zip(kept).filter_map(|(view, kept)| kept.then_some(view)).collect()

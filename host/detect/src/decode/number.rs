@@ -3,9 +3,9 @@
 //! A view is the number alone, with blanks between its groups. Only what stands by itself in a card's own groups counts: lines
 //! and columns of other numbers pass by chance else.
 
+use super::invisible;
 use super::map::Units;
 use super::work::spend;
-use super::invisible;
 use crate::numbers::each_digit_run;
 
 /// The groups in which cards are printed.
@@ -25,7 +25,9 @@ pub(super) fn each(text: &str, mut f: impl FnMut(String, Units)) {
         if run.start < done {
             return;
         }
-        if let Some((view, units, end)) = grouped(bytes, run.start).or_else(|| with_exponent(bytes, run.start)) {
+        if let Some((view, units, end)) =
+            grouped(bytes, run.start).or_else(|| with_exponent(bytes, run.start))
+        {
             done = end;
             f(view, units);
         }
@@ -138,7 +140,9 @@ mod tests {
 
     #[test]
     fn groups_are_read_over_any_sign_between_them() {
-        for sign in ["\u{a0}", "\t", ".", "\n", "\r\n  ", "\u{2009}", "\u{2011}", " - ", "\u{202f}", "\u{b7}", "_"] {
+        for sign in
+            ["\u{a0}", "\t", ".", "\n", "\r\n  ", "\u{2009}", "\u{2011}", " - ", "\u{202f}", "\u{b7}", "_"]
+        {
             let text = format!("pay {} now", ["4539", "5787", "6362", "1486"].join(sign));
             assert_eq!(seen(&text), ["4539 5787 6362 1486"], "{sign:?}");
         }
@@ -166,7 +170,9 @@ mod tests {
             assert_eq!(seen(text), ["4539578763621486"], "{text}");
         }
         assert_eq!(seen("4.53957876362148e15"), ["4539578763621480"]);
-        for text in ["4.539578763621486e-15", "4.539578763621486", "14.539578763621486e15", "4.539578763621486e14"] {
+        for text in
+            ["4.539578763621486e-15", "4.539578763621486", "14.539578763621486e15", "4.539578763621486e14"]
+        {
             assert_eq!(seen(text), [""; 0], "{text}");
         }
     }

@@ -145,7 +145,8 @@ fn spelling(bytes: &[u8], at: usize) -> Option<Spelling> {
 }
 
 fn between_percents(bytes: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(3).is_some_and(|from| percent::character(&bytes[from..]).is_some_and(|(_, n)| n == 3));
+    let before =
+        at.checked_sub(3).is_some_and(|from| percent::character(&bytes[from..]).is_some_and(|(_, n)| n == 3));
     before && bytes.get(at + 1) == Some(&b'%')
 }
 
@@ -218,4 +219,3 @@ impl<'a> Respelled<'a> {
         }
     }
 }
-

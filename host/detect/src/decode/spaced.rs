@@ -28,7 +28,8 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
 fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
     let mut at = STEP;
     while at + 6 <= bytes.len() {
-        let Some((first, sign)) = (at..at + 3).find_map(|first| sign_behind(bytes, first).map(|sign| (first, sign)))
+        let Some((first, sign)) =
+            (at..at + 3).find_map(|first| sign_behind(bytes, first).map(|sign| (first, sign)))
         else {
             at += STEP;
             continue;
@@ -55,7 +56,9 @@ fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
 /// The sign behind the pair at `at`, if another pair and the same sign follow.
 fn sign_behind(bytes: &[u8], at: usize) -> Option<u8> {
     match bytes.get(at..at + 5)? {
-        [a, b, sign @ (b':' | b'-' | b' '), c, d] if [a, b, c, d].iter().all(|&&digit| is_hex(digit)) => Some(*sign),
+        [a, b, sign @ (b':' | b'-' | b' '), c, d] if [a, b, c, d].iter().all(|&&digit| is_hex(digit)) => {
+            Some(*sign)
+        }
         _ => None,
     }
 }
@@ -72,7 +75,10 @@ fn listed(bytes: &[u8], f: &mut impl FnMut(Block)) {
             decoded.push(byte);
             end = at + 4;
             let between = bytes[end..].iter().take(MOST_BETWEEN);
-            at = end + between.take_while(|byte| matches!(byte, b',' | b';' | b' ' | b'\n' | b'\r' | b'\t')).count();
+            at = end
+                + between
+                    .take_while(|byte| matches!(byte, b',' | b';' | b' ' | b'\n' | b'\r' | b'\t'))
+                    .count();
         }
         done = end.max(start + 1);
         spend(at - start);

@@ -55,7 +55,8 @@ fn to_base32(text: &str) -> String {
 
 fn xxd(text: &str) -> String {
     let line = |(n, bytes): (usize, &[u8])| {
-        let groups: Vec<String> = bytes.chunks(2).map(|two| two.iter().map(|b| format!("{b:02x}")).collect()).collect();
+        let groups: Vec<String> =
+            bytes.chunks(2).map(|two| two.iter().map(|b| format!("{b:02x}")).collect()).collect();
         format!("{:08x}: {:<39}  {}\n", 16 * n, groups.join(" "), String::from_utf8_lossy(bytes))
     };
     text.as_bytes().chunks(16).enumerate().map(line).collect()
@@ -65,7 +66,13 @@ fn hexdump(text: &str) -> String {
     let line = |(n, bytes): (usize, &[u8])| {
         let half = |part: &[u8]| part.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
         let (first, second) = bytes.split_at(bytes.len().min(8));
-        format!("{:08x}  {:<23}  {:<23}  |{}|\n", 16 * n, half(first), half(second), String::from_utf8_lossy(bytes))
+        format!(
+            "{:08x}  {:<23}  {:<23}  |{}|\n",
+            16 * n,
+            half(first),
+            half(second),
+            String::from_utf8_lossy(bytes)
+        )
     };
     text.as_bytes().chunks(16).enumerate().map(line).collect()
 }
@@ -74,7 +81,9 @@ fn hexdump(text: &str) -> String {
 fn blocks(text: &str) -> Vec<(&'static str, String)> {
     let plain = to_base64(text.as_bytes(), STANDARD, true);
     let wide = |big: bool| -> Vec<u8> {
-        text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+        text.encode_utf16()
+            .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+            .collect()
     };
     vec![
         ("base64", plain.clone()),
@@ -87,7 +96,10 @@ fn blocks(text: &str) -> Vec<(&'static str, String)> {
         ("base64 in lines as escapes", wrapped(&plain, 24, "\\n")),
         ("base64 of UTF-16", to_base64(&wide(false), STANDARD, true)),
         ("base64 of UTF-16, big endian", to_base64(&wide(true), STANDARD, true)),
-        ("base64 behind other bytes", to_base64(&[b"\x80\x01\xff", text.as_bytes()].concat(), STANDARD, true)),
+        (
+            "base64 behind other bytes",
+            to_base64(&[b"\x80\x01\xff", text.as_bytes()].concat(), STANDARD, true),
+        ),
         ("base64 of base64", to_base64(plain.as_bytes(), STANDARD, true)),
         ("base32", to_base32(text)),
         ("base32 in small letters", to_base32(text).to_lowercase()),
@@ -118,11 +130,19 @@ fn spellings(text: &str) -> Vec<(&'static str, String)> {
         ("percent", percent.clone()),
         ("percent twice", percent.replace('%', "%25")),
         ("percent three times", percent.replace('%', "%25").replace('%', "%25")),
-        ("percent of signs", text.chars().map(|c| if c.is_ascii_alphanumeric() { c.into() } else { to_percent(&c.to_string()) }).collect()),
+        (
+            "percent of signs",
+            text.chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c.into() } else { to_percent(&c.to_string()) })
+                .collect(),
+        ),
         ("percent-encoded data URL", format!("data:text/plain,{percent}")),
         ("decimal entities", each(text, |byte| format!("&#{byte};"))),
         ("hexadecimal entities", each(text, |byte| format!("&#x{byte:X};"))),
-        ("entities without a semicolon", text.replace('a', "&#97").replace('e', "&#x65 ").replace("&#x65 ", "&#x65;")),
+        (
+            "entities without a semicolon",
+            text.replace('a', "&#97").replace('e', "&#x65 ").replace("&#x65 ", "&#x65;"),
+        ),
         ("entities twice", each(text, |byte| format!("&amp;#{byte};"))),
         ("escapes of JSON", each(text, |byte| format!("\\u{byte:04x}"))),
         ("escapes of JSON in JSON", each(text, |byte| format!("\\\\u{byte:04X}"))),
@@ -164,7 +184,11 @@ fn a_text_is_found_in_every_block_and_position() {
                 let whole = format!("{before}{text}{after}");
                 let all = views(&whole);
                 let found = seen(&whole, words, &all);
-                assert!(!found.is_empty(), "{form} in {whole}: {:?}", all.iter().map(View::text).collect::<Vec<_>>());
+                assert!(
+                    !found.is_empty(),
+                    "{form} in {whole}: {:?}",
+                    all.iter().map(View::text).collect::<Vec<_>>()
+                );
                 assert!(found.iter().all(|(_, source)| !source.exact), "{form}");
             }
         }
@@ -179,7 +203,11 @@ fn a_text_is_found_in_every_spelling_with_the_range_that_spells_it() {
                 let whole = format!("{before}{text}{after}");
                 let all = views(&whole);
                 let found = seen(&whole, words, &all);
-                assert!(!found.is_empty(), "{form} in {whole}: {:?}", all.iter().map(View::text).collect::<Vec<_>>());
+                assert!(
+                    !found.is_empty(),
+                    "{form} in {whole}: {:?}",
+                    all.iter().map(View::text).collect::<Vec<_>>()
+                );
                 for (view, source) in found {
                     assert!(source.exact, "{form}: {view:?}");
                     let spelled = &whole[source.range.clone()];
@@ -273,11 +301,48 @@ fn what_is_no_text_is_not_decoded() {
 fn hostile() -> Vec<String> {
     let almost = to_base64(b"text for a while, and then \xff\xff\xff", STANDARD, false);
     let mut parts: Vec<String> = [
-        "data:,", "data:;base64,", "data:,%41", "data:;base64,%41", "%", "%25", "%2525", "%25252541", "data:%", "AAAA/", "YWFh",
-        "61", "36", "YWFh\n", "+YWFhYWFhYWFhYWFhYWFh", "YWFhYWFhYWFhYWFhYWFhYWFhYWFh\n", "\\", "\\\\u005c", "\\x5c", "&amp;",
-        "&#38;", "&#38;#38;#65;", "\u{200b}", "a\u{200b}", "\x1b[", "\x1b[m", "\x1b]", "61 ", "61:", "0x61,", "MFRGG===",
-        "MFRGGZDF", "YWFhYWFh\n", "-----BEGIN %41", "%41 -----BEGIN ", "00000000: 6161\n", "4539\n", "4539.", "1.123456789012e12 ",
-        "VjJ4YVIxcDBXbTFqTTFKdFl6TlNkRnBITlRSYU0xSnNUbXh2TlE9PQ==", "%5Cu0025%35c", "4142434445464748494a4b4c4d4e4f505152",
+        "data:,",
+        "data:;base64,",
+        "data:,%41",
+        "data:;base64,%41",
+        "%",
+        "%25",
+        "%2525",
+        "%25252541",
+        "data:%",
+        "AAAA/",
+        "YWFh",
+        "61",
+        "36",
+        "YWFh\n",
+        "+YWFhYWFhYWFhYWFhYWFh",
+        "YWFhYWFhYWFhYWFhYWFhYWFhYWFh\n",
+        "\\",
+        "\\\\u005c",
+        "\\x5c",
+        "&amp;",
+        "&#38;",
+        "&#38;#38;#65;",
+        "\u{200b}",
+        "a\u{200b}",
+        "\x1b[",
+        "\x1b[m",
+        "\x1b]",
+        "61 ",
+        "61:",
+        "0x61,",
+        "MFRGG===",
+        "MFRGGZDF",
+        "YWFhYWFh\n",
+        "-----BEGIN %41",
+        "%41 -----BEGIN ",
+        "00000000: 6161\n",
+        "4539\n",
+        "4539.",
+        "1.123456789012e12 ",
+        "VjJ4YVIxcDBXbTFqTTFKdFl6TlNkRnBITlRSYU0xSnNUbXh2TlE9PQ==",
+        "%5Cu0025%35c",
+        "4142434445464748494a4b4c4d4e4f505152",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -293,7 +358,9 @@ fn views_are_never_larger_than_their_bound_however_they_nest() {
     let mut worst = (0.0, String::new());
     for part in hostile() {
         let text = part.repeat((16 << 10) / part.len());
-        for text in [text.clone(), nested(&text, 1), nested(&text, 3), to_percent(&text), to_hex(&to_percent(&text))] {
+        for text in
+            [text.clone(), nested(&text, 1), nested(&text, 3), to_percent(&text), to_hex(&to_percent(&text))]
+        {
             let spelled: usize = views(&text).iter().map(|view| view.text().len()).sum();
             assert!(spelled <= text.len() * MOST_TIMES_TEXT, "{part:?}: {spelled} bytes of {}", text.len());
             let times = spelled as f64 / text.len() as f64;

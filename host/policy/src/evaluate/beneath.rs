@@ -71,9 +71,7 @@ impl Beneath {
                 source if source.exact => Lies::At(source.range),
                 source => Lies::Under(Under::Encoding { phrase: view.phrase(), at: Some(source.range) }),
             },
-            Beneath::BelowEscapes(view) => {
-                Lies::Under(Under::Encoding { phrase: view.phrase(), at: None })
-            }
+            Beneath::BelowEscapes(view) => Lies::Under(Under::Encoding { phrase: view.phrase(), at: None }),
         }
     }
 }

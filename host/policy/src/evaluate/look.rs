@@ -217,7 +217,8 @@ impl<'s> Look<'s, '_> {
                 for (group, answer) in groups.iter().zip(&answers) {
                     let findings = answer.findings().iter();
                     for candidate in *group {
-                        let hits = findings.clone().map(|finding| Hit::new(finding, candidate.rule)).collect();
+                        let hits =
+                            findings.clone().map(|finding| Hit::new(finding, candidate.rule)).collect();
                         let (first, of) = (self.found.hits.len(), (candidate.leaf.id(), candidate.rule));
                         let known = plain.get(&of).cloned().unwrap_or_default();
                         self.push(candidate, hits, &known);

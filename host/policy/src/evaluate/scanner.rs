@@ -99,7 +99,12 @@ impl Scanner {
     }
 
     /// Whether an engine finds nothing in any of the texts beneath the leaf's.
-    fn finds_nothing_beneath(&mut self, run: &Run<'_>, engine: EngineIndex, present: &mut Present<'_>) -> bool {
+    fn finds_nothing_beneath(
+        &mut self,
+        run: &Run<'_>,
+        engine: EngineIndex,
+        present: &mut Present<'_>,
+    ) -> bool {
         (0..present.beneath().len()).all(|place| self.scan_beneath(run, engine, present, place).is_empty())
     }
 
