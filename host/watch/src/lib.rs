@@ -1,12 +1,13 @@
 //! Tells when a policy folder holds something new.
 //!
 //! Events of the file system are only the reason to look: they come in bursts, twice, too early, or not at all (network mounts, full
-//! queues, symlinks to elsewhere). What decides is a [`Snapshot`]: the digest of every rule file and component below the folder. A
+//! queues, symlinks to elsewhere). What decides is a [`Snapshot`]: the digest of every file that counts. A
 //! change is reported once the folder has been quiet for a moment and two snapshots agree, so that an editor that truncates before
 //! it writes, or a deployment that swaps a symlink, is one change. A slow rescan catches what no event told.
 //!
 //! What to do about a change is the caller's: this crate knows no policies.
 
+mod busy;
 mod snapshot;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
+pub use busy::Busy;
 pub use snapshot::Snapshot;
 
 /// How long to wait for what.
@@ -45,6 +47,7 @@ pub struct FolderWatch {
     signals: Sender<Signal>,
     thread: Option<JoinHandle<()>>,
     events: Result<(), WatchError>,
+    looking: Busy,
 }
 
 /// The system gives no events for the folder; the rescan alone finds changes.
@@ -78,7 +81,8 @@ impl FolderWatch {
             Ok(watcher) => (Ok(()), Some(watcher)),
             Err(error) => (Err(error), None),
         };
-        let look = Look { folder, timing, seen: loaded, received, watcher };
+        let looking = Busy::default();
+        let look = Look { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
         let thread =
             std::thread::Builder::new().name("policy-watch".to_owned()).spawn(move || look.run(on_change));
         let (thread, events) = match thread {
@@ -88,7 +92,7 @@ impl FolderWatch {
                 Err(WatchError { folder: String::new(), rescan: timing.rescan, why: error.to_string() }),
             ),
         };
-        FolderWatch { signals, thread, events }
+        FolderWatch { signals, thread, events, looking }
     }
 
     /// Whether the system reports changes, or only the rescan finds them.
@@ -99,10 +103,10 @@ impl FolderWatch {
         self.events.clone()
     }
 
-    /// Looks now, without waiting for an event.
-    pub fn look_now(&self) {
-        // A thread that has ended looks no more.
-        let _ = self.signals.send(Signal::Event);
+    /// Returns the look at the folder: one that runs for long is one that the disk does not answer.
+    #[must_use]
+    pub fn looking(&self) -> Busy {
+        self.looking.clone()
     }
 }
 
@@ -155,6 +159,7 @@ struct Look {
     seen: Snapshot,
     received: Receiver<Signal>,
     watcher: Option<RecommendedWatcher>,
+    looking: Busy,
 }
 
 impl Look {
@@ -164,7 +169,7 @@ impl Look {
         loop {
             match self.received.recv_timeout(self.timing.rescan) {
                 Ok(Signal::Event) if self.settle().is_some() => {}
-                Err(RecvTimeoutError::Timeout) if self.seen.looks_the_same(&self.folder) => continue,
+                Err(RecvTimeoutError::Timeout) if self.looks_the_same() => continue,
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(_) | Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -172,8 +177,12 @@ impl Look {
         }
     }
 
+    fn looks_the_same(&self) -> bool {
+        self.looking.run(|| self.seen.looks_the_same(&self.folder))
+    }
+
     fn report_change(&mut self, on_change: &mut impl FnMut(Snapshot)) {
-        let Some(changed) = self.stable_change() else { return };
+        let Some(changed) = self.looking.run(|| self.stable_change()) else { return };
         if let Some(watcher) = &mut self.watcher {
             follow(watcher, &self.folder);
         }

@@ -1,52 +1,62 @@
 //! What a policy folder holds at one moment.
 
 use std::fmt;
-use std::fs::Metadata;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use leafgate_folder::Listing;
 use sha2::{Digest, Sha256};
 
-/// Below a policy folder, deeper folders and more files than this are no policy.
-const MAX_DEPTH: usize = 6;
-const MAX_FILES: usize = 10_000;
+/// Content that one look reads at most. Of files beyond it, size and time stand for the content: a folder of gigabytes must not keep a
+/// disk busy, and the loader refuses what is larger than a plugin can be.
+const MAX_READ: u64 = 256 << 20;
 
-/// The content of a folder's rule files (`*.toml`) and components (`*.wasm`), as a digest.
+/// The files of a folder that count, as a digest of their content, and the names of those that are passed over.
 ///
-/// Hidden files and folders do not count: editors and deployments keep their own things there.
+/// Which files count is what [`leafgate_folder::list`] says: the same that are loaded.
 #[derive(Clone)]
 pub struct Snapshot {
     content: Option<[u8; 32]>,
-    signature: Vec<(PathBuf, Option<Stamp>)>,
+    signature: Vec<Stamp>,
 }
+
+/// Name, size and time of a file.
+type Stamp = (PathBuf, Option<(u64, Option<SystemTime>)>);
 
 impl Snapshot {
     /// Reads the folder. One that is not there, or cannot be read, is a snapshot of its own.
     #[must_use]
     pub fn take(folder: &Path) -> Snapshot {
-        let Some(files) = files(folder) else { return Snapshot { content: None, signature: Vec::new() } };
-        let mut hash = Sha256::new();
-        let signature = signature(&files);
-        for file in &files {
-            let name = file.strip_prefix(folder).unwrap_or(file).as_os_str().as_encoded_bytes();
-            // A file that vanishes between listing and reading differs from an empty one.
-            let content = std::fs::read(file).ok();
-            hash.update((name.len() as u64).to_le_bytes());
-            hash.update(name);
-            hash.update(content.as_ref().map_or(u64::MAX, |content| content.len() as u64).to_le_bytes());
-            hash.update(content.unwrap_or_default());
-        }
-        Snapshot { content: Some(hash.finalize().into()), signature }
+        Snapshot::take_within(folder, MAX_READ)
     }
 
-    /// Whether the folder is there.
+    fn take_within(folder: &Path, max_read: u64) -> Snapshot {
+        let Ok(listing) = leafgate_folder::list(folder) else {
+            return Snapshot { content: None, signature: Vec::new() };
+        };
+        let signature = signature(&listing);
+        let mut digest = FolderDigest { hash: Sha256::new(), left: max_read };
+        for passed in &listing.passed_over {
+            digest.part(passed.reason.to_string().as_bytes());
+            digest.part(name(folder, &passed.path));
+        }
+        for file in listing.rules.iter().chain(&listing.components) {
+            digest.part(name(folder, file));
+            digest.content(file);
+        }
+        Snapshot { content: Some(digest.hash.finalize().into()), signature }
+    }
+
+    /// Returns true where the folder is there.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.content.is_some()
     }
 
-    /// Whether names, sizes and times are what they were: reason enough not to read everything again without an event.
+    /// Returns true where names, sizes and times are what they were: reason enough not to read everything again without an event.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {
-        files(folder).map(|files| signature(&files)).unwrap_or_default() == self.signature
+        leafgate_folder::list(folder).map(|listing| signature(&listing)).unwrap_or_default() == self.signature
     }
 }
 
@@ -70,37 +80,72 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// Size and time of a file.
-type Stamp = (u64, Option<std::time::SystemTime>);
-
-fn signature(files: &[PathBuf]) -> Vec<(PathBuf, Option<Stamp>)> {
-    let stamp = |metadata: Metadata| (metadata.len(), metadata.modified().ok());
-    files.iter().map(|file| (file.clone(), std::fs::metadata(file).ok().map(stamp))).collect()
+/// A digest under way, and how much may still be read for it.
+struct FolderDigest {
+    hash: Sha256,
+    left: u64,
 }
 
-/// The files that count, in name order; `None` if the folder cannot be read. Symlinks are followed.
-fn files(folder: &Path) -> Option<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    collect(folder, MAX_DEPTH, &mut found).ok()?;
-    found.sort();
-    Some(found)
-}
+impl FolderDigest {
+    /// Adds bytes with their length, which keeps neighbours apart.
+    fn part(&mut self, bytes: &[u8]) {
+        self.hash.update((bytes.len() as u64).to_le_bytes());
+        self.hash.update(bytes);
+    }
 
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if hidden || found.len() >= MAX_FILES {
-            continue;
-        }
-        if path.is_dir() {
-            if depth > 1 {
-                // A folder below that cannot be read holds nothing that the policy could read.
-                let _ = collect(&path, depth - 1, found);
+    /// Adds what a file holds. One that vanishes between listing and reading differs from an empty one.
+    fn content(&mut self, path: &Path) {
+        let Ok(mut file) = leafgate_folder::open(path) else { return self.part(b"unreadable") };
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 64 << 10];
+        let mut size = 0;
+        while self.left > 0 {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => {
+                    hash.update(&buffer[..read]);
+                    size += read as u64;
+                    self.left = self.left.saturating_sub(read as u64);
+                }
+                Err(_) => return self.part(b"unreadable"),
             }
-        } else if path.extension().is_some_and(|extension| extension == "toml" || extension == "wasm") {
-            found.push(path);
+        }
+        self.part(&size.to_le_bytes());
+        self.part(&hash.finalize());
+        if self.left == 0 {
+            self.part(format!("{:?}", stamp(path)).as_bytes());
         }
     }
-    Ok(())
+}
+
+fn name<'p>(folder: &Path, file: &'p Path) -> &'p [u8] {
+    file.strip_prefix(folder).unwrap_or(file).as_os_str().as_encoded_bytes()
+}
+
+fn signature(listing: &Listing) -> Vec<Stamp> {
+    let passed = listing.passed_over.iter().map(|passed| &passed.path);
+    let files = listing.rules.iter().chain(&listing.components).chain(passed);
+    files.map(|file| stamp(file)).collect()
+}
+
+fn stamp(file: &Path) -> Stamp {
+    let metadata = std::fs::metadata(file).ok();
+    (file.to_owned(), metadata.map(|metadata| (metadata.len(), metadata.modified().ok())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_allowed_and_a_change_beyond_it_is_seen_by_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("large.wasm");
+        let take = || Snapshot::take_within(folder.path(), 4);
+        std::fs::write(&file, [0; 100_000]).unwrap();
+        let before = take();
+        assert_eq!(before, take());
+        std::fs::write(&file, [0; 100_001]).unwrap();
+        assert_ne!(before, take());
+    }
 }

@@ -172,6 +172,33 @@ fn what_no_event_tells_the_rescan_finds() {
     assert_eq!(changes.recv_timeout(FOREVER).unwrap(), Snapshot::take(&folder));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_and_a_device_keep_no_change_from_being_seen() {
+    let fixture = watched(EVENTS_ALONE);
+    for (name, make) in [("x.wasm", "mkfifo"), ("pipe.toml", "mkfifo")] {
+        let made = std::process::Command::new(make).arg(fixture.folder.join(name)).status().unwrap();
+        assert!(made.success());
+    }
+    std::os::unix::fs::symlink("/dev/zero", fixture.folder.join("zero.wasm")).unwrap();
+    rename_over(&fixture.rules(), "two");
+    fixture.expect(Some("two"));
+}
+
+#[test]
+fn what_is_not_loaded_is_a_change_by_its_name_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
+    write("a.toml", "one");
+    let before = Snapshot::take(root.path());
+    // The loader warns of it, so its coming is a change; what it holds is read by nobody.
+    write(".b.toml", "hidden");
+    let warned = Snapshot::take(root.path());
+    assert_ne!(before, warned);
+    write(".b.toml", "and changed");
+    assert_eq!(warned, Snapshot::take(root.path()));
+}
+
 #[test]
 fn dropping_the_watch_ends_its_thread() {
     let root = tempfile::tempdir().unwrap();

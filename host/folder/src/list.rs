@@ -1,0 +1,201 @@
+//! Which files count, and which look as if they were meant to.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Below a policy folder, deeper folders and more entries than this are no policy.
+const MAX_DEPTH: usize = 6;
+const MAX_ENTRIES: usize = 10_000;
+
+/// What a policy folder holds, each list in name order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Rule files: `*.toml` in the folder itself.
+    pub rules: Vec<PathBuf>,
+    /// Components: `*.wasm` in the folder or in a folder inside it.
+    pub components: Vec<PathBuf>,
+    /// Files that look like rule files and are none.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// A file that looks like a rule file and is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is none.
+    pub reason: Reason,
+}
+
+/// Why a file is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its name begins with a dot.
+    Hidden,
+    /// It ends in `.TOML`, `.yaml` or the like.
+    Extension,
+    /// It lies in a folder inside the policy folder.
+    Subfolder,
+    /// It is named like a rule file and is a folder, a named pipe, a device or a link to nowhere.
+    NotRegular,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Hidden => "its name begins with a dot",
+            Reason::Extension => "rule files end in `.toml`",
+            Reason::Subfolder => "rule files lie in the policy folder itself",
+            Reason::NotRegular => "it is no regular file",
+        })
+    }
+}
+
+/// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it is hidden, and it is not deeper
+/// than the watch looks.
+#[must_use]
+pub fn is_inside(path: &Path) -> bool {
+    let mut depth = 0;
+    for part in path.components() {
+        match part {
+            std::path::Component::Normal(name) if !is_hidden(name) => depth += 1,
+            std::path::Component::CurDir => {}
+            _ => return false,
+        }
+    }
+    (1..=MAX_DEPTH).contains(&depth)
+}
+
+/// Lists a policy folder. Links are followed.
+///
+/// # Errors
+/// Where the folder itself cannot be read. A folder inside it that cannot be read holds nothing that a policy could use.
+pub fn list(folder: &Path) -> io::Result<Listing> {
+    let mut walk = Walk { found: Listing::default(), entries: 0 };
+    walk.folder(folder, 1)?;
+    let mut found = walk.found;
+    found.rules.sort();
+    found.components.sort();
+    found.passed_over.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+struct Walk {
+    found: Listing,
+    entries: usize,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Ok(());
+            }
+            self.entry(entry?.path(), depth);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: PathBuf, depth: usize) {
+        let hidden = path.file_name().is_some_and(is_hidden);
+        // A link to nowhere is neither.
+        let (is_file, is_folder) =
+            path.metadata().map_or((false, false), |metadata| (metadata.is_file(), metadata.is_dir()));
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let reason = match extension {
+            "toml" if hidden => Some(Reason::Hidden),
+            "toml" if !is_file => Some(Reason::NotRegular),
+            "toml" if depth > 1 => Some(Reason::Subfolder),
+            "toml" => return self.found.rules.push(path),
+            "wasm" if is_file && !hidden => return self.found.components.push(path),
+            other if is_file && !hidden && depth == 1 && looks_like_rules(other) => Some(Reason::Extension),
+            _ => None,
+        };
+        if let Some(reason) = reason.filter(|_| !is_of_an_editor(&path)) {
+            self.found.passed_over.push(PassedOver { path, reason });
+        } else if is_folder && !hidden && depth < MAX_DEPTH && !(depth == 1 && path.ends_with("tests")) {
+            let _ = self.folder(&path, depth + 1);
+        }
+    }
+}
+
+fn is_hidden(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// What editors leave beside a file that is open.
+fn is_of_an_editor(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".#"))
+}
+
+fn looks_like_rules(extension: &str) -> bool {
+    ["toml", "yaml", "yml"].iter().any(|known| known.eq_ignore_ascii_case(extension))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_counts_and_what_is_passed_over() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path();
+        for inside in ["plugins", "more", ".git", "tests"] {
+            fs::create_dir(folder.join(inside)).unwrap();
+        }
+        for file in [
+            "b.toml",
+            "a.toml",
+            "plugins/x.wasm",
+            "y.wasm",
+            ".hidden.wasm",
+            ".hidden.toml",
+            ".git/config.toml",
+            "more/c.toml",
+            "tests/case.toml",
+            "SHOUT.TOML",
+            "other.yaml",
+            "notes.md",
+        ] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        symlink("a.toml", folder.join("link.toml")).unwrap();
+        symlink("nowhere", folder.join("dangling.toml")).unwrap();
+        symlink("ada@host.1", folder.join(".#a.toml")).unwrap();
+        symlink("/dev/zero", folder.join("zero.wasm")).unwrap();
+        let listing = list(folder).unwrap();
+        let shown = |paths: &[PathBuf]| -> Vec<String> {
+            paths.iter().map(|path| path.strip_prefix(folder).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(shown(&listing.rules), ["a.toml", "b.toml", "link.toml"]);
+        assert_eq!(shown(&listing.components), ["plugins/x.wasm", "y.wasm"]);
+        let passed: Vec<(String, Reason)> = listing
+            .passed_over
+            .iter()
+            .map(|passed| (shown(std::slice::from_ref(&passed.path)).remove(0), passed.reason))
+            .collect();
+        let expected = [
+            (".hidden.toml", Reason::Hidden),
+            ("SHOUT.TOML", Reason::Extension),
+            ("dangling.toml", Reason::NotRegular),
+            ("more/c.toml", Reason::Subfolder),
+            ("other.yaml", Reason::Extension),
+        ];
+        assert_eq!(passed, expected.map(|(name, reason)| (name.to_owned(), reason)));
+    }
+
+    #[test]
+    fn a_path_is_inside_where_the_walk_would_find_it() {
+        for inside in ["x.wasm", "plugins/x.wasm", "./x.wasm"] {
+            assert!(is_inside(Path::new(inside)), "{inside}");
+        }
+        for outside in ["../x.wasm", "/x.wasm", ".x.wasm", ".git/x.wasm", "a/b/c/d/e/f/x.wasm", ""] {
+            assert!(!is_inside(Path::new(outside)), "{outside}");
+        }
+    }
+}

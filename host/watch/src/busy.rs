@@ -1,0 +1,53 @@
+//! How long a step has been running, for whoever asks from outside.
+//!
+//! A disk can fail to answer and a compiler can fail to end. The thread that waits for them cannot say so, so it leaves the time at which
+//! it began where others find it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Shared by the thread that runs a step and those that ask.
+#[derive(Clone, Debug, Default)]
+pub struct Busy(Arc<Mutex<Option<Instant>>>);
+
+impl Busy {
+    /// Runs a step, which counts as running until it returns or panics.
+    pub fn run<R>(&self, step: impl FnOnce() -> R) -> R {
+        struct Done<'a>(&'a Busy);
+
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                *self.0.lock() = None;
+            }
+        }
+
+        *self.lock() = Some(Instant::now());
+        let _done = Done(self);
+        step()
+    }
+
+    /// Returns how long the present step has been running, `None` between steps.
+    #[must_use]
+    pub fn running_for(&self) -> Option<Duration> {
+        self.lock().map(|began| began.elapsed())
+    }
+
+    /// The value is whole between any two statements, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_seen_while_it_runs_and_not_after() {
+        let busy = Busy::default();
+        assert_eq!(busy.running_for(), None);
+        let seen = busy.clone();
+        assert!(busy.run(move || seen.running_for().is_some()));
+        assert_eq!(busy.running_for(), None);
+    }
+}
