@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::file::plugins::LoadedPlugin;
+use crate::plugin::Spent;
 use crate::report::RuleReport;
 use crate::rule::Rule;
 
@@ -54,7 +55,7 @@ index! {
 
 index! {
     /// A plugin of a policy, in the order of declaration.
-    PluginIndex: LoadedPlugin
+    PluginIndex: LoadedPlugin, Spent
 }
 
 index! {

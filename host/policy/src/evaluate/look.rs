@@ -12,7 +12,6 @@ use leafgate_detect::Finding;
 use leafgate_tree::{Access, Leaf, NodeId, ValueType};
 
 use super::Run;
-use super::answer::check_findings;
 use super::beneath::{Beneath, Lies, Under};
 use super::hits::{Hit, exempt};
 use super::scanner::{Present, Scanner};
@@ -100,9 +99,9 @@ impl<'p> Run<'p> {
         asked: &[DetectLeaf<'_>],
     ) -> Result<Vec<Vec<Finding>>, Fault> {
         let loaded = &self.policy.plugins[plugin];
-        let findings = check_findings(loaded.plugin.detect(asked)?, asked, loaded.labels.len())?;
+        let findings = loaded.plugin.detect(asked, &self.spent[plugin])?;
         let mut by_leaf = vec![Vec::new(); asked.len()];
-        for finding in findings {
+        for finding in findings.into_vec() {
             by_leaf[finding.leaf].push(Finding {
                 range: finding.at,
                 label: loaded.labels[finding.label].clone(),

@@ -8,7 +8,6 @@
 //!   no edit, no vault entry, no hold.
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
-mod answer;
 mod beneath;
 mod decide;
 mod edit;
@@ -32,6 +31,7 @@ use leafgate_vault::Vault;
 
 use crate::condition::{Condition, ConditionError, FindingFact, ForRequest, LeafFacts, RequestFacts};
 use crate::index::RuleIndex;
+use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
 use crate::rule::{OnError, OnTimeout, Phase, Rule};
 use crate::selector::Selection;
@@ -98,6 +98,8 @@ struct Run<'p> {
     document: &'p Document,
     vault: &'p Vault,
     request: RequestFacts,
+    /// What this request has cost each plugin.
+    spent: Vec<Spent>,
     draft: Draft,
     /// What each rule selects in this request; `None` where it does not apply to it.
     active: Vec<Option<Active<'p>>>,
@@ -134,6 +136,7 @@ impl<'p> Run<'p> {
             document,
             vault,
             request,
+            spent: policy.plugins.iter().map(|_| Spent::default()).collect(),
             draft: Draft::new(Arc::clone(document)),
             active,
             findings: BTreeMap::new(),

@@ -12,14 +12,13 @@ use leafgate_tree::{
 };
 
 use super::Run;
-use super::answer::check_edits;
 use super::edit::{Edits, deletable_around};
 use super::hits::{Hit, exempt, unite};
 use super::redact::{refusal, unredactable_leaf};
 use crate::file::plugins::LoadedPlugin;
-use crate::index::RuleIndex;
+use crate::index::{PluginIndex, RuleIndex};
 use crate::plugin::{
-    Action, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest, TransformSection,
+    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest, TransformSection,
 };
 use crate::rule::{Sees, Transform};
 use crate::verdict::Cause;
@@ -73,7 +72,7 @@ impl<'p> Run<'p> {
         let shown = self.show(&selected, transform.sees);
         let before = self.draft.checkpoint();
         let skipped = self.report.rules[index].skipped.clone();
-        let answer = self.call(loaded, &shown).map_err(Dropped::Fault);
+        let answer = self.call(transform.plugin, &shown).map_err(Dropped::Fault);
         let outcome = answer.and_then(|edits| self.apply(index, transform, loaded, &shown, edits));
         let monitors = self.policy.rules[index].monitors();
         match outcome {
@@ -106,7 +105,8 @@ impl<'p> Run<'p> {
         Shown { leaves: leaves.map(show).collect() }
     }
 
-    fn call(&self, loaded: &LoadedPlugin, shown: &Shown) -> Result<Vec<PluginEdit>, Fault> {
+    fn call(&self, plugin: PluginIndex, shown: &Shown) -> Result<Vec<PluginEdit>, Fault> {
+        let loaded = &self.policy.plugins[plugin];
         let document = self.document;
         let places = 0..document.sections().len();
         let labels: Vec<String> =
@@ -143,7 +143,7 @@ impl<'p> Run<'p> {
             sections: &sections,
             leaves: &leaves,
         };
-        check_edits(loaded.plugin.transform(&request)?, &request, loaded.labels.len())
+        loaded.plugin.transform(&request, &self.spent[plugin]).map(CheckedEdits::into_vec)
     }
 
     fn apply(

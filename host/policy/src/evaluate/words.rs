@@ -8,7 +8,6 @@ use leafgate_tree::{LeafKind, NodeId, Role, ValueType};
 use leafgate_vault::mask;
 
 use super::Run;
-use super::answer::check_findings;
 use super::hits::{Hit, exempt, unite};
 use crate::index::RuleIndex;
 use crate::plugin::{DetectLeaf, Fault, World};
@@ -56,15 +55,13 @@ impl Run<'_> {
                 engine.scan(&Input::new(words)).iter().map(|finding| Hit::new(finding, RuleIndex::new(0))),
             );
         }
-        for plugin in self.policy.plugins.iter().filter(|plugin| plugin.plugin.world() == World::Detector) {
+        let plugins = self.policy.plugins.iter().zip(&self.spent);
+        for (plugin, spent) in plugins.filter(|(plugin, _)| plugin.plugin.world() == World::Detector) {
             let leaf = [words_as_leaf(words)];
-            let answer = plugin.plugin.detect(&leaf);
-            let Ok(findings) =
-                answer.and_then(|findings| check_findings(findings, &leaf, plugin.labels.len()))
-            else {
+            let Ok(findings) = plugin.plugin.detect(&leaf, spent) else {
                 return WITHHELD.to_owned();
             };
-            hits.extend(findings.into_iter().map(|finding| Hit {
+            hits.extend(findings.into_vec().into_iter().map(|finding| Hit {
                 range: finding.at,
                 label: plugin.labels[finding.label].clone(),
                 detector: plugin.detector.clone(),
@@ -81,9 +78,9 @@ impl Run<'_> {
     }
 }
 
-/// A fault for operators: which plugin, what it did, and which limit it met, so that they know what to raise.
+/// A fault for operators: which plugin, what it did, and which of the host's limits it met.
 fn told(plugin: &str, fault: &Fault) -> String {
-    let limit = fault.limit().map(|limit| format!(" (limit `{limit}`)"));
+    let limit = fault.limit().map(|limit| format!(" (the fixed limit `{limit}`)"));
     format!("plugin `{plugin}` {fault}{}", limit.unwrap_or_default())
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
-use leafgate_policy::plugin::{Action, PluginEdit, Target};
+use leafgate_policy::plugin::{Action, PluginEdit, Target, ValueType};
 
 const RULES: &str = r#"
     mode = "monitor"
@@ -53,7 +53,8 @@ fn shout() -> Fake {
             action: Action::Set(request.leaves[place].text.to_uppercase()),
         };
         let redact = PluginEdit { target: Target::Leaf(0), action: Action::Redact(vec![(0..1, 0)]) };
-        Ok(std::iter::once(redact).chain((1..request.leaves.len()).map(leaf)).collect())
+        let texts = (1..request.leaves.len()).filter(|&place| request.leaves[place].value == ValueType::Text);
+        Ok(std::iter::once(redact).chain(texts.map(leaf)).collect())
     })
 }
 

@@ -259,6 +259,32 @@ fn a_detector_that_faults_is_dropped_whole_and_follows_on_error() {
     }
 }
 
+#[test]
+fn what_a_plugin_costs_adds_up_over_the_phases_of_one_request() {
+    let rules = r#"
+        [[rule]]
+        id = "names"
+        match = {}
+        detect = ["plugin:names"]
+        action = "redact"
+        [[rule]]
+        id = "more"
+        match = { path = "messages[*].content" }
+        action = "rewrite"
+        append = " and more"
+        [plugins.names]
+        file = "names.wasm"
+    "#;
+    let fakes = Fakes::default().with("names", Fake::finds("nobody"));
+    let policy = policy_with(rules, &fakes);
+    evaluate(&policy, &chat("one"));
+    let totals = fakes.get("names").shown_bytes.lock().unwrap().clone();
+    assert!(totals.len() >= 2 && totals.is_sorted_by(|a, b| a < b), "{totals:?}");
+    evaluate(&policy, &chat("two"));
+    let next = fakes.get("names").shown_bytes.lock().unwrap()[totals.len()];
+    assert!(next < totals[1], "the next request begins anew: {next} after {totals:?}");
+}
+
 fn detector_rule(on_error: &str) -> String {
     format!(
         r#"

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use leafgate_detect::Confidence;
 use leafgate_policy::plugin::{
-    Description, DetectLeaf, Fault, LoadError as PluginLoadError, Plugin, PluginEdit, PluginFinding,
-    PluginLoader, PluginSource, TransformRequest, World,
+    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, LoadError as PluginLoadError, Plugin,
+    PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_policy::{Context, Evaluation, LoadError, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
@@ -77,6 +77,8 @@ pub(crate) struct Fake {
     behaviour: Behaviour,
     /// The texts of each call.
     pub(crate) calls: Mutex<Vec<Vec<String>>>,
+    /// What its request had cost it after each call.
+    pub(crate) shown_bytes: Mutex<Vec<usize>>,
     pub(crate) source: Mutex<Option<PluginSource>>,
 }
 
@@ -88,7 +90,7 @@ impl Fake {
             summary: "Fakes.".into(),
             labels: vec!["NAME".into(), "OTHER".into()],
         };
-        Fake { description, behaviour, calls: Mutex::default(), source: Mutex::default() }
+        Fake { description, behaviour, calls: Mutex::default(), shown_bytes: Mutex::default(), source: Mutex::default() }
     }
 
     pub(crate) fn detector(
@@ -148,18 +150,25 @@ impl Plugin for Fake {
         [1; 32]
     }
 
-    fn detect(&self, leaves: &[DetectLeaf<'_>]) -> Result<Vec<PluginFinding>, Fault> {
+    fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+        let shown_bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
+        let total = spent.charge(Cost { shown_bytes, ..Cost::default() });
+        self.shown_bytes.lock().unwrap().push(total.shown_bytes);
         self.calls.lock().unwrap().push(leaves.iter().map(|leaf| leaf.text.to_owned()).collect());
         match &self.behaviour {
-            Behaviour::Detect(detect) => detect(leaves),
+            Behaviour::Detect(detect) => {
+                CheckedFindings::checked(detect(leaves)?, leaves, self.description.labels.len())
+            }
             Behaviour::Transform(_) => panic!("a transformer was asked to detect"),
         }
     }
 
-    fn transform(&self, request: &TransformRequest<'_>) -> Result<Vec<PluginEdit>, Fault> {
+    fn transform(&self, request: &TransformRequest<'_>, _: &Spent) -> Result<CheckedEdits, Fault> {
         self.calls.lock().unwrap().push(request.leaves.iter().map(|leaf| leaf.text.to_owned()).collect());
         match &self.behaviour {
-            Behaviour::Transform(transform) => transform(request),
+            Behaviour::Transform(transform) => {
+                CheckedEdits::checked(transform(request)?, request, self.description.labels.len())
+            }
             Behaviour::Detect(_) => panic!("a detector was asked to transform"),
         }
     }

@@ -1,14 +1,22 @@
 //! What the policy asks of a plugin, whoever runs it.
 //!
 //! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines, without wasmtime. The types mirror
-//! `wit/plugin.wit` one to one. An implementation hands over only answers that it has checked: every span lies inside its leaf on
-//! character boundaries, every leaf, section and label was among those given, and every action fits its target. Anything else is a
-//! [`Fault`], and the whole answer is gone.
+//! `wit/plugin.wit` one to one. An answer reaches the policy as [`CheckedFindings`] or [`CheckedEdits`], which exist only after a check: every span
+//! lies inside its leaf on character boundaries, every leaf, section and label was among those given, and every action fits its
+//! target. Anything else is a [`Fault`], and the whole answer is gone.
+
+mod answer;
+mod fault;
+mod spent;
 
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use answer::{CheckedEdits, CheckedFindings};
+pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
+pub use spent::{Cost, Spent};
 
 pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};
 
@@ -59,7 +67,7 @@ impl PluginLoader for NoPlugins {
 pub enum World {
     /// Finds spans; answers may be remembered.
     Detector,
-    /// Edits a request that it sees as a whole.
+    /// CheckedEdits a request that it sees as a whole.
     Transformer,
 }
 
@@ -87,17 +95,18 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// SHA-256 of the file it was loaded from.
     fn digest(&self) -> [u8; 32];
 
-    /// Finds what a redaction rule covers in each leaf.
+    /// Finds what a redaction rule covers in each leaf. What the call costs is added to `spent`, the total of this plugin for this
+    /// request.
     ///
     /// # Errors
-    /// A [`Fault`]; nothing of the answer is used.
-    fn detect(&self, leaves: &[DetectLeaf<'_>]) -> Result<Vec<PluginFinding>, Fault>;
+    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too much.
+    fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault>;
 
-    /// Proposes edits of a request.
+    /// Proposes edits of a request. What the call costs is added to `spent`, the total of this plugin for this request.
     ///
     /// # Errors
-    /// A [`Fault`]; nothing of the answer is used.
-    fn transform(&self, request: &TransformRequest<'_>) -> Result<Vec<PluginEdit>, Fault>;
+    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too much.
+    fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault>;
 }
 
 /// One leaf as a detector sees it (`detect.leaf`); its id is its place in the slice.
@@ -249,120 +258,4 @@ pub struct PluginEdit {
     pub target: Target,
     /// What it does.
     pub action: Action,
-}
-
-/// Why a plugin gave no usable answer. Nothing of its answer is applied.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Fault {
-    /// It ran past its deadline.
-    #[error("ran past its deadline of {limit_ms} ms")]
-    Deadline {
-        /// The deadline of this call in milliseconds.
-        limit_ms: u64,
-    },
-    /// It asked for more memory than it may have.
-    #[error("needed more than its {limit_mib} MiB of memory")]
-    Memory {
-        /// The limit in MiB.
-        limit_mib: u64,
-    },
-    /// It executed a trap, named by wasmtime's code (`unreachable`, `stack overflow`, ...).
-    #[error("trapped: {code}")]
-    Trap {
-        /// wasmtime's name of the trap.
-        code: String,
-    },
-    /// Its answer is larger than allowed.
-    #[error("answered with more than {limit} {what}")]
-    TooMuch {
-        /// The limit.
-        limit: usize,
-        /// Of what: "findings", "edits" or "bytes".
-        what: &'static str,
-    },
-    /// Its answer does not fit what it was asked.
-    #[error("gave an invalid answer: {0}")]
-    Invalid(InvalidAnswer),
-    /// It said that it cannot answer. Its own words are for reviewers, after redaction, never for clients.
-    #[error("gave up ({})", if *.unsupported { "unsupported" } else { "internal failure" })]
-    GaveUp {
-        /// Whether it said `unsupported` rather than `internal`.
-        unsupported: bool,
-        /// Its own words.
-        message: PluginWords,
-    },
-    /// It could not be started at all.
-    #[error("could not be started: {0}")]
-    Unavailable(String),
-}
-
-impl Fault {
-    /// Which limit was met, by its name in the host's configuration, so that an operator knows what to raise.
-    #[must_use]
-    pub fn limit(&self) -> Option<&'static str> {
-        match self {
-            Fault::Deadline { .. } => Some("call_deadline"),
-            Fault::Memory { .. } => Some("memory_bytes"),
-            Fault::TooMuch { what: "findings", .. } => Some("findings"),
-            Fault::TooMuch { what: "edits", .. } => Some("edits"),
-            Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("answer_bytes"),
-            _ => None,
-        }
-    }
-}
-
-/// How an answer can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidAnswer {
-    /// A span ends after its leaf, or before it starts.
-    #[error("a span lies outside its leaf")]
-    SpanOutside,
-    /// A span starts or ends inside a character.
-    #[error("a span starts or ends inside a character")]
-    SpanInsideCharacter,
-    /// A finding or edit is about a leaf that was not given.
-    #[error("it answered for a leaf that it was not given")]
-    UnknownLeaf,
-    /// An edit is about a section that does not exist.
-    #[error("it answered for a section that does not exist")]
-    UnknownSection,
-    /// A label's place is not in the plugin's own list.
-    #[error("it used a label that it did not describe")]
-    UnknownLabel,
-    /// An action does not fit its target, or its text does not fit the leaf's type.
-    #[error("an action does not fit its target")]
-    Misfit,
-    /// It could not be read: a list that lies about its length, text that is no UTF-8, a case that does not exist, or more of it than
-    /// the host reads.
-    #[error("it is malformed, or reading it takes more than {limit} bytes")]
-    Unreadable {
-        /// What the host spends on reading one answer, in bytes.
-        limit: usize,
-    },
-}
-
-/// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length only.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PluginWords(String);
-
-impl PluginWords {
-    /// Wraps what a plugin said.
-    #[must_use]
-    pub fn new(words: impl Into<String>) -> Self {
-        PluginWords(words.into())
-    }
-
-    /// The words, for redaction.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for PluginWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of words", self.0.len())
-    }
 }

@@ -1,0 +1,156 @@
+//! Why a plugin gave no usable answer.
+
+use std::fmt;
+
+/// Why a plugin gave no usable answer. Nothing of its answer is applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// One call ran past its deadline.
+    #[error("ran past its deadline of {limit_ms} ms")]
+    Deadline {
+        /// The deadline of this call in milliseconds.
+        limit_ms: u64,
+    },
+    /// All its calls for one request together took too long.
+    #[error("took longer than the {limit_ms} ms that it has for one request")]
+    RequestTime {
+        /// What it has for this request in milliseconds, the time in which it waits for a free place included.
+        limit_ms: u64,
+    },
+    /// It asked for more memory than it may have.
+    #[error("needed more than its {limit_mib} MiB of memory")]
+    Memory {
+        /// The limit in MiB.
+        limit_mib: u64,
+    },
+    /// It executed a trap, named by wasmtime's code (`unreachable`, `stack overflow`, ...).
+    #[error("trapped: {code}")]
+    Trap {
+        /// wasmtime's name of the trap.
+        code: String,
+    },
+    /// Its answers to one request are more than allowed.
+    #[error("answered one request with more than {limit} {what}")]
+    TooMuch {
+        /// The limit.
+        limit: usize,
+        /// Of what.
+        what: Amount,
+    },
+    /// Its answer does not fit what it was asked.
+    #[error("gave an invalid answer: {0}")]
+    Invalid(InvalidAnswer),
+    /// It said that it cannot answer. Its own words are for reviewers, after redaction, never for clients.
+    #[error("gave up ({})", if *.unsupported { "unsupported" } else { "internal failure" })]
+    GaveUp {
+        /// Whether it said `unsupported` rather than `internal`.
+        unsupported: bool,
+        /// Its own words.
+        message: PluginWords,
+    },
+    /// It could not be started at all.
+    #[error("could not be started: {0}")]
+    Unavailable(String),
+}
+
+impl Fault {
+    /// Returns the name of the limit that was met, as the host's list of limits calls it.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Fault::Deadline { .. } => Some("call_deadline"),
+            Fault::RequestTime { .. } => Some("request_time"),
+            Fault::Memory { .. } => Some("memory_bytes"),
+            Fault::TooMuch { what, .. } => Some(what.limit()),
+            Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("answer_bytes"),
+            Fault::Invalid(_) | Fault::Trap { .. } | Fault::GaveUp { .. } | Fault::Unavailable(_) => None,
+        }
+    }
+}
+
+/// What a plugin's answers are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Findings of a detector, redactions of a transformer.
+    Findings,
+    /// Edits of a transformer.
+    Edits,
+    /// Memory on the host.
+    Bytes,
+}
+
+impl Amount {
+    fn limit(self) -> &'static str {
+        match self {
+            Amount::Findings => "findings",
+            Amount::Edits => "edits",
+            Amount::Bytes => "answer_bytes",
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Amount::Findings => "findings",
+            Amount::Edits => "edits",
+            Amount::Bytes => "bytes",
+        })
+    }
+}
+
+/// How an answer can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidAnswer {
+    /// A span ends after its leaf, or before it starts.
+    #[error("a span lies outside its leaf")]
+    SpanOutside,
+    /// A span starts or ends inside a character.
+    #[error("a span starts or ends inside a character")]
+    SpanInsideCharacter,
+    /// A finding or edit is about a leaf that was not given.
+    #[error("it answered for a leaf that it was not given")]
+    UnknownLeaf,
+    /// An edit is about a section that does not exist.
+    #[error("it answered for a section that does not exist")]
+    UnknownSection,
+    /// A label's place is not in the plugin's own list.
+    #[error("it used a label that it did not describe")]
+    UnknownLabel,
+    /// An action does not fit its target, or its text does not fit the leaf's type.
+    #[error("an action does not fit its target")]
+    Misfit,
+    /// It could not be read: a list that lies about its length, text that is no UTF-8, a case that does not exist, or more of it than
+    /// the host reads.
+    #[error("it is malformed, or reading it takes more than {limit} bytes")]
+    Unreadable {
+        /// What the host spends on reading one answer, in bytes.
+        limit: usize,
+    },
+}
+
+/// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PluginWords(String);
+
+impl PluginWords {
+    /// Wraps what a plugin said.
+    #[must_use]
+    pub fn new(words: impl Into<String>) -> Self {
+        PluginWords(words.into())
+    }
+
+    /// The words, for redaction.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PluginWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of words", self.0.len())
+    }
+}
