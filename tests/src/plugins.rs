@@ -83,6 +83,29 @@ pub fn hostile(name: &str, to: &Path) -> Result<()> {
     std::fs::write(to, assemble(&text, world)?).with_context(|| format!("cannot write {}", to.display()))
 }
 
+/// Writes a detector of a few ten kilobytes that keeps the compiler busy for minutes: loops inside loops, and at each loop as many
+/// variables as there are loops.
+///
+/// # Errors
+/// When it does not assemble or cannot be written.
+pub fn slow_to_compile(to: &Path) -> Result<()> {
+    const LOOPS: usize = 3000;
+    let traps = std::fs::read_to_string(paths::example("hostile-plugins").join("traps.wat"))?;
+    let end = traps.rfind(')').context("the text is empty")?;
+    let next = |place: usize| (place + 1) % LOOPS;
+    let sets: String =
+        (0..LOOPS).map(|place| format!("local.get {} local.set {place} ", next(place))).collect();
+    let jumps: String = (0..LOOPS).map(|place| format!("local.get {place} br_if {place} ")).collect();
+    let heavy = format!(
+        "(func (local {}) {} {sets} {jumps} {})",
+        "i32 ".repeat(LOOPS),
+        "loop ".repeat(LOOPS),
+        "end ".repeat(LOOPS)
+    );
+    std::fs::write(to, assemble(&format!("{}{heavy})", &traps[..end]), "detector")?)
+        .with_context(|| format!("cannot write {}", to.display()))
+}
+
 fn assemble(text: &str, world: &str) -> Result<Vec<u8>> {
     let mut module = wat::parse_str(text).context("the text is not WebAssembly")?;
     let mut contract = Resolve::default();

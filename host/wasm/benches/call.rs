@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use leafgate_policy::plugin::{
-    DetectLeaf, LeafKind, Plugin, PluginLoader as _, PluginSource, Role, ValueType,
+    DetectLeaf, LeafKind, Plugin, PluginLoader as _, PluginSource, Role, Spent, ValueType,
 };
 use leafgate_wasm::{LoaderConfig, WasmLoader};
 
@@ -47,24 +47,24 @@ fn reload(bencher: Bencher<'_, '_>) {
 /// Instantiate and configure; the call itself has nothing to do.
 #[divan::bench]
 fn no_text(bencher: Bencher<'_, '_>) {
-    bencher.bench(|| PLUGIN.detect(&[leaf("")]));
+    bencher.bench(|| PLUGIN.detect(&[leaf("")], &Spent::default()));
 }
 
 #[divan::bench]
 fn one_leaf(bencher: Bencher<'_, '_>) {
-    bencher.bench(|| PLUGIN.detect(&[leaf(SENTENCE)]));
+    bencher.bench(|| PLUGIN.detect(&[leaf(SENTENCE)], &Spent::default()));
 }
 
 #[divan::bench]
 fn leaves_512(bencher: Bencher<'_, '_>) {
     let leaves = vec![leaf(SENTENCE); 512];
-    bencher.counter(ItemsCount::new(leaves.len())).bench(|| PLUGIN.detect(&leaves));
+    bencher.counter(ItemsCount::new(leaves.len())).bench(|| PLUGIN.detect(&leaves, &Spent::default()));
 }
 
 #[divan::bench]
 fn kib_256(bencher: Bencher<'_, '_>) {
     let text = SENTENCE.repeat((256 << 10) / SENTENCE.len());
-    bencher.counter(BytesCount::of_str(text.as_str())).bench(|| PLUGIN.detect(&[leaf(&text)]));
+    bencher.counter(BytesCount::of_str(text.as_str())).bench(|| PLUGIN.detect(&[leaf(&text)], &Spent::default()));
 }
 
 /// The plugin's own function, compiled for this machine: the ratio to the benchmarks above is the price of the sandbox.

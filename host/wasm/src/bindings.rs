@@ -4,9 +4,10 @@
 
 use leafgate_policy::plugin as policy;
 
-#[allow(missing_docs, unreachable_pub, reason = "generated from wit/plugin.wit, which documents itself")]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "generated from wit/plugin.wit, which documents itself")]
 mod generated {
-    // One world of all interfaces, so that the types they share are generated once. Plugins are looked at interface by interface.
+    // One world of all interfaces, so that the types they share are generated once. The types are all that is used: which functions a
+    // plugin has, and under which version, is looked up by `instance`.
     wasmtime::component::bindgen!({
         path: "../../wit",
         inline: "
@@ -22,7 +23,6 @@ mod generated {
     });
 }
 
-pub(crate) use generated::Plugin as AllWorlds;
 pub(crate) use generated::exports::leafgate::plugin::{detect, lifecycle, transform};
 pub(crate) use generated::leafgate::plugin::{host, types};
 

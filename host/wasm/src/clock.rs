@@ -2,7 +2,7 @@
 //!
 //! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread advances the epoch, and only while
 //! a call is running: an idle gate does not wake up a thousand times a second. The same count of running calls bounds concurrency,
-//! because the allocator's pools have room for so many and no more. Waiting for a turn ends: every running call has a deadline.
+//! because the allocator's pools have room for so many and no more.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -53,15 +53,18 @@ impl Clock {
         Ok(Clock { shared, thread: Some(thread) })
     }
 
-    /// Waits until fewer than `limit` calls run, then counts as one of them.
-    pub(crate) fn turn(&self, limit: usize) -> Turn<'_> {
-        let mut state = self.shared.lock();
-        while state.running >= limit.max(1) {
-            state = self.shared.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    /// Waits until fewer than `limit` calls run, then counts as one of them. Returns `None` where that takes too long.
+    pub(crate) fn turn(&self, limit: usize, patience: Duration) -> Option<Turn<'_>> {
+        let state = self.shared.lock();
+        let full = |state: &mut State| state.running >= limit.max(1);
+        let waited = self.shared.freed.wait_timeout_while(state, patience, full);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if full(&mut state) {
+            return None;
         }
         state.running += 1;
         self.shared.wake.notify_one();
-        Turn(&self.shared)
+        Some(Turn(&self.shared))
     }
 
     /// How many ticks a deadline takes: one more than fits, since the current tick has already begun.
@@ -130,7 +133,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        let _turn = clock.turn(2);
+                        let _turn = clock.turn(2, Duration::from_secs(60)).expect("a turn ends");
                         let running = clock.shared.lock().running;
                         most.fetch_max(running, std::sync::atomic::Ordering::Relaxed);
                     }

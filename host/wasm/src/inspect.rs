@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use leafgate_policy::plugin::{Description, LoadError, World};
 
-use crate::anatomy::Layer;
-use crate::gate::{self, Binary};
+use crate::admission::{self, Binary};
+use crate::anatomy::{Anatomy, Layer};
 use crate::loader::WasmLoader;
 use crate::refusal::Refusal;
 
@@ -38,24 +38,28 @@ impl WasmLoader {
     /// Where the file cannot be read, is too large, or is no WebAssembly binary.
     pub fn inspect(&self, path: &Path) -> Result<Inspection, LoadError> {
         let binary = self.read(path)?;
-        let layer = gate::identify(&binary, None)?;
-        let anatomy = gate::read(&binary.bytes)?;
+        let layer = admission::identify(&binary, None)?;
+        let anatomy = admission::read(&binary.bytes)?;
         let loaded = self.loaded(&binary);
-        let world = loaded.as_ref().ok().map(|(world, _)| *world).or_else(|| gate::world(&anatomy).ok());
+        let world = loaded.as_ref().ok().map(|(world, _)| *world).or_else(|| self.world_of(&anatomy));
         Ok(Inspection {
             layer,
             size: binary.bytes.len(),
             digest: binary.digest,
             world,
-            contract: gate::contract(&anatomy),
+            contract: admission::contract(&anatomy),
             imports: anatomy.imports,
             exports: anatomy.exports,
             description: loaded.map(|(_, description)| description).map_err(LoadError::from),
         })
     }
 
+    fn world_of(&self, anatomy: &Anatomy) -> Option<World> {
+        admission::exports(anatomy, self.contract()).ok().map(|exports| exports.world)
+    }
+
     fn loaded(&self, binary: &Binary) -> Result<(World, Description), Refusal> {
-        let compiled = self.compiled(binary)?;
+        let compiled = self.compiled(binary, &|| false)?;
         let name: Arc<str> = "inspected".into();
         Ok((compiled.world, self.described(&compiled, &name)?))
     }

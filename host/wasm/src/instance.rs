@@ -7,27 +7,46 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_policy::plugin::{Fault, InvalidAnswer, World};
-use wasmtime::component::{Component, Instance, InstancePre};
+use wasmtime::component::{
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower,
+};
 use wasmtime::{Store, Trap};
 
+use crate::admission::Exports;
 use crate::bindings::{detect, lifecycle, transform};
+use crate::budget::Budget;
 use crate::clock::{Clock, Turn};
+use crate::places::{Place, Places};
 use crate::runtime::Runtime;
 use crate::store::CallState;
+
+/// How long a load waits for a turn while requests use them all.
+const LOAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Compiled code of one file, ready to instantiate.
 pub(crate) struct Compiled {
     pub(crate) world: World,
     instance: InstancePre<CallState>,
-    lifecycle: lifecycle::GuestIndices,
-    role: Role,
+    functions: Functions,
+    /// For the calls of requests, not for those of a load.
+    places: Places,
 }
 
-/// Where the world's one function lies.
-enum Role {
-    Detector(detect::GuestIndices),
-    Transformer(transform::GuestIndices),
+/// Where the functions of the contract lie.
+struct Functions {
+    describe: ComponentExportIndex,
+    configure: ComponentExportIndex,
+    /// The one function of the world.
+    work: ComponentExportIndex,
 }
+
+type Describe = ((), (lifecycle::Description,));
+type Configure<'a> = ((&'a str,), (Result<(), Vec<String>>,));
+type Detect<'a> = ((&'a [detect::Leaf<'a>],), (Result<Vec<detect::Finding>, detect::Failure>,));
+type Transform<'a> = (
+    (transform::Request<'a>, &'a [transform::Section<'a>], &'a [transform::Leaf<'a>]),
+    (Result<Vec<transform::Edit>, transform::Failure>,),
+);
 
 /// A live instance. The store goes before the turn: its slot in the pools must be free when the next call starts.
 pub(crate) struct Running<'a> {
@@ -35,44 +54,92 @@ pub(crate) struct Running<'a> {
     instance: Instance,
     compiled: &'a Compiled,
     runtime: &'a Runtime,
-    armed: Duration,
+    armed: Armed,
     _turn: Turn<'a>,
+    _place: Option<Place<'a>>,
+}
+
+/// The deadline under which guest code runs at the moment.
+#[derive(Clone, Copy)]
+struct Armed {
+    deadline: Duration,
+    /// The fault where the request's time ends before the call's own deadline.
+    of_request: Option<u64>,
 }
 
 impl Compiled {
-    /// Compiles a component that passed the gate.
+    /// Prepares a component that was admitted and compiled.
     ///
     /// # Errors
-    /// wasmtime's: invalid code, a feature that is off, more modules or memories than the pools allow, or exports of other types.
-    pub(crate) fn new(runtime: &Runtime, component: &[u8], world: World) -> wasmtime::Result<Self> {
-        let component = Component::from_binary(&runtime.engine, component)?;
-        let instance = runtime.linker.instantiate_pre(&component)?;
-        let lifecycle = lifecycle::GuestIndices::new(&instance)?;
-        let role = match world {
-            World::Detector => Role::Detector(detect::GuestIndices::new(&instance)?),
-            World::Transformer => Role::Transformer(transform::GuestIndices::new(&instance)?),
+    /// wasmtime's: more modules or memories than the pools allow, or imports of other types.
+    pub(crate) fn new(runtime: &Runtime, component: &Component, exports: &Exports) -> wasmtime::Result<Self> {
+        let instance = runtime.linker.instantiate_pre(component)?;
+        let index = |interface: &str, function: &str| {
+            let inside = component.get_export_index(None, interface);
+            let found = inside.and_then(|inside| component.get_export_index(Some(&inside), function));
+            found.ok_or_else(|| wasmtime::Error::msg(format!("`{interface}` has no `{function}`")))
         };
-        Ok(Compiled { world, instance, lifecycle, role })
+        let functions = Functions {
+            describe: index(&exports.lifecycle, "describe")?,
+            configure: index(&exports.lifecycle, "configure")?,
+            work: index(
+                &exports.work,
+                match exports.world {
+                    World::Detector => "detect",
+                    World::Transformer => "transform",
+                },
+            )?,
+        };
+        let places = Places::new(runtime.limits.calls_per_plugin);
+        Ok(Compiled { world: exports.world, instance, functions, places })
     }
 }
 
 impl<'a> Running<'a> {
-    /// Waits for a turn and instantiates, start functions included.
+    /// Waits for a turn and instantiates for a load, start functions included.
     pub(crate) fn start(
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
     ) -> Result<Self, Fault> {
+        let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
+        let turn = runtime.clock.turn(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
+        let armed = Armed { deadline: runtime.limits.start_deadline, of_request: None };
+        Running::instantiate(runtime, compiled, plugin, armed, turn, None)
+    }
+
+    /// Waits for a place and a turn, and instantiates for a call of a request. All of it is on the request's budget.
+    pub(crate) fn start_for(
+        runtime: &'a Runtime,
+        compiled: &'a Compiled,
+        plugin: &Arc<str>,
+        budget: &Budget<'_>,
+    ) -> Result<Self, Fault> {
+        let late = || budget.out_of_time();
+        let place = compiled.places.take(budget.time_left()).ok_or_else(late)?;
+        let turn = runtime.clock.turn(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
+        let armed = Armed::within(runtime.limits.start_deadline, budget);
+        Running::instantiate(runtime, compiled, plugin, armed, turn, Some(place))
+    }
+
+    fn instantiate(
+        runtime: &'a Runtime,
+        compiled: &'a Compiled,
+        plugin: &Arc<str>,
+        armed: Armed,
+        turn: Turn<'a>,
+        place: Option<Place<'a>>,
+    ) -> Result<Self, Fault> {
         let limits = &runtime.limits;
-        let turn = runtime.clock.turn(limits.concurrent_calls);
         let log = runtime.log.as_ref().map(|sink| (Arc::clone(sink), Arc::clone(plugin)));
         let mut store = Store::new(&runtime.engine, CallState::new(limits, log));
         store.limiter(|state| state);
         store.set_hostcall_fuel(limits.description_bytes);
-        store.set_epoch_deadline(Clock::ticks(limits.start_deadline));
-        let armed = limits.start_deadline;
+        store.set_epoch_deadline(Clock::ticks(armed.deadline));
         match compiled.instance.instantiate(&mut store) {
-            Ok(instance) => Ok(Running { store, instance, compiled, runtime, armed, _turn: turn }),
+            Ok(instance) => {
+                Ok(Running { store, instance, compiled, runtime, armed, _turn: turn, _place: place })
+            }
             Err(error) => Err(guest_fault(&store, runtime, armed, &error)
                 .unwrap_or_else(|| Fault::Unavailable(format!("{error:#}")))),
         }
@@ -80,16 +147,12 @@ impl<'a> Running<'a> {
 
     /// `lifecycle.describe`, under the deadline of the start.
     pub(crate) fn describe(&mut self) -> Result<lifecycle::Description, Fault> {
-        let guest = self.lifecycle()?;
-        let answer = guest.call_describe(&mut self.store);
-        self.lifted(answer)
+        self.call::<Describe>(self.compiled.functions.describe, ())
     }
 
     /// `lifecycle.configure`, under the deadline of the start. The inner error is the plugin's list of findings.
     pub(crate) fn configure(&mut self, config: &str) -> Result<Result<(), Vec<String>>, Fault> {
-        let guest = self.lifecycle()?;
-        let answer = guest.call_configure(&mut self.store, config);
-        self.lifted(answer)
+        self.call::<Configure<'_>>(self.compiled.functions.configure, (config,))
     }
 
     /// `detect.detect`, under a deadline of its own.
@@ -97,14 +160,10 @@ impl<'a> Running<'a> {
         &mut self,
         leaves: &[detect::Leaf<'_>],
         deadline: Duration,
+        budget: &Budget<'_>,
     ) -> Result<Result<Vec<detect::Finding>, detect::Failure>, Fault> {
-        self.arm(deadline);
-        let Role::Detector(indices) = &self.compiled.role else {
-            return Err(not_of_this_world());
-        };
-        let guest = indices.load(&mut self.store, &self.instance).map_err(unfit)?;
-        let answer = guest.call_detect(&mut self.store, leaves);
-        self.lifted(answer)
+        self.arm(deadline, budget);
+        self.call::<Detect<'_>>(self.compiled.functions.work, (leaves,))
     }
 
     /// `transform.transform`, under a deadline of its own.
@@ -114,33 +173,37 @@ impl<'a> Running<'a> {
         sections: &[transform::Section<'_>],
         leaves: &[transform::Leaf<'_>],
         deadline: Duration,
+        budget: &Budget<'_>,
     ) -> Result<Result<Vec<transform::Edit>, transform::Failure>, Fault> {
-        self.arm(deadline);
-        let Role::Transformer(indices) = &self.compiled.role else {
-            return Err(not_of_this_world());
-        };
-        let guest = indices.load(&mut self.store, &self.instance).map_err(unfit)?;
-        let answer = guest.call_transform(&mut self.store, request, sections, leaves);
-        self.lifted(answer)
+        self.arm(deadline, budget);
+        self.call::<Transform<'_>>(self.compiled.functions.work, (request, sections, leaves))
     }
 
     /// Checks that every function has the types of the contract, without calling any.
     pub(crate) fn check_types(&mut self) -> wasmtime::Result<()> {
-        self.compiled.lifecycle.load(&mut self.store, &self.instance)?;
-        match &self.compiled.role {
-            Role::Detector(indices) => indices.load(&mut self.store, &self.instance).map(drop),
-            Role::Transformer(indices) => indices.load(&mut self.store, &self.instance).map(drop),
+        let functions = &self.compiled.functions;
+        self.typed::<Describe>(functions.describe)?;
+        self.typed::<Configure<'_>>(functions.configure)?;
+        match self.compiled.world {
+            World::Detector => self.typed::<Detect<'_>>(functions.work),
+            World::Transformer => self.typed::<Transform<'_>>(functions.work),
         }
     }
 
-    fn lifecycle(&mut self) -> Result<lifecycle::Guest, Fault> {
-        self.compiled.lifecycle.load(&mut self.store, &self.instance).map_err(unfit)
+    fn typed<F: Function>(&mut self, index: ComponentExportIndex) -> wasmtime::Result<()> {
+        self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index).map(drop)
     }
 
-    fn arm(&mut self, deadline: Duration) {
-        self.armed = deadline;
-        self.store.set_epoch_deadline(Clock::ticks(deadline));
-        self.store.set_hostcall_fuel(self.runtime.limits.answer_bytes);
+    fn call<F: Function>(&mut self, index: ComponentExportIndex, params: F::Params) -> Result<F::Answer, Fault> {
+        let function = self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index);
+        let answer = function.map_err(unfit)?.call(&mut self.store, params);
+        self.lifted(answer).map(F::answer)
+    }
+
+    fn arm(&mut self, deadline: Duration, budget: &Budget<'_>) {
+        self.armed = Armed::within(deadline, budget);
+        self.store.set_epoch_deadline(Clock::ticks(self.armed.deadline));
+        self.store.set_hostcall_fuel(budget.answer_bytes_left());
     }
 
     /// A call's error is the guest's fault, or else its answer could not be read: a list that lies about its length, text that is no
@@ -157,7 +220,7 @@ impl<'a> Running<'a> {
 fn guest_fault(
     store: &Store<CallState>,
     runtime: &Runtime,
-    armed: Duration,
+    armed: Armed,
     error: &wasmtime::Error,
 ) -> Option<Fault> {
     if store.data().was_denied_memory() {
@@ -165,7 +228,7 @@ fn guest_fault(
         return Some(Fault::Memory { limit_mib });
     }
     error.downcast_ref::<Trap>().map(|trap| match trap {
-        Trap::Interrupt => Fault::Deadline { limit_ms: u64::try_from(armed.as_millis()).unwrap_or(u64::MAX) },
+        Trap::Interrupt => armed.fault(),
         trap => Fault::Trap { code: trap.to_string().trim_start_matches("wasm trap: ").to_owned() },
     })
 }
@@ -174,6 +237,42 @@ fn unfit(error: wasmtime::Error) -> Fault {
     Fault::Unavailable(format!("its exports are not those of the contract: {error:#}"))
 }
 
-fn not_of_this_world() -> Fault {
-    Fault::Unavailable("it is asked for what plugins of the other world do".to_owned())
+/// Parameters and results of one function of the contract.
+trait Function {
+    type Params: ComponentNamedList + Lower;
+    type Results: ComponentNamedList + Lift;
+    type Answer;
+
+    fn answer(results: Self::Results) -> Self::Answer;
+}
+
+impl<P: ComponentNamedList + Lower, A> Function for (P, (A,))
+where
+    (A,): ComponentNamedList + Lift,
+{
+    type Params = P;
+    type Results = (A,);
+    type Answer = A;
+
+    fn answer((answer,): (A,)) -> A {
+        answer
+    }
+}
+
+impl Armed {
+    /// The call's own deadline, or what the request has left, whichever ends first.
+    fn within(own: Duration, budget: &Budget<'_>) -> Self {
+        let left = budget.time_left();
+        match left < own {
+            true => Armed { deadline: left, of_request: Some(budget.time_ms()) },
+            false => Armed { deadline: own, of_request: None },
+        }
+    }
+
+    fn fault(self) -> Fault {
+        match self.of_request {
+            Some(limit_ms) => Fault::RequestTime { limit_ms },
+            None => Fault::Deadline { limit_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) },
+        }
+    }
 }

@@ -10,7 +10,7 @@ const MIB: usize = 1 << 20;
 /// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the loader is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of a plugin's file. Python with its standard library comes to 18 MB; compile time, which no deadline bounds, grows with it.
+    /// Size of a plugin's file. Python with its standard library comes to 18 MB.
     pub file_bytes: usize,
     /// All linear memory of one instance together. It also bounds what a call can be handed, because arguments are copied there.
     pub memory_bytes: usize,
@@ -18,6 +18,10 @@ pub struct Limits {
     pub table_elements: usize,
     /// Native stack for guest frames. Host threads that call plugins need at least twice this.
     pub stack_bytes: usize,
+    /// Wall time for compiling one file, whatever its size.
+    pub compile_time: Duration,
+    /// Added to [`Limits::compile_time`] for each MiB of the file. Python with its standard library takes about a second a MiB.
+    pub compile_time_per_mib: Duration,
     /// Wall time for starting an instance (start functions and `configure`) and, once per load, for `describe`.
     pub start_deadline: Duration,
     /// Wall time of one `detect` or `transform`, whatever its size; generous, because a busy machine must not look like a hung plugin.
@@ -26,11 +30,16 @@ pub struct Limits {
     pub deadline_per_leaf: Duration,
     /// Added to [`Limits::call_deadline`] for each KiB of leaf text.
     pub deadline_per_kib: Duration,
-    /// Host memory that reading one answer may take. Guest strings may overlap, so memory alone does not bound it.
+    /// Wall time of all calls for one request, over all batches and phases. Waiting for a free place counts, so a request holds its
+    /// thread no longer than this on behalf of one plugin.
+    pub request_time: Duration,
+    /// Added to [`Limits::request_time`] for each KiB of leaf text that the plugin is shown.
+    pub request_time_per_kib: Duration,
+    /// Host memory that the answers to one request may take. Guest strings may overlap, so guest memory alone does not bound it.
     pub answer_bytes: usize,
-    /// Findings of one `detect`, and redactions of one `transform`.
+    /// Findings of a detector, or redactions of a transformer, in one request.
     pub findings: usize,
-    /// Edits of one `transform`.
+    /// Edits of a transformer in one request.
     pub edits: usize,
     /// Host memory that reading `describe` or the findings of `configure` may take.
     pub description_bytes: usize,
@@ -42,6 +51,8 @@ pub struct Limits {
     pub batch_bytes: usize,
     /// Calls that run at one time; further ones wait their turn. More than there are cores only costs memory.
     pub concurrent_calls: usize,
+    /// Calls of one plugin that run at one time, so that a slow one leaves cores to the others.
+    pub calls_per_plugin: usize,
     /// Bytes of log messages of one call that reach the log sink.
     pub log_bytes: usize,
 }
@@ -53,11 +64,15 @@ impl Default for Limits {
             memory_bytes: 64 * MIB,
             table_elements: 100_000,
             stack_bytes: 512 * KIB,
+            compile_time: Duration::from_secs(10),
+            compile_time_per_mib: Duration::from_secs(5),
             start_deadline: Duration::from_secs(2),
             call_deadline: Duration::from_millis(500),
             deadline_per_leaf: Duration::from_micros(200),
             deadline_per_kib: Duration::from_millis(1),
-            answer_bytes: 8 * MIB,
+            request_time: Duration::from_secs(2),
+            request_time_per_kib: Duration::from_micros(500),
+            answer_bytes: 16 * MIB,
             findings: 20_000,
             edits: 10_000,
             description_bytes: 256 * KIB,
@@ -65,13 +80,28 @@ impl Default for Limits {
             batch_leaves: 512,
             batch_bytes: 256 * KIB,
             concurrent_calls: 32,
+            calls_per_plugin: std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)),
             log_bytes: 64 * KIB,
         }
     }
 }
 
 impl Limits {
-    /// Wall time for one call that is given this many leaves and bytes of text.
+    /// Returns the wall time for compiling a file of so many bytes.
+    #[must_use]
+    pub fn compile_time(&self, bytes: usize) -> Duration {
+        let mib = u32::try_from(bytes.div_ceil(MIB)).unwrap_or(u32::MAX);
+        self.compile_time.saturating_add(self.compile_time_per_mib.saturating_mul(mib))
+    }
+
+    /// Returns the wall time that one request has for one plugin that was shown so many bytes of text.
+    #[must_use]
+    pub fn request_time(&self, bytes: usize) -> Duration {
+        let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
+        self.request_time.saturating_add(self.request_time_per_kib.saturating_mul(kib))
+    }
+
+    /// Returns the wall time for one call that is given this many leaves and bytes of text.
     #[must_use]
     pub fn deadline(&self, leaves: usize, bytes: usize) -> Duration {
         let leaves = u32::try_from(leaves).unwrap_or(u32::MAX);

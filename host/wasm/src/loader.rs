@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use leafgate_policy::plugin::{Description, Fault, LoadError, Plugin, PluginLoader, PluginSource};
 
+use crate::admission::{self, Binary};
 use crate::bindings::lifecycle;
-use crate::gate::{self, Binary};
+use crate::compile::{self, Compiler};
+use crate::contract::{CONTRACT, Contract};
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::plugin::WasmPlugin;
@@ -24,6 +26,8 @@ pub struct LoaderConfig {
     pub limits: Limits,
     /// Where plugins' log messages go. Without one they are dropped: they may quote leaf text, so only an author's own runs have one.
     pub log: Option<LogSink>,
+    /// Where plugins are compiled.
+    pub compiler: Compiler,
 }
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
@@ -39,13 +43,37 @@ impl WasmLoader {
     /// # Errors
     /// Where the machine cannot run compiled WebAssembly, or gives no thread.
     pub fn new(config: LoaderConfig) -> Result<Self, EngineError> {
-        Ok(WasmLoader { runtime: Arc::new(Runtime::new(config)?), compiled: Mutex::default() })
+        WasmLoader::of_contract(config, CONTRACT)
     }
 
-    fn load_plugin(&self, source: &PluginSource) -> Result<WasmPlugin, Refusal> {
+    /// Makes a loader that speaks other versions of the contract.
+    pub(crate) fn of_contract(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
+        Ok(WasmLoader { runtime: Arc::new(Runtime::new(config, contract)?), compiled: Mutex::default() })
+    }
+
+    /// Loads a plugin as [`PluginLoader::load`] does, and gives up compiling it where `abandoned` says that nobody wants it any more.
+    ///
+    /// # Errors
+    /// Those of [`PluginLoader::load`].
+    pub fn load_unless(
+        &self,
+        source: &PluginSource,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Plugin>, LoadError> {
+        let plugin = self.load_plugin(source, abandoned)?;
+        tracing::debug!(
+            plugin = source.name,
+            digest = admission::hex(&plugin.digest),
+            version = plugin.description.version,
+            "plugin loaded"
+        );
+        Ok(Arc::new(plugin))
+    }
+
+    fn load_plugin(&self, source: &PluginSource, abandoned: &dyn Fn() -> bool) -> Result<WasmPlugin, Refusal> {
         let binary = Binary::read(&source.path, self.limits())?;
-        gate::identify(&binary, source.sha256)?;
-        let compiled = self.compiled(&binary)?;
+        admission::identify(&binary, source.sha256)?;
+        let compiled = self.compiled(&binary, abandoned)?;
         let name: Arc<str> = source.name.as_str().into();
         let description = self.described(&compiled, &name)?;
         self.configured(&compiled, &name, &source.config)?;
@@ -54,14 +82,19 @@ impl WasmLoader {
     }
 
     /// The compiled form of these bytes, from an earlier load if any plugin still uses it.
-    pub(crate) fn compiled(&self, binary: &Binary) -> Result<Arc<Compiled>, Refusal> {
+    pub(crate) fn compiled(
+        &self,
+        binary: &Binary,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Arc<Compiled>, Refusal> {
         let cached = self.cache().get(&binary.digest).and_then(Weak::upgrade);
         if let Some(compiled) = cached {
             return Ok(compiled);
         }
         // Compiled without the lock: seconds for a large plugin, and two loads of one file at once are rare and harmless.
-        let admitted = gate::admit(binary)?;
-        let compiled = Compiled::new(&self.runtime, &admitted.component, admitted.world)
+        let admitted = admission::admit(binary, self.runtime.contract)?;
+        let component = compile::compile(&self.runtime, &admitted.component, abandoned)?;
+        let compiled = Compiled::new(&self.runtime, &component, &admitted.exports)
             .map(Arc::new)
             .map_err(|error| Refusal::Compile(format!("{error:#}")))?;
         let mut cache = self.cache();
@@ -90,6 +123,10 @@ impl WasmLoader {
         Binary::read(path, self.limits())
     }
 
+    pub(crate) fn contract(&self) -> Contract {
+        self.runtime.contract
+    }
+
     fn limits(&self) -> &Limits {
         &self.runtime.limits
     }
@@ -102,14 +139,7 @@ impl WasmLoader {
 
 impl PluginLoader for WasmLoader {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        let plugin = self.load_plugin(source)?;
-        tracing::debug!(
-            plugin = source.name,
-            digest = gate::hex(&plugin.digest),
-            version = plugin.description.version,
-            "plugin loaded"
-        );
-        Ok(Arc::new(plugin))
+        self.load_unless(source, &|| false)
     }
 }
 
@@ -144,7 +174,67 @@ fn is_label(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use leafgate_policy::plugin::{DetectLeaf, LeafKind, Role, Spent, ValueType};
+
     use super::*;
+    use crate::contract::Version;
+    use crate::guest::{Guest, finding};
+
+    /// The contract of a host that is one minor version further.
+    const NEXT: Contract = Contract(&[Version { major: 0, minor: 1 }, Version { major: 0, minor: 2 }]);
+
+    /// A detector of some version that logs and finds one thing.
+    fn detector_of(version: &str) -> Vec<u8> {
+        let import =
+            format!(r#"(import "leafgate:plugin/host@{version}" "log" (func $log (param i32 i32 i32)))"#);
+        let body = finding(0, 0, 1, 0);
+        let body = format!("(call $log (i32.const 1) (i32.const 16) (i32.const 6)) {body}");
+        Guest::detector().with(import).call(body).module_of_version(version)
+    }
+
+    fn load(loader: &WasmLoader, bytes: &[u8]) -> Result<Arc<dyn Plugin>, LoadError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
+        loader.load(&PluginSource { name, path, sha256: None, config })
+    }
+
+    #[test]
+    fn a_host_of_a_later_minor_version_runs_components_of_an_earlier_one() {
+        let logged = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&logged);
+        let log: LogSink = Arc::new(move |_, _, message| record.lock().unwrap().push(message.to_owned()));
+        let config = LoaderConfig { log: Some(log), ..LoaderConfig::default() };
+        let loader = WasmLoader::of_contract(config, NEXT).unwrap();
+        let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);
+        let leaf = DetectLeaf { kind, value, role, tool: None, key: "", text: "text" };
+        for version in ["0.1.0", "0.1.9", "0.2.0"] {
+            let module = detector_of(version);
+            let component =
+                wit_component::ComponentEncoder::default().module(&module).unwrap().encode().unwrap();
+            let plugin = load(&loader, &component).unwrap_or_else(|error| panic!("{version}: {error}"));
+            let findings = plugin.detect(&[leaf], &Spent::default()).unwrap().into_vec();
+            assert_eq!(findings.len(), 1, "{version}");
+        }
+        assert_eq!(*logged.lock().unwrap(), ["tested"; 3]);
+    }
+
+    #[test]
+    fn a_component_of_an_unspoken_version_is_refused_with_the_side_to_upgrade() {
+        let loader = WasmLoader::of_contract(LoaderConfig::default(), NEXT).unwrap();
+        for (version, hint) in [
+            ("0.3.0", "upgrade leafgate"),
+            ("1.0.0", "upgrade leafgate"),
+            ("0.0.7", "build the plugin against"),
+            ("0.1.0-rc.1", "build the plugin against"),
+        ] {
+            let error = load(&loader, &detector_of(version)).unwrap_err();
+            assert!(error.message.contains("speaks leafgate:plugin 0.1 to 0.2"), "{version}: {error}");
+            assert!(error.hint.unwrap().starts_with(hint), "{version}");
+        }
+    }
 
     #[test]
     fn labels_are_short_words_of_capitals_and_digits() {

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_policy::plugin::{
-    Description, DetectLeaf, Fault, Plugin, PluginEdit, PluginFinding, TransformLeaf, TransformRequest,
-    TransformSection, World,
+    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, Plugin, Spent, TransformLeaf,
+    TransformRequest, TransformSection, World,
 };
 
 use crate::answer;
 use crate::bindings::{self, detect, transform};
+use crate::budget::Budget;
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::runtime::Runtime;
@@ -48,15 +49,15 @@ impl Plugin for WasmPlugin {
         self.digest
     }
 
-    fn detect(&self, leaves: &[DetectLeaf<'_>]) -> Result<Vec<PluginFinding>, Fault> {
-        let mut findings = Vec::new();
+    fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+        let mut findings = CheckedFindings::default();
         for batch in batches(leaves, &self.runtime.limits) {
-            findings.extend(self.detect_batch(&leaves[batch.clone()], batch.start)?);
+            findings.append(self.detect_batch(&leaves[batch.clone()], spent)?, batch.start);
         }
         Ok(findings)
     }
 
-    fn transform(&self, request: &TransformRequest<'_>) -> Result<Vec<PluginEdit>, Fault> {
+    fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault> {
         let limits = &self.runtime.limits;
         let sections: Vec<_> = request.sections.iter().map(section).collect::<Result<_, _>>()?;
         let leaves: Vec<_> = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<_, _>>()?;
@@ -68,27 +69,34 @@ impl Plugin for WasmPlugin {
             subagent: request.subagent,
             attributes: &[],
         };
-        let mut running = self.started()?;
-        let answer = running.transform(head, &sections, &leaves, limits.deadline(leaves.len(), bytes))?;
+        let budget = Budget::begin(spent, limits, bytes)?;
+        let mut running = self.started(&budget)?;
+        let deadline = limits.deadline(leaves.len(), bytes);
+        let answer = running.transform(head, &sections, &leaves, deadline, &budget)?;
         let edits = answer.map_err(answer::gave_up)?;
-        answer::edits(edits, request, self.description.labels.len(), limits)
+        budget.charge(answer::cost_of_edits(&edits))?;
+        let edits = edits.into_iter().map(answer::edit).collect();
+        CheckedEdits::checked(edits, request, self.description.labels.len())
     }
 }
 
 impl WasmPlugin {
-    fn detect_batch(&self, leaves: &[DetectLeaf<'_>], first: usize) -> Result<Vec<PluginFinding>, Fault> {
+    fn detect_batch(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
         let limits = &self.runtime.limits;
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
-        let mut running = self.started()?;
-        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes))?;
+        let budget = Budget::begin(spent, limits, bytes)?;
+        let mut running = self.started(&budget)?;
+        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes), &budget)?;
         let findings = answer.map_err(answer::gave_up)?;
-        answer::findings(findings, leaves, first, self.description.labels.len(), limits)
+        budget.charge(answer::cost_of_findings(&findings))?;
+        let findings = findings.into_iter().map(answer::finding).collect();
+        CheckedFindings::checked(findings, leaves, self.description.labels.len())
     }
 
     /// A fresh instance, configured.
-    fn started(&self) -> Result<Running<'_>, Fault> {
-        let mut running = Running::start(&self.runtime, &self.compiled, &self.name)?;
+    fn started(&self, budget: &Budget<'_>) -> Result<Running<'_>, Fault> {
+        let mut running = Running::start_for(&self.runtime, &self.compiled, &self.name, budget)?;
         running.configure(&self.config)?.map_err(|_| {
             Fault::Unavailable("it refuses the configuration that it accepted when it was loaded".to_owned())
         })?;

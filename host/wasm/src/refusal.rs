@@ -2,14 +2,13 @@
 
 use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError};
 
-/// The version of `leafgate:plugin` that this host speaks; any patch of it loads.
-pub(crate) const CONTRACT: &str = "0.1";
+use crate::contract::{Contract, Unspoken};
 
-/// A plugin that did not pass the gate. The policy adds where the plugin was declared.
+/// A plugin that is not admitted. The policy adds where the plugin was declared.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("cannot read `{path}`: {error}")]
-    Unreadable { path: String, error: std::io::Error },
+    Unreadable { path: String, error: leafgate_folder::ReadError },
     #[error("the file is larger than {limit} bytes")]
     TooLarge { limit: usize },
     #[error("the file is neither a WebAssembly component nor a core module")]
@@ -24,8 +23,8 @@ pub(crate) enum Refusal {
     Wrap(String),
     #[error("it imports {}, and a plugin may import nothing but `leafgate:plugin/host`", list(.0))]
     ForeignImports(Vec<String>),
-    #[error("`{0}` is of another version of the contract; this host speaks leafgate:plugin {CONTRACT}")]
-    WrongVersion(String),
+    #[error("`{interface}` is of {} contract; this host speaks {spoken}", which(*.why))]
+    WrongVersion { interface: String, spoken: String, why: Unspoken },
     #[error("it exports neither `leafgate:plugin/detect` nor `leafgate:plugin/transform`")]
     NoWorld,
     #[error("it exports both `leafgate:plugin/detect` and `leafgate:plugin/transform`")]
@@ -34,6 +33,10 @@ pub(crate) enum Refusal {
     NoLifecycle,
     #[error("it does not compile: {0}")]
     Compile(String),
+    #[error("it does not compile within {} s", .limit.as_secs())]
+    CompileTime { limit: std::time::Duration },
+    #[error("it was not compiled: newer files are there")]
+    Abandoned,
     #[error("`{call}` failed on load: it {fault}")]
     Canary { call: &'static str, fault: Fault },
     #[error("`describe` is not acceptable: {0}")]
@@ -43,12 +46,17 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// An interface of a version that this host does not speak.
+    pub(crate) fn version(interface: &str, contract: Contract, why: Unspoken) -> Self {
+        Refusal::WrongVersion { interface: interface.to_owned(), spoken: contract.to_string(), why }
+    }
+
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Refusal::Unreadable { .. } => {
                 "the path is relative to the policy folder; `cargo xtask plugins` builds the bundled ones"
             }
-            Refusal::TooLarge { .. } => "build it for size, or raise the limit `file_bytes`",
+            Refusal::TooLarge { .. } => "build it for size (`opt-level = \"s\"`, `lto`, `strip`): this limit has no setting",
             Refusal::NotWasm => {
                 "a plugin is a binary `.wasm` file; assemble text format first, for example with `wasm-tools parse`"
             }
@@ -61,18 +69,24 @@ impl Refusal {
             }
             Refusal::Wrap(_) => "build it with the `leafgate-plugin` crate for `wasm32-unknown-unknown`",
             Refusal::ForeignImports(names) => how_to_build_without(names),
-            Refusal::WrongVersion(_) => "build it against this version's `wit/plugin.wit`",
+            Refusal::WrongVersion { why: Unspoken::TooNew, .. } => {
+                "upgrade leafgate, or build the plugin against the `wit/plugin.wit` of this version"
+            }
+            Refusal::WrongVersion { .. } => "build the plugin against the `wit/plugin.wit` of this version of leafgate",
             Refusal::BothWorlds => {
                 "split it in two: answers of a detector may be remembered, those of a transformer may not"
+            }
+            Refusal::CompileTime { .. } => {
+                "make its functions smaller: deeply nested loops and blocks cost most; `opt-level = \"s\"` helps"
             }
             Refusal::Compile(_) => {
                 "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"
             }
             Refusal::Canary { fault, .. } => {
                 return limit_on_load(fault)
-                    .map(|limit| format!("if it needs more, raise the limit `{limit}`"));
+                    .map(|limit| format!("let it do less on load: the limit `{limit}` has no setting"));
             }
-            Refusal::Description(_) | Refusal::Configuration(_) => return None,
+            Refusal::Description(_) | Refusal::Configuration(_) | Refusal::Abandoned => return None,
         };
         Some(hint.to_owned())
     }
@@ -81,6 +95,14 @@ impl Refusal {
 impl From<Refusal> for LoadError {
     fn from(refusal: Refusal) -> Self {
         LoadError { message: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+fn which(why: Unspoken) -> &'static str {
+    match why {
+        Unspoken::TooNew => "a newer",
+        Unspoken::TooOld => "an older",
+        Unspoken::NoVersion => "no released",
     }
 }
 

@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use wasmtime::component::{HasSelf, Linker};
-use wasmtime::{Config, Engine, PoolingAllocationConfig};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Engine, PoolingAllocationConfig, StoreContextMut};
 
 use crate::LoaderConfig;
-use crate::bindings::{AllWorlds, host, types};
+use crate::bindings::host;
 use crate::clock::Clock;
+use crate::compile::Compiler;
+use crate::contract::Contract;
 use crate::limits::Limits;
 use crate::store::CallState;
 
@@ -40,27 +42,29 @@ pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<CallState>,
     pub(crate) clock: Clock,
+    pub(crate) contract: Contract,
+    pub(crate) compiler: Compiler,
     pub(crate) limits: Limits,
     pub(crate) log: Option<LogSink>,
 }
 
 impl Runtime {
-    pub(crate) fn new(config: LoaderConfig) -> Result<Self, EngineError> {
-        let LoaderConfig { limits, log } = config;
-        let engine = engine(&limits)?;
-        let linker = linker(&engine).map_err(|error| EngineError(format!("{error:#}")))?;
+    pub(crate) fn new(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
+        let LoaderConfig { limits, log, compiler } = config;
+        let engine = engine(&limits).map_err(|error| EngineError(format!("{error:#}")))?;
+        let linker = linker(&engine, contract).map_err(|error| EngineError(format!("{error:#}")))?;
         let clock = Clock::start(engine.clone()).map_err(|error| EngineError(error.to_string()))?;
-        Ok(Runtime { engine, linker, clock, limits, log })
+        Ok(Runtime { engine, linker, clock, contract, compiler, limits, log })
     }
 }
 
 /// Pools are faster, but reserve address space that a container may not have; without them everything works the same.
-fn engine(limits: &Limits) -> Result<Engine, EngineError> {
+pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut config = config(limits);
     config.allocation_strategy(pools(limits));
     Engine::new(&config).or_else(|error| {
         tracing::warn!(error = %format_args!("{error:#}"), "no pools for plugin instances; each is allocated on demand");
-        Engine::new(&self::config(limits)).map_err(|error| EngineError(format!("{error:#}")))
+        Engine::new(&self::config(limits))
     })
 }
 
@@ -98,22 +102,27 @@ fn pools(limits: &Limits) -> PoolingAllocationConfig {
     pools
 }
 
-fn linker(engine: &Engine) -> wasmtime::Result<Linker<CallState>> {
+/// Offers `host` under the name that each version of the contract gives it. `types` holds nothing to call; a component that names it
+/// imports it all the same.
+fn linker(engine: &Engine, contract: Contract) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::new(engine);
-    AllWorlds::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |state| state)?;
+    for version in contract.versions() {
+        linker.instance(&version.interface("types"))?;
+        let mut offered = linker.instance(&version.interface("host"))?;
+        offered.func_wrap("log", |mut store: StoreContextMut<'_, CallState>, (level, message): (host::Level, String)| {
+            log(store.data_mut(), level, &message);
+            Ok(())
+        })?;
+    }
     Ok(linker)
 }
 
-impl types::Host for CallState {}
-
-impl host::Host for CallState {
-    fn log(&mut self, level: host::Level, message: String) {
-        let level = match level {
-            host::Level::Debug => LogLevel::Debug,
-            host::Level::Info => LogLevel::Info,
-            host::Level::Warn => LogLevel::Warn,
-            host::Level::Error => LogLevel::Error,
-        };
-        self.log(level, &message);
-    }
+fn log(state: &mut CallState, level: host::Level, message: &str) {
+    let level = match level {
+        host::Level::Debug => LogLevel::Debug,
+        host::Level::Info => LogLevel::Info,
+        host::Level::Warn => LogLevel::Warn,
+        host::Level::Error => LogLevel::Error,
+    };
+    state.log(level, message);
 }

@@ -4,12 +4,13 @@
 
 mod support;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use leafgate_policy::plugin::{
-    Action, Fault, InvalidAnswer, LeafKind, LoadError, PluginEdit, PluginFinding, PluginLoader as _,
-    PluginSource, Role, SectionKind, Target, TransformLeaf, TransformRequest, TransformSection, ValueType,
+    Action, Amount, CheckedEdits, CheckedFindings, Cost, Fault, InvalidAnswer, LeafKind, LoadError, Plugin,
+    PluginEdit, PluginFinding, PluginLoader as _, PluginSource, Role, SectionKind, Spent, Target,
+    TransformLeaf, TransformRequest, TransformSection, ValueType,
 };
 use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
 use support::guest::{self, Guest, case, edit, finding};
@@ -23,20 +24,26 @@ static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| {
     // Short enough for tests that wait for them, long enough for a loaded machine.
     let (start_deadline, call_deadline) = (Duration::from_millis(300), Duration::from_millis(100));
     let limits = Limits { start_deadline, call_deadline, ..Limits::default() };
-    WasmLoader::new(LoaderConfig { limits, log: None }).unwrap()
+    WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap()
 });
 
 /// What a detector answers about two leaves, the second with a character of two bytes at 1..3.
 fn detect(guest: &Guest) -> Result<Vec<PluginFinding>, Fault> {
     let plugin = load_bytes(&LOADER, &guest.module(), "{}").expect("the guest loads");
-    let answer = plugin.detect(&[text("first"), text("aé!")]);
+    let answer = plugin.detect(&[text("first"), text("aé!")], &Spent::default());
     assert_good_plugins_still_answer();
-    answer
+    answer.map(CheckedFindings::into_vec)
 }
 
 /// What a transformer answers about one section with a text and a number.
 fn transform(guest: &Guest) -> Result<Vec<PluginEdit>, Fault> {
     let plugin = load_bytes(&LOADER, &guest.module(), "{}").expect("the guest loads");
+    let answer = transform_with(&*plugin, &Spent::default());
+    assert_good_plugins_still_answer();
+    answer
+}
+
+fn transform_with(plugin: &dyn Plugin, spent: &Spent) -> Result<Vec<PluginEdit>, Fault> {
     let section = TransformSection {
         kind: SectionKind::User,
         role: Role::User,
@@ -53,16 +60,15 @@ fn transform(guest: &Guest) -> Result<Vec<PluginEdit>, Fault> {
         key: "x",
         text,
     };
-    let answer = plugin.transform(&TransformRequest {
+    let request = TransformRequest {
         format: "generic",
         model: "",
         session: "",
         subagent: false,
         sections: &[section],
         leaves: &[leaf(ValueType::Text, "aé!"), leaf(ValueType::Number, "17")],
-    });
-    assert_good_plugins_still_answer();
-    answer
+    };
+    plugin.transform(&request, spent).map(CheckedEdits::into_vec)
 }
 
 fn refused(guest: &Guest) -> LoadError {
@@ -77,7 +83,7 @@ fn refused_bytes(bytes: &[u8]) -> LoadError {
 
 fn assert_good_plugins_still_answer() {
     let plugin = load_bytes(&LOADER, &Guest::detector().call(finding(0, 0, 4, 0)).module(), "{}").unwrap();
-    let findings = plugin.detect(&[text("good")]).unwrap();
+    let findings = plugin.detect(&[text("good")], &Spent::default()).unwrap().into_vec();
     assert_eq!((findings[0].leaf, findings[0].at.clone(), findings[0].label), (0, 0..4, 0));
 }
 
@@ -92,7 +98,7 @@ fn a_good_guest_answers_as_a_module_and_as_a_component() {
         let plugin = load_bytes(&LOADER, &bytes, "{}").unwrap();
         assert_eq!(plugin.description().name, "tested");
         assert_eq!(plugin.description().labels, ["NAME".into()]);
-        let findings = plugin.detect(&[text("first"), text("aé!")]).unwrap();
+        let findings = plugin.detect(&[text("first"), text("aé!")], &Spent::default()).unwrap().into_vec();
         assert_eq!((findings[0].leaf, findings[0].at.clone()), (1, 1..3));
     }
 }
@@ -100,7 +106,7 @@ fn a_good_guest_answers_as_a_module_and_as_a_component() {
 // Time.
 
 #[test]
-fn a_loop_in_detect_meets_the_deadline() {
+fn invariant_9_a_loop_in_detect_meets_the_deadline() {
     // 100 ms, two leaves at 0.2 ms and one begun KiB at 1 ms.
     assert_eq!(detect(&Guest::detector().call(FOREVER)), Err(Fault::Deadline { limit_ms: 101 }));
 }
@@ -138,7 +144,7 @@ fn a_loop_at_the_start_in_describe_or_in_configure_is_refused_on_load() {
 // Memory.
 
 #[test]
-fn allocating_without_end_meets_the_memory_limit() {
+fn invariant_9_allocating_without_end_meets_the_memory_limit() {
     let guest = Guest::detector().call(
         "(loop $more (br_if $more (i32.ne (i32.const -1) (memory.grow (i32.const 1)))))
          unreachable",
@@ -179,7 +185,7 @@ fn a_recursion_without_end_exhausts_its_own_stack() {
 // Traps.
 
 #[test]
-fn a_trap_is_named() {
+fn invariant_9_a_trap_is_named() {
     let unreachable = "wasm `unreachable` instruction executed".to_owned();
     assert_eq!(detect(&Guest::detector().call(TRAP)), Err(Fault::Trap { code: unreachable.clone() }));
     assert_eq!(detect(&Guest::detector().post(TRAP)), Err(Fault::Trap { code: unreachable }));
@@ -198,7 +204,7 @@ fn a_plugin_may_give_up_in_its_own_words() {
 // Answers.
 
 #[test]
-fn findings_must_fit_what_was_given() {
+fn invariant_9_findings_must_fit_what_was_given() {
     for (answer, expected) in [
         (finding(0, 0, 6, 0), InvalidAnswer::SpanOutside),
         (finding(0, 3, 2, 0), InvalidAnswer::SpanOutside),
@@ -220,7 +226,7 @@ fn an_empty_finding_is_none() {
 fn more_findings_than_allowed_are_too_much() {
     let answer = guest::empty_findings(20_001);
     let guest = Guest::detector().memory("16").call(answer);
-    assert_eq!(detect(&guest), Err(Fault::TooMuch { limit: 20_000, what: "findings" }));
+    assert_eq!(detect(&guest), Err(Fault::TooMuch { limit: 20_000, what: Amount::Findings }));
 }
 
 #[test]
@@ -254,7 +260,7 @@ fn strings_that_overlap_cost_the_host_no_more_than_one_answer_may() {
 }
 
 #[test]
-fn edits_must_fit_their_targets() {
+fn invariant_9_edits_must_fit_their_targets() {
     let (at, length) = guest::TESTED;
     for (answer, expected) in [
         (edit(case::LEAF, 2, case::SET, at, length), InvalidAnswer::UnknownLeaf),
@@ -283,7 +289,116 @@ fn edits_that_fit_come_through() {
     assert_eq!(note, PluginEdit { target: Target::Request, action: Action::Note("tested".to_owned()) });
 }
 
-// The gate.
+// One request, many calls.
+
+/// Limits under which each leaf is a batch of its own.
+fn leaf_by_leaf() -> Limits {
+    Limits { batch_leaves: 1, request_time_per_kib: Duration::ZERO, ..Limits::default() }
+}
+
+/// A loader of its own, and on it one guest.
+fn loaded(limits: Limits, guest: &Guest) -> Arc<dyn Plugin> {
+    let loader = WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap();
+    load_bytes(&loader, &guest.module(), "{}").expect("the guest loads")
+}
+
+#[test]
+fn invariant_9_findings_are_bounded_for_a_request_over_all_its_batches() {
+    let limits = Limits { findings: 3, ..leaf_by_leaf() };
+    let plugin = loaded(limits, &Guest::detector().call(finding(0, 0, 1, 0)));
+    let leaves = [text("a"), text("b"), text("c"), text("d")];
+    let places = |findings: CheckedFindings| -> Vec<usize> {
+        findings.into_vec().iter().map(|finding| finding.leaf).collect()
+    };
+    assert_eq!(plugin.detect(&leaves[..3], &Spent::default()).map(places), Ok(vec![0, 1, 2]));
+    let too_much = Fault::TooMuch { limit: 3, what: Amount::Findings };
+    assert_eq!(plugin.detect(&leaves, &Spent::default()), Err(too_much.clone()));
+    // The same over two calls, as in two phases; and the next request begins anew.
+    let spent = Spent::default();
+    assert!(plugin.detect(&leaves[..2], &spent).is_ok());
+    assert_eq!(plugin.detect(&leaves[..2], &spent), Err(too_much));
+    assert!(plugin.detect(&leaves[..2], &Spent::default()).is_ok());
+}
+
+#[test]
+fn invariant_9_answers_are_bounded_in_bytes_for_a_request_over_all_its_batches() {
+    // One finding is 20 bytes in the guest's memory, and as many in the host's.
+    let limits = Limits { answer_bytes: 3 * 20, ..leaf_by_leaf() };
+    let plugin = loaded(limits, &Guest::detector().call(finding(0, 0, 1, 0)));
+    let spent = Spent::default();
+    assert!(plugin.detect(&[text("a"), text("b")], &spent).is_ok());
+    let fault = plugin.detect(&[text("a"), text("b")], &spent).unwrap_err();
+    assert_eq!(fault.limit(), Some("answer_bytes"), "{fault:?}");
+    assert!(spent.so_far().findings <= 4, "no batch is asked after the fault");
+}
+
+#[test]
+fn invariant_9_edits_are_bounded_for_a_request_over_all_its_calls() {
+    let (at, length) = guest::TESTED;
+    let limits = Limits { edits: 1, ..Limits::default() };
+    let plugin =
+        loaded(limits, &Guest::transformer().call(edit(case::LEAF, 0, case::SET, at, length)));
+    let spent = Spent::default();
+    assert!(transform_with(&*plugin, &spent).is_ok());
+    let too_much = Fault::TooMuch { limit: 1, what: Amount::Edits };
+    assert_eq!(transform_with(&*plugin, &spent), Err(too_much));
+}
+
+#[test]
+fn invariant_9_a_call_gets_no_more_time_than_its_request_has_left() {
+    let limits = Limits {
+        request_time: Duration::from_millis(50),
+        call_deadline: Duration::from_secs(600),
+        ..leaf_by_leaf()
+    };
+    let plugin = loaded(limits, &Guest::detector().call(FOREVER));
+    let leaves = [text("a"), text("b")];
+    let out_of_time = Err(Fault::RequestTime { limit_ms: 50 });
+    assert_eq!(plugin.detect(&leaves, &Spent::default()), out_of_time);
+}
+
+#[test]
+fn invariant_9_a_request_without_time_left_starts_no_guest() {
+    // Were the guest entered, it would trap.
+    let plugin = loaded(leaf_by_leaf(), &Guest::detector().call(TRAP));
+    let spent = Spent::default();
+    spent.charge(Cost { time: Duration::from_secs(2), ..Cost::default() });
+    assert_eq!(plugin.detect(&[text("a")], &spent), Err(Fault::RequestTime { limit_ms: 2000 }));
+}
+
+#[test]
+fn invariant_9_a_plugin_that_takes_all_its_places_leaves_room_for_others() {
+    // The guest logs while it runs; the sink asks for another call of the same plugin, and for one of another.
+    let logs = Guest::detector()
+        .with(r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#)
+        .call(format!("(call $log (i32.const 0) (i32.const 16) (i32.const 6)) {}", guest::findings(0)));
+    type Asked = Result<CheckedFindings, Fault>;
+    let slot: Arc<OnceLock<[Arc<dyn Plugin>; 2]>> = Arc::default();
+    let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+    let (from_sink, answers) = (Arc::clone(&slot), Arc::clone(&asked));
+    let sink: leafgate_wasm::LogSink = Arc::new(move |_, _, _| {
+        for plugin in from_sink.get().unwrap() {
+            let answer = plugin.detect(&[text("good")], &Spent::default());
+            answers.lock().unwrap().push(answer);
+        }
+    });
+    let limits = Limits {
+        calls_per_plugin: 1,
+        request_time: Duration::from_millis(200),
+        request_time_per_kib: Duration::ZERO,
+        ..Limits::default()
+    };
+    let loader = WasmLoader::new(LoaderConfig { limits, log: Some(sink), ..LoaderConfig::default() }).unwrap();
+    let busy = load_bytes(&loader, &logs.module(), "{}").unwrap();
+    let other = load_bytes(&loader, &Guest::detector().call(finding(0, 0, 4, 0)).module(), "{}").unwrap();
+    slot.set([Arc::clone(&busy), other]).unwrap();
+    let _ = busy.detect(&[text("first")], &Spent::default());
+    let answers = asked.lock().unwrap();
+    assert_eq!(answers[0], Err(Fault::RequestTime { limit_ms: 200 }));
+    assert_eq!(answers[1].clone().map(|findings| findings.into_vec().len()), Ok(1));
+}
+
+// Admission.
 
 #[test]
 fn a_foreign_import_is_named_with_a_way_around_it() {
@@ -308,9 +423,10 @@ fn a_foreign_import_is_named_with_a_way_around_it() {
 fn another_version_of_the_contract_is_refused_and_a_patch_is_not() {
     let error = refused_bytes(&Guest::detector().module_of_version("0.2.0"));
     assert!(
-        error.message.contains("@0.2.0") && error.message.contains("speaks leafgate:plugin 0.1"),
+        error.message.contains("@0.2.0` is of a newer contract") && error.message.contains("leafgate:plugin 0.1"),
         "{error}"
     );
+    assert!(error.hint.unwrap().starts_with("upgrade leafgate"));
     assert!(load_bytes(&LOADER, &Guest::detector().module_of_version("0.1.7"), "{}").is_ok());
 }
 
@@ -355,15 +471,30 @@ fn a_file_that_is_not_the_pinned_one_is_refused_with_its_digest() {
 }
 
 #[test]
+fn invariant_8_a_plugin_in_use_does_not_change_with_its_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let load = |end| {
+        std::fs::write(file.path(), Guest::detector().call(finding(0, 0, end, 0)).module()).unwrap();
+        support::load(&LOADER, file.path(), "{}").unwrap()
+    };
+    let ends = |plugin: &dyn Plugin| {
+        let findings = plugin.detect(&[text("some text")], &Spent::default()).unwrap().into_vec();
+        findings.iter().map(|finding| finding.at.end).collect::<Vec<_>>()
+    };
+    let (first, second) = (load(4), load(9));
+    assert_eq!((ends(&*first), ends(&*second)), (vec![4], vec![9]));
+}
+
+#[test]
 fn a_file_above_the_limit_is_refused_before_it_is_read_whole() {
     let limits = Limits { file_bytes: 100, ..Limits::default() };
-    let loader = WasmLoader::new(LoaderConfig { limits, log: None }).unwrap();
+    let loader = WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap();
     let error = load_bytes(&loader, &[0; 101], "{}").unwrap_err();
     assert!(error.message.contains("larger than 100 bytes"), "{error}");
     #[cfg(unix)]
     {
         let endless = support::load(&loader, std::path::Path::new("/dev/zero"), "{}").unwrap_err();
-        assert!(endless.message.contains("larger than 100 bytes"), "{endless}");
+        assert!(endless.message.contains("it is no regular file"), "{endless}");
     }
 }
 

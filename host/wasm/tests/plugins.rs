@@ -7,7 +7,7 @@ mod support;
 use std::sync::{Arc, LazyLock};
 
 use leafgate_policy::plugin::{
-    Action, Plugin, PluginEdit, Role, SectionKind, Target, TransformLeaf, TransformRequest, TransformSection,
+    Action, Plugin, PluginEdit, Role, SectionKind, Spent, Target, TransformLeaf, TransformRequest, TransformSection,
     ValueType, World,
 };
 use leafgate_policy::plugin::{LeafKind, LoadError};
@@ -48,7 +48,7 @@ fn edits_of_result(plugin: &dyn Plugin, text: &str) -> Vec<PluginEdit> {
         sections: &sections,
         leaves: &leaves,
     };
-    plugin.transform(&request).unwrap()
+    plugin.transform(&request, &Spent::default()).unwrap().into_vec()
 }
 
 fn set(text: &str) -> Vec<PluginEdit> {
@@ -59,7 +59,10 @@ fn set(text: &str) -> Vec<PluginEdit> {
 fn redact_names_finds_a_configured_name() {
     let plugin = plugin("redact-names", r#"{"names": ["Ada Lovelace"]}"#).unwrap();
     assert_eq!(plugin.world(), World::Detector);
-    let findings = plugin.detect(&[text("nothing"), text("by LOVELACE, Ada")]).unwrap();
+    let findings = plugin
+        .detect(&[text("nothing"), text("by LOVELACE, Ada")], &Spent::default())
+        .unwrap()
+        .into_vec();
     let places: Vec<_> = findings.iter().map(|finding| (finding.leaf, finding.at.clone())).collect();
     assert_eq!(places, [(1, 3..16)]);
     assert_eq!(plugin.description().labels[findings[0].label], "NAME".into());
@@ -71,7 +74,8 @@ fn findings_keep_their_leaf_across_batches() {
     let long = "x ".repeat(200_000);
     let mut leaves = vec![text("by Ada Lovelace"); 1200];
     leaves.insert(700, text(&long));
-    let found: Vec<_> = plugin.detect(&leaves).unwrap().iter().map(|finding| finding.leaf).collect();
+    let findings = plugin.detect(&leaves, &Spent::default()).unwrap().into_vec();
+    let found: Vec<_> = findings.iter().map(|finding| finding.leaf).collect();
     let expected: Vec<_> = (0..1201).filter(|&place| place != 700).collect();
     assert_eq!(found, expected);
 }

@@ -2,17 +2,16 @@
 //!
 //! Nothing here runs guest code. What comes out is a component whose imports are those of the contract and whose exports name one world.
 
-use std::io::Read as _;
 use std::path::Path;
 
+use leafgate_folder::ReadError;
 use leafgate_policy::plugin::World;
 use sha2::{Digest as _, Sha256};
 
 use crate::anatomy::{self, Anatomy, Layer};
+use crate::contract::{Contract, Interface, Version};
 use crate::limits::Limits;
-use crate::refusal::{CONTRACT, Refusal};
-
-const PACKAGE: &str = "leafgate:plugin/";
+use crate::refusal::Refusal;
 
 /// A file's bytes and their SHA-256.
 #[derive(Clone)]
@@ -24,19 +23,25 @@ pub(crate) struct Binary {
 /// A component that may be compiled.
 pub(crate) struct Admitted {
     pub(crate) component: Vec<u8>,
+    pub(crate) exports: Exports,
+}
+
+/// What a component is, and the full names of the interfaces through which it is called.
+#[derive(Clone, Debug)]
+pub(crate) struct Exports {
     pub(crate) world: World,
+    pub(crate) lifecycle: String,
+    /// `detect` or `transform`.
+    pub(crate) work: String,
 }
 
 impl Binary {
-    /// Reads a file, but no more of it than allowed: a device or a growing file must not fill the host's memory.
+    /// Reads a regular file, but no more of it than allowed: a growing file must not fill the host's memory.
     pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, Refusal> {
-        let unreadable = |error| Refusal::Unreadable { path: path.display().to_string(), error };
-        let file = std::fs::File::open(path).map_err(unreadable)?;
-        let mut bytes = Vec::new();
-        file.take(limits.file_bytes as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() > limits.file_bytes {
-            return Err(Refusal::TooLarge { limit: limits.file_bytes });
-        }
+        let bytes = leafgate_folder::read(path, limits.file_bytes).map_err(|error| match error {
+            ReadError::TooLarge { limit } => Refusal::TooLarge { limit },
+            error => Refusal::Unreadable { path: path.display().to_string(), error },
+        })?;
         let digest = Sha256::digest(&bytes).into();
         Ok(Binary { bytes, digest })
     }
@@ -54,17 +59,17 @@ pub(crate) fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Laye
 }
 
 /// Wraps a core module, checks imports and version, and reads the world from the exports.
-pub(crate) fn admit(binary: &Binary) -> Result<Admitted, Refusal> {
+pub(crate) fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Refusal> {
     let outer = read(&binary.bytes)?;
-    check_imports(&outer)?;
+    check_imports(&outer, contract)?;
     let component = match outer.layer {
         Layer::Component => binary.bytes.clone(),
         Layer::CoreModule => wrap(&binary.bytes, &outer)?,
     };
     // What wrapping made is checked like any other component: its names come from the module's own metadata.
     let inner = read(&component)?;
-    check_imports(&inner)?;
-    Ok(Admitted { world: world(&inner)?, component })
+    check_imports(&inner, contract)?;
+    Ok(Admitted { exports: exports(&inner, contract)?, component })
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
@@ -85,7 +90,7 @@ fn wrap(module: &[u8], outer: &Anatomy) -> Result<Vec<u8>, Refusal> {
 }
 
 /// Allows the one interface that plugins can call, and the one that holds nothing but types.
-fn check_imports(anatomy: &Anatomy) -> Result<(), Refusal> {
+fn check_imports(anatomy: &Anatomy, contract: Contract) -> Result<(), Refusal> {
     let mut foreign = Vec::new();
     for import in &anatomy.imports {
         let interface = match anatomy.layer {
@@ -94,9 +99,8 @@ fn check_imports(anatomy: &Anatomy) -> Result<(), Refusal> {
             Layer::CoreModule => import.rsplit_once('.').map_or(import.as_str(), |(module, _)| module),
         };
         match Interface::parse(interface) {
-            Some(Interface { name: "host" | "types", version }) if speaks(version) => {}
-            Some(Interface { name: "host" | "types", .. }) => {
-                return Err(Refusal::WrongVersion(interface.to_owned()));
+            Some(Interface { name: "host" | "types", version }) => {
+                contract.speaks(version).map_err(|why| Refusal::version(interface, contract, why))?;
             }
             _ => foreign.push(import.clone()),
         }
@@ -104,24 +108,40 @@ fn check_imports(anatomy: &Anatomy) -> Result<(), Refusal> {
     if foreign.is_empty() { Ok(()) } else { Err(Refusal::ForeignImports(foreign)) }
 }
 
-/// Decides by exports what a component is. Exports beside the contract's do no harm: nobody calls them.
-pub(crate) fn world(anatomy: &Anatomy) -> Result<World, Refusal> {
-    let (mut lifecycle, mut detect, mut transform) = (false, false, false);
+/// Decides by exports what a component is. Exports beside the contract's do no harm: nobody calls them. Of an interface in several
+/// versions the newest that the host speaks is the one that is called.
+pub(crate) fn exports(anatomy: &Anatomy, contract: Contract) -> Result<Exports, Refusal> {
+    let detect = newest("detect", anatomy, contract)?;
+    let transform = newest("transform", anatomy, contract)?;
+    let lifecycle = newest("lifecycle", anatomy, contract)?;
+    let (world, work) = match (detect, transform) {
+        (Some(_), Some(_)) => return Err(Refusal::BothWorlds),
+        (None, None) => return Err(Refusal::NoWorld),
+        (Some(detect), None) => (World::Detector, detect),
+        (None, Some(transform)) => (World::Transformer, transform),
+    };
+    let lifecycle = lifecycle.ok_or(Refusal::NoLifecycle)?;
+    Ok(Exports { world, lifecycle, work })
+}
+
+/// Returns the full name of an exported interface, `None` where no version of it is exported.
+fn newest(name: &str, anatomy: &Anatomy, contract: Contract) -> Result<Option<String>, Refusal> {
+    let mut spoken: Option<(Version, &String)> = None;
+    let mut unspoken = None;
     for export in &anatomy.exports {
-        let Some(interface) = Interface::parse(export) else { continue };
-        if !speaks(interface.version) {
-            return Err(Refusal::WrongVersion(export.clone()));
+        let Some(interface) = Interface::parse(export).filter(|interface| interface.name == name) else {
+            continue;
+        };
+        match contract.speaks(interface.version) {
+            Ok(version) if spoken.is_none_or(|(newest, _)| version > newest) => spoken = Some((version, export)),
+            Ok(_) => {}
+            Err(why) => unspoken = Some(Refusal::version(export, contract, why)),
         }
-        lifecycle |= interface.name == "lifecycle";
-        detect |= interface.name == "detect";
-        transform |= interface.name == "transform";
     }
-    match (detect, transform, lifecycle) {
-        (true, true, _) => Err(Refusal::BothWorlds),
-        (false, false, _) => Err(Refusal::NoWorld),
-        (_, _, false) => Err(Refusal::NoLifecycle),
-        (true, false, true) => Ok(World::Detector),
-        (false, true, true) => Ok(World::Transformer),
+    match (spoken, unspoken) {
+        (Some((_, export)), _) => Ok(Some(export.clone())),
+        (None, Some(refusal)) => Err(refusal),
+        (None, None) => Ok(None),
     }
 }
 
@@ -130,26 +150,6 @@ pub(crate) fn contract(anatomy: &Anatomy) -> Option<String> {
     let names = anatomy.exports.iter().chain(&anatomy.imports);
     let versions = names.filter_map(|name| Interface::parse(name.split('#').next().unwrap_or(name)));
     versions.map(|interface| interface.version.to_owned()).find(|version| !version.is_empty())
-}
-
-/// `leafgate:plugin/<name>@<version>`.
-struct Interface<'a> {
-    name: &'a str,
-    version: &'a str,
-}
-
-impl<'a> Interface<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let rest = text.strip_prefix(PACKAGE)?;
-        let (name, version) = rest.split_once('@').unwrap_or((rest, ""));
-        Some(Interface { name, version })
-    }
-}
-
-/// Patches of one minor version change no types, so any of them will do.
-fn speaks(version: &str) -> bool {
-    let patch = version.strip_prefix(CONTRACT).and_then(|rest| rest.strip_prefix('.'));
-    patch.is_some_and(|patch| !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Lower-case hexadecimal, as `sha256sum` prints it.
@@ -164,23 +164,14 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_patches_of_the_contract_are_spoken() {
-        for version in ["0.1.0", "0.1.17"] {
-            assert!(speaks(version), "{version}");
-        }
-        for version in ["", "0.1", "0.1.", "0.10.0", "0.2.0", "1.1.0", "0.1.0-rc.1"] {
-            assert!(!speaks(version), "{version}");
-        }
-    }
+    use crate::contract::CONTRACT;
 
     #[test]
     fn a_core_import_keeps_its_version_when_the_field_is_cut_off() {
         let import = "leafgate:plugin/host@0.1.0.log".to_owned();
         let anatomy =
             Anatomy { layer: Layer::CoreModule, imports: vec![import], exports: vec![], typed: true };
-        assert!(check_imports(&anatomy).is_ok());
+        assert!(check_imports(&anatomy, CONTRACT).is_ok());
     }
 
     #[test]

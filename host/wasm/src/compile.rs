@@ -1,0 +1,219 @@
+//! Compiles components within bounds.
+//!
+//! Compiling is the one step that no limit of WebAssembly bounds: a file of 31 KB can keep the compiler busy for half a minute, and one
+//! of 60 KB for minutes. A thread cannot be ended from outside, so the compiler runs in a process of its own, which can: it is killed
+//! when its time is over, or when nobody wants the result any more. A loader without such a process compiles in place, for programs
+//! that trust the files they load.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::limits::Limits;
+use crate::refusal::Refusal;
+use crate::runtime::{self, Runtime};
+
+/// How often a waiting load looks whether its result is still wanted.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Compiled code is larger than WebAssembly, hardly ever as much as this many times.
+const LARGEST_GROWTH: usize = 16;
+/// Room for what does not grow with the file.
+const LARGEST_BASE: usize = 16 << 20;
+/// Bytes of what a compiler says about a file that it refuses.
+const LONGEST_COMPLAINT: usize = 4 << 10;
+
+/// Where components are compiled.
+#[derive(Clone, Debug, Default)]
+pub enum Compiler {
+    /// In this process. Nothing bounds how long it takes.
+    #[default]
+    InPlace,
+    /// In a process that runs [`compile_worker`] and ends, killed where it takes too long.
+    Process {
+        /// The program, of the very build that loads what it compiles.
+        program: PathBuf,
+        /// Its arguments.
+        arguments: Vec<OsString>,
+    },
+}
+
+/// Compiles an admitted component; gives up where `abandoned` says that the result is no longer wanted.
+pub(crate) fn compile(
+    runtime: &Runtime,
+    component: &[u8],
+    abandoned: &dyn Fn() -> bool,
+) -> Result<Component, Refusal> {
+    let failed = |error: wasmtime::Error| Refusal::Compile(format!("{error:#}"));
+    match &runtime.compiler {
+        Compiler::InPlace => Component::from_binary(&runtime.engine, component).map_err(failed),
+        Compiler::Process { program, arguments } => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            let code = in_process(command, component, &runtime.limits, abandoned)?;
+            load(&runtime.engine, &code).map_err(failed)
+        }
+    }
+}
+
+/// Loads what [`compile_worker`] wrote.
+#[allow(unsafe_code, reason = "compiled code is run as it is, so who wrote it is what counts")]
+fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes came through a pipe from a process that this one started from its own program. Nobody else can write into it.
+    // wasmtime itself refuses code of another version or configuration.
+    unsafe { Component::deserialize(engine, code) }
+}
+
+/// The other end: reads a component, compiles it as a loader with the default limits does, and writes the code.
+///
+/// A process that calls this must do nothing else, and end with status 0. Status 1 says that what was written is a complaint.
+///
+/// # Errors
+/// Where a pipe breaks, which is to say that the loader is gone.
+pub fn compile_worker(mut input: impl Read, mut output: impl Write) -> io::Result<bool> {
+    let mut component = Vec::new();
+    input.read_to_end(&mut component)?;
+    let compiled = runtime::engine(&Limits::default()).and_then(|engine| engine.precompile_component(&component));
+    match &compiled {
+        Ok(code) => output.write_all(code)?,
+        Err(error) => output.write_all(format!("{error:#}").as_bytes())?,
+    }
+    output.flush()?;
+    Ok(compiled.is_ok())
+}
+
+fn in_process(
+    mut command: Command,
+    component: &[u8],
+    limits: &Limits,
+    abandoned: &dyn Fn() -> bool,
+) -> Result<Vec<u8>, Refusal> {
+    let broken = |error: io::Error| Refusal::Compile(format!("the compiler cannot be run: {error}"));
+    command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Worker(command.spawn().map_err(broken)?);
+    let limit = component.len().saturating_mul(LARGEST_GROWTH).saturating_add(LARGEST_BASE);
+    let writer = running.feed(component.to_vec());
+    let reader = running.listen(limit);
+    let time = limits.compile_time(component.len());
+    let status = running.wait(time, abandoned)?;
+    // The process has ended, so both pipes are closed and both threads at their end.
+    let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
+    let answer = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())).map_err(broken)?;
+    match status.code() {
+        Some(0) if answer.len() <= limit => written.map(|()| answer).map_err(broken),
+        Some(0) => Err(Refusal::Compile(format!("its compiled code is larger than {limit} bytes"))),
+        Some(1) => Err(Refusal::Compile(
+            String::from_utf8_lossy(&answer[..answer.len().min(LONGEST_COMPLAINT)]).into_owned(),
+        )),
+        _ => Err(Refusal::Compile(format!("the compiler ended with {status}"))),
+    }
+}
+
+/// A compiler under way. Dropping it kills it.
+struct Worker(Child);
+
+impl Worker {
+    fn feed(&mut self, component: Vec<u8>) -> JoinHandle<io::Result<()>> {
+        let input = self.0.stdin.take();
+        std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&component)))
+    }
+
+    /// Reads one byte more than allowed, so that it shows.
+    fn listen(&mut self, limit: usize) -> JoinHandle<io::Result<Vec<u8>>> {
+        let output = self.0.stdout.take();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(output) = output {
+                output.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+            }
+            Ok(bytes)
+        })
+    }
+
+    fn wait(&mut self, time: Duration, abandoned: &dyn Fn() -> bool) -> Result<ExitStatus, Refusal> {
+        let end = Instant::now() + time;
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => {}
+                Err(error) => return Err(Refusal::Compile(format!("the compiler is lost: {error}"))),
+            }
+            if abandoned() {
+                return Err(Refusal::Abandoned);
+            }
+            if Instant::now() >= end {
+                return Err(Refusal::CompileTime { limit: time });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Both fail where it has ended, which is what they are for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn limits(compile_time: Duration) -> Limits {
+        Limits { compile_time, compile_time_per_mib: Duration::ZERO, ..Limits::default() }
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn a_compiler_that_does_not_end_is_ended() {
+        let refused =
+            in_process(shell("exec sleep 600"), b"x", &limits(Duration::from_millis(20)), &|| false).unwrap_err();
+        assert!(matches!(refused, Refusal::CompileTime { .. }), "{refused}");
+    }
+
+    #[test]
+    fn a_compiler_whose_result_nobody_wants_is_ended() {
+        let refused = in_process(shell("exec sleep 600"), b"x", &limits(LONG), &|| true).unwrap_err();
+        assert!(matches!(refused, Refusal::Abandoned), "{refused}");
+    }
+
+    #[test]
+    fn an_output_without_end_is_not_kept() {
+        let refused = in_process(shell("exec cat /dev/zero"), b"x", &limits(Duration::from_secs(60)), &|| false);
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn what_the_compiler_says_is_the_answer_or_the_error() {
+        let run = |script| in_process(shell(script), b"component", &limits(LONG), &|| false);
+        assert_eq!(run("cat").unwrap(), b"component");
+        assert!(run("echo no; exit 1").unwrap_err().to_string().contains("does not compile: no"));
+        assert!(run("exit 7").unwrap_err().to_string().contains("exit status: 7"));
+    }
+
+    #[test]
+    fn the_worker_compiles_for_a_loader_of_the_same_build() {
+        let component = wat::parse_str("(component)").unwrap();
+        let mut code = Vec::new();
+        assert!(compile_worker(component.as_slice(), &mut code).unwrap());
+        assert!(load(&runtime::engine(&Limits::default()).unwrap(), &code).is_ok());
+        let mut complaint = Vec::new();
+        assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint).unwrap());
+        assert!(!complaint.is_empty());
+    }
+}
