@@ -1,7 +1,8 @@
 //! What is wrong with a policy folder, said the way a compiler says it: file, line, caret, hint.
 //!
-//! Loading collects as many diagnostics as it can before it gives up, so that one run shows all that must be mended. They quote
-//! rule files and nothing else: no request exists yet when they are made.
+//! Loading collects as many diagnostics as it can before it gives up, so that one run shows all that must be mended. An error refuses
+//! the policy. A warning does not: it names what is sound and yet can hardly be meant. Diagnostics quote rule files and nothing
+//! else: no request exists yet when they are made.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,9 +26,21 @@ pub(crate) struct Place {
     pub(crate) span: Range<usize>,
 }
 
+/// What a diagnostic means for the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The policy is refused.
+    Error,
+    /// The policy serves.
+    Warning,
+}
+
 /// One thing that is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnostic {
+    /// Whether the policy is refused because of it.
+    pub severity: Severity,
     /// The file, as shown; the folder where no file is to blame.
     pub file: String,
     /// 1-based line, 0 where no line is to blame.
@@ -45,6 +58,19 @@ pub struct Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rendered)
+    }
+}
+
+impl Diagnostic {
+    /// Returns place, message and hint on one line, for a log.
+    #[must_use]
+    pub fn on_one_line(&self) -> String {
+        let place = match self.line {
+            0 => self.file.clone(),
+            line => format!("{}:{line}", self.file),
+        };
+        let hint = self.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("{place}: {}{hint}", self.message)
     }
 }
 
@@ -67,7 +93,7 @@ impl fmt::Display for LoadError {
         for diagnostic in &self.diagnostics {
             writeln!(f, "{diagnostic}\n")?;
         }
-        match self.diagnostics.len() {
+        match errors(&self.diagnostics) {
             1 => f.write_str("the policy was not loaded: 1 error"),
             n => write!(f, "the policy was not loaded: {n} errors"),
         }
@@ -75,6 +101,10 @@ impl fmt::Display for LoadError {
 }
 
 impl std::error::Error for LoadError {}
+
+fn errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+}
 
 /// Collects diagnostics while a policy loads.
 #[derive(Debug, Default)]
@@ -107,52 +137,90 @@ impl Diagnostics {
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
-        let (message, hint) = (message.into(), hint.into());
+        self.at_place(Severity::Error, file, span, message.into(), hint.into());
+    }
+
+    /// Records a warning at a place.
+    pub(crate) fn warning(
+        &mut self,
+        file: usize,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        self.at_place(Severity::Warning, file, span, message.into(), hint.into());
+    }
+
+    fn at_place(
+        &mut self,
+        severity: Severity,
+        file: usize,
+        span: Range<usize>,
+        message: String,
+        hint: Option<String>,
+    ) {
         let source = &self.files[file];
         let span = within(&source.text, span);
         let (line, column) = position(&source.text, span.start);
-        let rendered = render(source, span.clone(), &message, hint.as_deref());
-        let diagnostic = Diagnostic { file: source.name.clone(), line, column, message, hint, rendered };
+        let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
+        let file_name = source.name.clone();
+        let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
         self.found.push((Some(Place { file, span }), diagnostic));
     }
 
-    /// Records an error that no line of a file is to blame for.
-    pub(crate) fn error_without_place(
+    /// Records what no line of a file is to blame for.
+    pub(crate) fn without_place(
         &mut self,
+        severity: Severity,
         file: impl Into<String>,
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
         let (file, message, hint) = (file.into(), message.into(), hint.into());
-        let mut rendered = format!("error: {message}\n  --> {file}");
+        let word = match severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut rendered = format!("{word}: {message}\n  --> {file}");
         if let Some(hint) = &hint {
             rendered.push_str(&format!("\n  = help: {hint}"));
         }
-        let diagnostic = Diagnostic { file, line: 0, column: 0, message, hint, rendered };
+        let diagnostic = Diagnostic { severity, file, line: 0, column: 0, message, hint, rendered };
         self.found.push((None, diagnostic));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+    /// Returns how many errors were found so far: a caller compares it to see whether a step added any.
+    pub(crate) fn errors(&self) -> usize {
+        self.found.iter().filter(|(_, diagnostic)| diagnostic.severity == Severity::Error).count()
     }
 
-    /// How many were found so far: a caller compares it to see whether a step added any.
-    pub(crate) fn len(&self) -> usize {
-        self.found.len()
+    /// Returns everything that was found, in the order of the files.
+    pub(crate) fn into_all(self) -> Vec<Diagnostic> {
+        let mut found = self.found;
+        found.sort_by_key(|(place, _)| place.as_ref().map(|p| (p.file, p.span.start)));
+        found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
     pub(crate) fn into_error(self) -> LoadError {
-        let mut found = self.found;
-        found.sort_by_key(|(place, _)| place.as_ref().map(|p| (p.file, p.span.start)));
-        LoadError { diagnostics: found.into_iter().map(|(_, diagnostic)| diagnostic).collect() }
+        LoadError { diagnostics: self.into_all() }
     }
 }
 
-fn render(source: &SourceFile, span: Range<usize>, message: &str, hint: Option<&str>) -> String {
+fn render(
+    severity: Severity,
+    source: &SourceFile,
+    span: Range<usize>,
+    message: &str,
+    hint: Option<&str>,
+) -> String {
     let snippet = Snippet::source(source.text.as_str())
         .path(source.name.as_str())
         .annotation(AnnotationKind::Primary.span(span));
-    let mut group = Level::ERROR.primary_title(message).element(snippet);
+    let level = match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut group = level.primary_title(message).element(snippet);
     if let Some(hint) = hint {
         group = group.element(Level::HELP.message(hint));
     }
@@ -173,22 +241,63 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
-/// The known name that a mistyped one most likely means.
+/// The known names nearest to a mistyped one, at most so many are shown.
+const NEAREST: usize = 3;
+/// A list of names that is shown whole.
+const SHORT_LIST: usize = 30;
+
+/// Returns the known name that a mistyped one most likely means: one that a slip or two leads to, or that it abbreviates.
 pub(crate) fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Below this similarity a guess is more puzzling than none.
-    const ALIKE: f64 = 0.75;
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(typed, name), name))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+    let slips = (typed.chars().count() / 3).max(1);
+    let likely = |name: &&str| distance(typed, name) <= slips || abbreviates(typed, name);
+    known.into_iter().filter(likely).min_by_key(|name| distance(typed, name))
 }
 
-/// A hint for a mistyped name: the likely one, or all of them.
+fn distance(typed: &str, name: &str) -> usize {
+    strsim::osa_distance(typed, name)
+}
+
+/// A beginning of three letters or more: `req` for `request`.
+fn abbreviates(typed: &str, name: &str) -> bool {
+    typed.len() >= 3 && name.starts_with(typed)
+}
+
+/// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a long one.
 pub(crate) fn hint_for(typed: &str, known: &[&str]) -> String {
-    match did_you_mean(typed, known.iter().copied()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known here: {}", known.join(", ")),
+    if let Some(name) = did_you_mean(typed, known.iter().copied()) {
+        return format!("did you mean `{name}`?");
+    }
+    if known.len() <= SHORT_LIST {
+        return format!("known here: {}", known.join(", "));
+    }
+    let mut nearest = known.to_vec();
+    nearest.sort_by(|a, b| strsim::jaro_winkler(typed, b).total_cmp(&strsim::jaro_winkler(typed, a)));
+    nearest.truncate(NEAREST);
+    format!("the nearest of {} names: {}", known.len(), nearest.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guess_is_made_for_a_slip_and_for_an_abbreviation_alone() {
+        let known = ["path", "pause", "text", "request", "assistant"];
+        for (typed, meant) in
+            [("txt", "text"), ("req", "request"), ("assistent", "assistant"), ("pasue", "pause")]
+        {
+            assert_eq!(did_you_mean(typed, known), Some(meant), "{typed}");
+        }
+        for typed in ["pattern", "pass", "x", ""] {
+            assert_eq!(did_you_mean(typed, known), None, "{typed}");
+        }
+    }
+
+    #[test]
+    fn of_a_long_list_the_nearest_are_named() {
+        let known: Vec<String> = (0..200).map(|n| format!("name-{n}")).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = hint_for("quite-another", &known);
+        assert!(hint.starts_with("the nearest of 200 names: ") && hint.len() < 80, "{hint}");
     }
 }

@@ -7,6 +7,7 @@
 //! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It knows plugins only by the traits of
 //! [`plugin`]; what runs them is `leafgate-wasm`. Text of a request appears in no error, report or `Debug` output of this crate.
 
+mod changes;
 mod condition;
 mod diagnostic;
 mod evaluate;
@@ -29,7 +30,8 @@ use leafgate_detect::Engine;
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
-pub use diagnostic::{Diagnostic, LoadError};
+pub use changes::{Change, RuleChange};
+pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use file::plugins::LoadedPlugin;
@@ -46,6 +48,7 @@ pub struct Policy {
     plugins: Vec<LoadedPlugin>,
     digest: [u8; 32],
     memo: memo::Memo,
+    warnings: Vec<Diagnostic>,
 }
 
 /// What is known about a request beside its body. Model and format are the document's own.
@@ -127,6 +130,18 @@ impl Policy {
     #[must_use]
     pub fn plugins(&self) -> &[LoadedPlugin] {
         &self.plugins
+    }
+
+    /// What is sound and can yet hardly be meant, in the order of the files.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// Returns what another policy does no longer or does anew, compared with this one, in the order of the rules.
+    #[must_use]
+    pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
+        changes::between(&self.rules, &next.rules)
     }
 
     /// Whether any plugin is declared.

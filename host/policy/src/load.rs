@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use leafgate_folder::{PassedOver, ReadError, Reason};
 use sha2::{Digest, Sha256};
 
 use crate::Policy;
-use crate::diagnostic::{Diagnostics, LoadError};
+use crate::diagnostic::{Diagnostics, LoadError, Severity};
 use crate::file::Complaints;
 use crate::file::compile::{Compiler, Engines};
 use crate::file::plugins::Plugins;
@@ -32,7 +33,10 @@ const DEFAULT_NAME: &str = "built-in default policy";
 const DEFAULT_TEXT: &str = include_str!("default.toml");
 
 /// Largest rule file, in bytes. A larger one is not a rule file.
-const MAX_FILE: u64 = 1 << 20;
+const MAX_FILE: usize = 1 << 20;
+
+/// Files that are not read and are named one by one. A folder with more of them is no policy folder.
+const MAX_NAMED: usize = 20;
 
 /// Loads a policy; every error of every file is in the [`LoadError`].
 pub(crate) fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<Policy, LoadError> {
@@ -65,34 +69,54 @@ impl Loading {
     }
 
     fn add_folder(&mut self, folder: &Path) {
-        let files = match rule_files(folder) {
-            Ok(files) => files,
+        let listing = match leafgate_folder::list(folder) {
+            Ok(listing) => listing,
             Err(error) => {
                 let hint = "name a folder of rule files, `default` or `none`";
                 let message = format!("the policy folder cannot be read: {error}");
-                return self.diagnostics.error_without_place(
-                    folder.display().to_string(),
-                    message,
-                    Some(hint.into()),
-                );
+                return self.of_folder(folder, message, hint);
             }
         };
-        if files.is_empty() {
+        if listing.rules.is_empty() {
             let hint = "put a `*.toml` rule file into it, or choose `default` or `none`";
-            let message = "the policy folder holds no rule file";
-            self.diagnostics.error_without_place(
-                folder.display().to_string(),
-                message,
-                Some(hint.to_owned()),
-            );
+            self.of_folder(folder, "the policy folder holds no rule file", hint);
         }
-        for path in files {
+        self.name_passed_over(folder, &listing.passed_over);
+        for path in listing.rules {
             match read_text(&path) {
                 Ok(text) => self.add_file(&path.display().to_string(), text, folder),
-                Err(why) => self.diagnostics.error_without_place(path.display().to_string(), why, None),
+                Err(why) => {
+                    self.diagnostics.without_place(Severity::Error, path.display().to_string(), why, None);
+                }
             }
         }
         self.apply_extends();
+    }
+
+    fn of_folder(&mut self, folder: &Path, message: impl Into<String>, hint: &str) {
+        let folder = folder.display().to_string();
+        self.diagnostics.without_place(Severity::Error, folder, message, Some(hint.to_owned()));
+    }
+
+    /// Names the files that look like rule files and are not read: somebody may believe that they guard something.
+    fn name_passed_over(&mut self, folder: &Path, passed_over: &[PassedOver]) {
+        for PassedOver { path, reason } in passed_over.iter().take(MAX_NAMED) {
+            let (severity, hint) = match reason {
+                // It has the very name of a rule file, so it is one that does not work.
+                Reason::NotRegular => (Severity::Error, "remove it, or put a file in its place"),
+                Reason::Hidden => (Severity::Warning, "take the dot away, or remove it"),
+                Reason::Extension => (Severity::Warning, "write rules in TOML and name the file `….toml`"),
+                Reason::Subfolder => (Severity::Warning, "move it up into the policy folder, or remove it"),
+            };
+            let message = format!("this file is not read: {reason}");
+            self.diagnostics.without_place(severity, path.display().to_string(), message, Some(hint.into()));
+        }
+        if passed_over.len() > MAX_NAMED {
+            let message = format!("{} more files are not read", passed_over.len() - MAX_NAMED);
+            let hint = "keep rule files and plugins in the policy folder, and nothing else".to_owned();
+            let folder = folder.display().to_string();
+            self.diagnostics.without_place(Severity::Warning, folder, message, Some(hint));
+        }
     }
 
     fn add_file(&mut self, name: &str, text: String, folder: &Path) {
@@ -104,23 +128,20 @@ impl Loading {
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
-    /// Puts the default policy first where a file asks for it. It takes over the mode of the file that asked.
+    /// Puts the default policy first where a file asks for it. It acts: the `mode` of the file that asks is for that file's own rules.
     fn apply_extends(&mut self) {
-        let mut extended: Option<Mode> = None;
+        let mut extended = false;
         for read in &self.files {
             let Some(extends) = &read.raw.extends else { continue };
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
             let known =
                 complaints.word("extends", extends, &["default"], |word| (word == "default").then_some(()));
-            // Two files that ask for it get it once, and it acts unless both only monitor.
-            if known.is_some() && extended != Some(Mode::Enforce) {
-                extended = Some(read.mode);
-            }
+            extended |= known.is_some();
         }
-        if let Some(mode) = extended {
+        // Two files that ask for it get it once.
+        if extended {
             self.add_default();
             self.files.rotate_right(1);
-            self.files[0].mode = mode;
         }
     }
 
@@ -128,20 +149,16 @@ impl Loading {
         let plugins = self.plugins(loader);
         let mut engines = Engines::default();
         let rules = self.rules(&plugins, &mut engines);
-        if rules.is_empty() && self.diagnostics.is_empty() && !self.files.is_empty() {
-            let folder = self.files[0].folder.display().to_string();
+        if rules.is_empty() && self.diagnostics.errors() == 0 && !self.files.is_empty() {
+            let folder = self.files[0].folder.clone();
             let hint = "write a `[[rule]]`, or choose `default` or `none`";
-            self.diagnostics.error_without_place(
-                folder,
-                "the policy folder holds no rule",
-                Some(hint.into()),
-            );
+            self.of_folder(&folder, "the policy folder holds no rule", hint);
         }
-        if !self.diagnostics.is_empty() {
+        if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics.into_error());
         }
         let digest = self.digest(&plugins, &engines);
-        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest, memo: Memo::default() })
+        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest, memo: Memo::default(), warnings: self.diagnostics.into_all() })
     }
 
     fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {
@@ -203,22 +220,10 @@ impl Loading {
     }
 }
 
-fn rule_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 fn read_text(path: &Path) -> Result<String, String> {
-    let unreadable = |error: std::io::Error| format!("the rule file cannot be read: {error}");
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE {
-        return Err(format!("the rule file is larger than {MAX_FILE} bytes"));
-    }
-    std::fs::read_to_string(path).map_err(unreadable)
+    let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| match error {
+        ReadError::TooLarge { limit } => format!("the rule file is larger than {limit} bytes"),
+        error => format!("the rule file cannot be read: {error}"),
+    })?;
+    String::from_utf8(bytes).map_err(|_| "the rule file is not UTF-8".to_owned())
 }

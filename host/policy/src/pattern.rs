@@ -78,6 +78,18 @@ impl PathPattern {
         Ok(PathPattern { source: source.to_owned(), steps })
     }
 
+    /// Returns a smallest JSON value that holds what the pattern names; `None` where it can be anywhere.
+    pub(crate) fn sample(&self) -> Option<serde_json::Value> {
+        /// An array of a sample has its item at the place that the pattern names, up to here.
+        const FAR: usize = 16;
+        self.steps.iter().rev().try_fold(serde_json::Value::from("x"), |inside, step| match step {
+            Step::Key(key) => Some(serde_json::json!({ key.as_str(): inside })),
+            Step::Index(index) if *index < FAR => Some(vec![inside; index + 1].into()),
+            Step::LastIndex | Step::AnyIndex => Some(vec![inside].into()),
+            Step::Index(_) | Step::AnyKey | Step::AnyDepth => None,
+        })
+    }
+
     /// Returns the index ranges of all subtrees that the pattern selects, in body order and disjoint.
     pub(crate) fn select(&self, document: &Document) -> Vec<Range<usize>> {
         let mut selected: Vec<Range<usize>> = Vec::new();

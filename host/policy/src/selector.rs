@@ -56,6 +56,12 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
+    /// Returns the formats that it allows.
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        let allowed = |format: &Format| self.formats.allows(Bits::of(*format as usize));
+        Format::ALL.iter().copied().filter(allowed).collect()
+    }
+
     /// Whether `match = {}` was written.
     pub(crate) fn is_everything(&self) -> bool {
         self.is_everything_in_a_request()

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue};
+use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, operators};
+use leafgate_detect::Confidence;
+use leafgate_tree::{Format, LeafKind, Role, SectionKind, ValueType};
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS};
@@ -84,6 +86,7 @@ impl<'e> Checker<'e> {
             }
             Expr::Call(call) => {
                 self.function(expression.id, &call.func_name);
+                self.comparison(&call.func_name, &call.args);
                 self.pattern(&call.func_name, call.args.last());
                 call.target.iter().for_each(|target| self.check(target));
                 call.args.iter().for_each(|argument| self.check(argument));
@@ -165,6 +168,59 @@ impl<'e> Checker<'e> {
         }
     }
 
+    /// A comparison of a fact with a literal that it can never equal makes a rule that never acts, or one that always does.
+    fn comparison(&mut self, function: &str, arguments: &'e [IdedExpr]) {
+        let [left, right] = arguments else { return };
+        match function {
+            // Whether something is there at all is a question that may be asked of everything.
+            operators::NOT_EQUALS if is_empty_text(left) || is_empty_text(right) => {}
+            operators::EQUALS | operators::NOT_EQUALS => {
+                self.compared(left, right);
+                self.compared(right, left);
+            }
+            operators::IN => {
+                if let Expr::List(list) = &right.expr {
+                    list.elements.iter().for_each(|element| self.compared(left, element));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn compared(&mut self, fact: &IdedExpr, other: &IdedExpr) {
+        let (Some((name, values)), Expr::Literal(literal)) = (self.fact(fact), &other.expr) else { return };
+        let message = match (values, literal) {
+            (Values::Open, LiteralValue::String(_)) | (Values::Truth, LiteralValue::Boolean(_)) => return,
+            (Values::Closed(known), LiteralValue::String(word)) if known().contains(&word.inner()) => return,
+            (Values::Closed(known), LiteralValue::String(word)) => {
+                let word = word.inner();
+                let hint = hint_for(word, &known());
+                return self.fault(other.id, format!("`{name}` is never `{word}`"), Some(hint));
+            }
+            (Values::Truth, _) => "true or false, and this is neither",
+            (Values::Open | Values::Closed(_), _) => "a text, and this is none",
+        };
+        let hint = match values {
+            Values::Truth => format!("write `{name}` or `!{name}`"),
+            Values::Open | Values::Closed(_) => format!("compare it with a text: `{name} == \"…\"`"),
+        };
+        self.fault(other.id, format!("`{name}` is {message}"), Some(hint));
+    }
+
+    /// The name of a fact, and what it can be.
+    fn fact(&self, expression: &IdedExpr) -> Option<(String, Values)> {
+        let Expr::Select(select) = &expression.expr else { return None };
+        let Expr::Ident(object) = &select.operand.expr else { return None };
+        let of = match self.scopes.iter().rev().find(|scope| scope.name() == object) {
+            Some(Scope::Finding(_)) => Of::Finding,
+            Some(Scope::Other(_)) => return None,
+            None if object == "leaf" => Of::Leaf,
+            None if object == "request" => Of::Request,
+            None => return None,
+        };
+        Some((format!("{object}.{}", select.field), values(of, &select.field)?))
+    }
+
     /// `matches` takes a literal pattern: it can be checked now, and is compiled once instead of for every leaf.
     fn pattern(&mut self, function: &str, argument: Option<&IdedExpr>) {
         let Some(argument) = argument.filter(|_| function == "matches") else { return };
@@ -199,6 +255,51 @@ impl<'e> Checker<'e> {
     fn fault(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
         self.faults.push(ConditionFault { at: (self.offset_of)(id), message: message.into(), hint });
     }
+}
+
+/// What has members.
+#[derive(Clone, Copy)]
+enum Of {
+    Request,
+    Leaf,
+    Finding,
+}
+
+/// What a fact can be.
+#[derive(Clone, Copy)]
+enum Values {
+    /// Any text.
+    Open,
+    /// One of these texts.
+    Closed(fn() -> Vec<&'static str>),
+    /// True or false.
+    Truth,
+}
+
+/// `None` for what has no literal to be compared with.
+fn values(of: Of, field: &str) -> Option<Values> {
+    let values = match (of, field) {
+        (Of::Leaf, "kind") => Values::Closed(|| LeafKind::ALL.iter().map(|kind| kind.name()).collect()),
+        (Of::Leaf, "role") => Values::Closed(|| Role::ALL.iter().map(|role| role.name()).collect()),
+        (Of::Leaf, "section") => {
+            Values::Closed(|| SectionKind::ALL.iter().map(|section| section.name()).collect())
+        }
+        (Of::Leaf, "value") => Values::Closed(|| ValueType::ALL.iter().map(|value| value.name()).collect()),
+        (Of::Request, "format") => Values::Closed(|| Format::ALL.iter().map(|format| format.name()).collect()),
+        (Of::Finding, "confidence") => Values::Closed(|| {
+            [Confidence::Low, Confidence::Medium, Confidence::High].iter().map(|it| it.as_str()).collect()
+        }),
+        (Of::Request, "stream" | "subagent") => Values::Truth,
+        (Of::Request, "model" | "session" | "agent")
+        | (Of::Leaf, "text" | "tool" | "key" | "path" | "pointer")
+        | (Of::Finding, "label" | "detector") => Values::Open,
+        _ => return None,
+    };
+    Some(values)
+}
+
+fn is_empty_text(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Literal(LiteralValue::String(text)) if text.inner().is_empty())
 }
 
 fn is_findings(expression: &IdedExpr) -> bool {

@@ -257,7 +257,50 @@ fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>) {
     }
 }
 
+/// Words of other languages, and what CEL writes for them.
+const FOREIGN: &[(&str, &str)] = &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
+
+/// The first word of another language outside of texts, or a lone `=`.
+fn foreign(source: &str) -> Option<ConditionFault> {
+    let mut quote = None;
+    let mut word = 0;
+    for (at, character) in source.char_indices() {
+        let rest = &source[at..];
+        match quote {
+            Some(open) if character == open => quote = None,
+            Some(_) => {}
+            None if matches!(character, '"' | '\'') => quote = Some(character),
+            None if character == '=' => {
+                let before = source[..at].chars().next_back();
+                let joined = matches!(before, Some('=' | '!' | '<' | '>')) || rest[1..].starts_with('=');
+                if !joined {
+                    let message = "CEL assigns nothing with `=`".to_owned();
+                    let hint = Some("`==` compares".to_owned());
+                    return Some(ConditionFault { at: at..at + 1, message, hint });
+                }
+            }
+            None if is_of_a_word(character) && at >= word => {
+                let length = rest.find(|c: char| !is_of_a_word(c)).unwrap_or(rest.len());
+                word = at + length;
+                if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length]) {
+                    let message = format!("CEL has no `{foreign}`");
+                    return Some(ConditionFault { at: at..word, message, hint: Some(format!("write `{cel}`")) });
+                }
+            }
+            None => {}
+        }
+    }
+    None
+}
+
+fn is_of_a_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.')
+}
+
 fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault> {
+    if let Some(fault) = foreign(source) {
+        return vec![fault];
+    }
     let fault = |error: &cel::ParseError| {
         let at = offset_of_position(source, error.pos);
         let message = error.msg.lines().next().unwrap_or("cannot be read").to_owned();

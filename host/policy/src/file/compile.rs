@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use leafgate_detect::{Engine, all_detectors};
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::plugins::{Lookup, Plugins};
 use super::raw::RawRule;
-use super::{Complaints, belongs, is_kebab_case, matches};
+use super::{Complaints, belongs, idle, is_kebab_case, matches, replacement};
 use crate::condition::Condition;
-use crate::diagnostic::hint_for;
+use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
@@ -24,8 +24,10 @@ use crate::rule::{
 };
 use crate::selector::Selector;
 
-const ACTIONS: &[&str] =
-    &["redact", "pin", "rewrite", "delete", "insert", "transform", "pause", "block", "filter-tools"];
+const ACTIONS: &[&str] = &["redact", "pin", "rewrite", "delete", "insert", "transform", "pause", "block"];
+
+/// Known by name and refused: no list of what may be written offers them.
+const PLANNED_ACTIONS: &[&str] = &["filter-tools"];
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten times that.
 const REGEX_SIZE: usize = 1 << 20;
@@ -51,7 +53,7 @@ pub(crate) struct Compiler<'c, 'd> {
 impl Compiler<'_, '_> {
     /// Compiles one rule; `None` where something is wrong with it, which has been reported.
     pub(crate) fn rule(&mut self, raw: &Spanned<RawRule>) -> Option<Rule> {
-        let before = self.complaints.diagnostics.len();
+        let before = self.complaints.diagnostics.errors();
         let header = Range { start: raw.span().start, end: raw.span().end };
         let raw = raw.get_ref();
         let id = self.id(raw, header.clone());
@@ -75,7 +77,10 @@ impl Compiler<'_, '_> {
             on_error: on_error.unwrap_or(OnError::Block),
             reason: raw.reason.as_ref().map(|reason| reason.get_ref().clone()),
         };
-        (self.complaints.diagnostics.len() == before).then_some(rule)
+        if let Some(paths) = raw.matches.as_ref().and_then(|table| table.get_ref().path.as_ref()) {
+            idle::warn(&rule, paths.span(), &mut self.complaints);
+        }
+        (self.complaints.diagnostics.errors() == before).then_some(rule)
     }
 
     pub(crate) fn origin(&self, header: &Range<usize>) -> String {
@@ -86,6 +91,9 @@ impl Compiler<'_, '_> {
 
     fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
         let Some(id) = &raw.id else {
+            if raw.broken.contains("id") {
+                return None;
+            }
             self.complaints.error(
                 header,
                 "a rule without `id`",
@@ -103,6 +111,9 @@ impl Compiler<'_, '_> {
 
     fn selector(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Selector> {
         let Some(table) = &raw.matches else {
+            if raw.broken.contains("match") {
+                return None;
+            }
             self.complaints.error(header, "a rule without `match`", "`match = {}` matches everything");
             return None;
         };
@@ -111,11 +122,14 @@ impl Compiler<'_, '_> {
 
     fn action_name(&mut self, raw: &RawRule, header: Range<usize>) -> Option<&'static str> {
         let Some(action) = &raw.action else {
+            if raw.broken.contains("action") {
+                return None;
+            }
             let hint = format!("one of: {}", ACTIONS.join(", "));
             self.complaints.error(header, "a rule without `action`", hint);
             return None;
         };
-        let find = |word: &str| ACTIONS.iter().copied().find(|action| *action == word);
+        let find = |word: &str| ACTIONS.iter().chain(PLANNED_ACTIONS).copied().find(|action| *action == word);
         self.complaints.word("action", action, ACTIONS, find)
     }
 
@@ -162,7 +176,13 @@ impl Compiler<'_, '_> {
         if let Some(releasable) = &raw.releasable {
             self.not_supported(releasable.span(), "`releasable`");
         }
-        let Some(detect) = raw.detect.as_ref().filter(|detect| !detect.get_ref().is_empty()) else {
+        let with = self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token);
+        let on_unredactable = self.on_unredactable(raw);
+        if raw.broken.contains("detect") {
+            return None;
+        }
+        let words = raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
+        let Some(detect) = raw.detect.as_ref().filter(|_| !words.is_empty()) else {
             let span = raw.detect.as_ref().map_or(header, Spanned::span);
             self.complaints.error(
                 span,
@@ -171,13 +191,12 @@ impl Compiler<'_, '_> {
             );
             return None;
         };
-        let (detectors, plugins) = self.detectors(detect.get_ref());
-        let on_unredactable = self.on_unredactable(raw);
+        let (detectors, plugins) = self.detectors(words);
         Some(Redact {
             engine: self.engine(&detectors, detect.span())?,
             detectors,
             plugins,
-            with: self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token),
+            with,
             on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
             on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
         })
@@ -193,18 +212,22 @@ impl Compiler<'_, '_> {
     }
 
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
-    fn detectors(&mut self, names: &[Spanned<String>]) -> (Vec<String>, Vec<PluginIndex>) {
+    fn detectors(&mut self, names: Vec<(&str, Range<usize>)>) -> (Vec<String>, Vec<PluginIndex>) {
         let (mut detectors, mut plugins) = (Vec::new(), Vec::new());
         let known = known_detectors();
-        for name in names {
-            let word = name.get_ref();
+        for (word, span) in names {
             if let Some(plugin) = word.strip_prefix("plugin:") {
-                plugins.extend(self.plugin(plugin, name.span(), World::Detector));
-            } else if known.contains(&word.as_str()) {
-                detectors.push(word.clone());
+                plugins.extend(self.plugin(plugin, span, World::Detector));
+            } else if known.contains(&word) {
+                detectors.push(word.to_owned());
             } else {
-                let hint = hint_for(word, &known);
-                self.complaints.error(name.span(), format!("unknown detector `{word}`"), hint);
+                let pack = word.strip_suffix("/*").filter(|pack| known.contains(pack));
+                let hint = match (pack, did_you_mean(word, known.iter().copied())) {
+                    (Some(pack), _) => format!("`{pack}` is the whole pack"),
+                    (None, Some(meant)) => format!("did you mean `{meant}`?"),
+                    (None, None) => format!("{}; `leafgate detectors list` shows all", hint_for(word, &known)),
+                };
+                self.complaints.error(span, format!("unknown detector `{word}`"), hint);
             }
         }
         (detectors, plugins)
@@ -280,6 +303,7 @@ impl Compiler<'_, '_> {
         .collect();
         match (given.len(), &raw.replace) {
             (1, None) => given.into_iter().next(),
+            (0, None) if ["set", "replace", "prepend", "append"].iter().any(|&key| raw.broken.contains(key)) => None,
             (0, Some(_)) => self.replace(raw),
             (0, None) => {
                 let hint = "give exactly one of `set`, `replace`, `prepend`, `append`";
@@ -299,7 +323,10 @@ impl Compiler<'_, '_> {
         let replace = raw.replace.as_ref()?.get_ref();
         let pattern = replace.pattern.get_ref();
         match RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build() {
-            Ok(regex) => Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() }),
+            Ok(regex) => {
+                self.groups(&replace.with, &regex);
+                Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() })
+            }
             Err(error) => {
                 // The last line says why; those above draw the pattern again.
                 let why = error
@@ -319,7 +346,21 @@ impl Compiler<'_, '_> {
         }
     }
 
+    fn groups(&mut self, with: &Spanned<String>, pattern: &Regex) {
+        for unknown in replacement::unknown_groups(with.get_ref(), pattern) {
+            let message = format!("the pattern has no group `{}`, so nothing would be written for it", unknown.name);
+            let hint = match unknown.instead.starts_with("$$") {
+                true => format!("write `{}` for a dollar sign", unknown.instead),
+                false => format!("write `{}`: braces end the name of a group", unknown.instead),
+            };
+            self.complaints.error_inside(with.span(), with.get_ref(), unknown.at, message, Some(hint));
+        }
+    }
+
     fn insert(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Insert> {
+        if raw.broken.contains("text") {
+            return None;
+        }
         let Some(text) = raw.text.as_ref().filter(|text| !text.get_ref().is_empty()) else {
             let span = raw.text.as_ref().map_or(header, Spanned::span);
             self.complaints.error(span, "`insert` needs `text`", "what the message says: `text = \"…\"`");
@@ -337,6 +378,9 @@ impl Compiler<'_, '_> {
 
     fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {
         let Some(plugin) = &raw.plugin else {
+            if raw.broken.contains("plugin") {
+                return None;
+            }
             self.complaints.error(header, "`transform` needs `plugin`", "name one of `[plugins.…]`");
             return None;
         };

@@ -6,9 +6,11 @@
 mod belongs;
 pub(crate) mod compile;
 mod fields;
+mod idle;
 pub(crate) mod matches;
 pub(crate) mod plugins;
 pub(crate) mod raw;
+mod replacement;
 
 use std::ops::Range;
 
@@ -25,6 +27,10 @@ pub(crate) struct Complaints<'d> {
 impl Complaints<'_> {
     pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
         self.diagnostics.error(self.file, span, message, Some(hint.into()));
+    }
+
+    pub(crate) fn warning(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.diagnostics.warning(self.file, span, message, Some(hint.into()));
     }
 
     /// Records an error at a range of a string's *content*, wherever in the file that content stands.

@@ -189,6 +189,12 @@ fn file(raw: &Spanned<String>, folder: &Path, complaints: &mut Complaints<'_>) -
     let beside = folder.join(name);
     let inside = folder.join("plugins").join(name);
     let bare = name.components().count() == 1;
+    let watched = leafgate_folder::is_inside(name) && name.extension().is_some_and(|word| word == "wasm");
+    if !watched && beside.is_file() {
+        let hint = "put it into the policy folder as `….wasm`, without a dot in front of any name";
+        let message = "a running gate does not see when this file changes";
+        complaints.warning(raw.span(), message, hint);
+    }
     if beside.is_file() {
         return Some(beside);
     }
@@ -196,6 +202,10 @@ fn file(raw: &Spanned<String>, folder: &Path, complaints: &mut Complaints<'_>) -
         return Some(inside);
     }
     let hint = "paths are relative to the policy folder; a bare name is looked for in its `plugins/` too";
-    complaints.error(raw.span(), format!("there is no plugin file `{}`", raw.get_ref()), hint);
+    let message = match beside.symlink_metadata().or_else(|_| inside.symlink_metadata()) {
+        Ok(_) => format!("`{}` is no regular file", raw.get_ref()),
+        Err(_) => format!("there is no plugin file `{}`", raw.get_ref()),
+    };
+    complaints.error(raw.span(), message, hint);
     None
 }

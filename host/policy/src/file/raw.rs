@@ -3,16 +3,17 @@
 //! Nothing here judges meaning. A table with an unknown key or a wrong type is reported and left out; the others are still read, so
 //! that one load shows as many errors as it can. Only [`super::compile`] reads these types.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::fields::fields_of;
-use crate::diagnostic::{Diagnostics, hint_for};
+use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -27,6 +28,9 @@ pub(crate) struct RawFile {
 
 const TOP_LEVEL: &[&str] = &["extends", "mode", "plugins", "rule"];
 
+/// Keys of a rule that are known and refused: no hint offers them.
+const NOT_YET: &[&str] = &["on_drift", "releasable"];
+
 /// `[[rule]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +43,7 @@ pub(crate) struct RawRule {
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) reason: Option<Spanned<String>>,
     pub(crate) on_error: Option<Spanned<String>>,
-    pub(crate) detect: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(crate) detect: Option<Spanned<OneOrMany>>,
     pub(crate) with: Option<Spanned<String>>,
     pub(crate) on_unredactable: Option<Spanned<String>>,
     pub(crate) releasable: Option<Spanned<bool>>,
@@ -56,6 +60,9 @@ pub(crate) struct RawRule {
     pub(crate) timeout: Option<Spanned<String>>,
     pub(crate) on_timeout: Option<Spanned<String>>,
     pub(crate) subagents: Option<Spanned<String>>,
+    /// Keys whose values could not be read, which has been reported: nobody may complain that they are missing.
+    #[serde(skip)]
+    pub(crate) broken: BTreeSet<String>,
 }
 
 /// `match = { … }`.
@@ -141,6 +148,11 @@ impl<'de> Deserialize<'de> for OneOrMany {
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
     let text = diagnostics.file(file).text.clone();
+    if let Some(at) = merge_conflict(&text) {
+        let hint = "keep one side, or put both together, and take the marks out".to_owned();
+        diagnostics.error(file, at, "a merge that was not finished", Some(hint));
+        return RawFile::default();
+    }
     let (table, errors) = DeTable::parse_recoverable(&text);
     for error in &errors {
         diagnostics.error(file, error.span().unwrap_or(0..0), format!("not TOML: {}", error.message()), None);
@@ -184,16 +196,21 @@ impl Reader<'_> {
             return self.error(span, "`rule` must be a list of tables", "write `[[rule]]` above each rule");
         };
         for mut item in items {
-            self.drop_unknown(&mut item, fields_of::<RawRule>());
+            self.drop_unknown(&mut item, fields_of::<RawRule>(), NOT_YET);
             for (nested, known) in
                 [("match", fields_of::<RawMatch>()), ("replace", fields_of::<RawReplace>())]
             {
                 if let Some(table) = nested_mut(&mut item, nested) {
-                    self.drop_unknown(table, known);
+                    self.drop_unknown(table, known, &[]);
                 }
             }
-            if let Some(rule) = self.take(item) {
-                self.out.rules.push(rule);
+            if let Some(table) = nested_mut(&mut item, "match") {
+                self.drop_broken::<RawMatch>(table);
+            }
+            let broken = self.drop_broken::<RawRule>(&mut item);
+            if let Some(rule) = self.take::<Spanned<RawRule>>(item) {
+                let span = rule.span();
+                self.out.rules.push(Spanned::new(span, RawRule { broken, ..rule.into_inner() }));
             }
         }
     }
@@ -204,7 +221,7 @@ impl Reader<'_> {
             return self.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
         };
         for (name, mut table) in tables {
-            self.drop_unknown(&mut table, fields_of::<RawPlugin>());
+            self.drop_unknown(&mut table, fields_of::<RawPlugin>(), &[]);
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
             match self.take(table) {
                 Some(plugin) => self.out.plugins.push((name, plugin)),
@@ -214,18 +231,60 @@ impl Reader<'_> {
     }
 
     /// Reports every key that nothing here knows, and removes it so that the rest can be read.
-    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[&str]) {
+    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[&str], not_yet: &[&str]) {
+        let offered: Vec<&str> = known.iter().copied().filter(|key| !not_yet.contains(key)).collect();
         let DeValue::Table(table) = value.get_mut() else { return };
         let unknown: Vec<_> =
             table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
             let name = key.get_ref();
-            self.error(key.span(), format!("unknown key `{name}`"), hint_for(name, known));
+            let hint = did_you_mean(name, offered.iter().copied())
+                .map(|meant| format!("did you mean `{meant}`?"))
+                .or_else(|| belongs_elsewhere(name))
+                .unwrap_or_else(|| hint_for(name, &offered));
+            self.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
         }
     }
 
-    fn take<T: serde::de::DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
+    /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides no other. Each value is read as if
+    /// it stood alone: all fields of `T` are optional.
+    fn drop_broken<T: DeserializeOwned>(&mut self, value: &mut Spanned<DeValue<'_>>) -> BTreeSet<String> {
+        let mut broken = BTreeSet::new();
+        let span = value.span();
+        let DeValue::Table(table) = value.get_mut() else { return broken };
+        let keys: Vec<_> = table.keys().cloned().collect();
+        for key in keys {
+            let Some(entry) = table.get(&key) else { continue };
+            let mut alone = DeTable::new();
+            alone.insert(key.clone(), entry.clone());
+            let at = entry.span();
+            let alone = Spanned::new(span.clone(), DeValue::Table(alone));
+            if let Err(error) = T::deserialize(ValueDeserializer::from(alone)) {
+                self.wrong_type(key.get_ref(), error.span().unwrap_or(at), error.message());
+                broken.insert(key.get_ref().to_string());
+                table.remove(&key);
+            }
+        }
+        broken
+    }
+
+    fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
+        // serde names our own types, which mean nothing to whoever writes rules.
+        let message = message.replace("struct RawMatch", "a table").replace("struct RawReplace", "a table");
+        let is_one_word = ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
+        let hint = match key {
+            "timeout" => Some("a number and a unit: `30s`, `5m`, `2h`".to_owned()),
+            "match" => Some("`match = {}` matches everything".to_owned()),
+            "replace" => Some("`replace = { pattern = \"…\", with = \"…\" }`".to_owned()),
+            _ if message.contains("expected a string") && is_one_word => Some("put it in quotes".to_owned()),
+            _ if message.contains("sequence") => Some("one text, no list".to_owned()),
+            _ => None,
+        };
+        self.diagnostics.error(self.file, span, format!("`{key}`: {message}"), hint);
+    }
+
+    fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
         let span = value.span();
         match T::deserialize(ValueDeserializer::from(value)) {
             Ok(read) => Some(read),
@@ -248,4 +307,34 @@ fn nested_mut<'t, 'i>(
 ) -> Option<&'t mut Spanned<DeValue<'i>>> {
     let DeValue::Table(table) = item.get_mut() else { return None };
     table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
+}
+
+/// Where a key belongs that stands in a table of another kind.
+fn belongs_elsewhere(key: &str) -> Option<String> {
+    if fields_of::<RawMatch>().contains(&key) {
+        return Some(format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"));
+    }
+    if fields_of::<RawReplace>().contains(&key) {
+        return Some(format!("`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`"));
+    }
+    if fields_of::<RawPlugin>().contains(&key) {
+        return Some(format!("`{key}` belongs into a table `[plugins.<name>]`"));
+    }
+    fields_of::<RawRule>().contains(&key).then(|| format!("`{key}` belongs into a `[[rule]]`"))
+}
+
+/// The first mark of a merge that git left to be finished by hand.
+fn merge_conflict(text: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    let mut opened = None;
+    for line in text.split_inclusive('\n') {
+        let here = start..start + line.trim_end().len();
+        start += line.len();
+        if line.starts_with("<<<<<<< ") {
+            opened = opened.or(Some(here));
+        } else if line.starts_with(">>>>>>> ") && opened.is_some() {
+            return opened;
+        }
+    }
+    None
 }

@@ -60,6 +60,167 @@ action = "block"
 }
 
 #[test]
+fn one_wrong_type_hides_no_other_error_of_its_rule() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = 7
+match = { kind = 3, role = "usr" }
+action = "redact"
+detect = { all = true }
+with = "tokens"
+timeout = 30
+
+[[rule]]
+id = "b"
+match = "everything"
+action = ["block"]
+when = "leaf.txt == 'x'"
+reason = 5
+"#
+    ));
+}
+
+#[test]
+fn a_group_that_the_pattern_does_not_have() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "file"
+match = {}
+action = "rewrite"
+replace = { pattern = "(a)(b)", with = "$1_file $2" }
+
+[[rule]]
+id = "price"
+match = {}
+action = "rewrite"
+replace = { pattern = "price", with = "costs $5" }
+"#
+    ));
+}
+
+#[test]
+fn comparisons_that_can_never_be_true() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "role"
+match = {}
+action = "block"
+when = 'leaf.role == "usr"'
+
+[[rule]]
+id = "agent"
+match = {}
+action = "block"
+when = "request.agent == 1 || request.stream == 'true'"
+
+[[rule]]
+id = "list"
+match = {}
+action = "block"
+when = 'leaf.kind in ["text", "tool-reslt"] && leaf.findings.exists(f, f.confidence == "hihg")'
+"#
+    ));
+}
+
+#[test]
+fn words_of_other_languages_in_a_condition() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "and"
+match = {}
+action = "block"
+when = 'leaf.text.contains(" or ") and leaf.role == "user"'
+
+[[rule]]
+id = "assign"
+match = {}
+action = "block"
+when = 'leaf.role = "user"'
+"#
+    ));
+}
+
+#[test]
+fn keys_that_belong_elsewhere_and_words_that_are_far_off() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+role = "user"
+match = {}
+action = "rewrite"
+pattern = "x"
+enabled = true
+
+[[rule]]
+id = "b"
+match = {}
+action = "stop-it"
+file = "x.wasm"
+
+[[rule]]
+id = "c"
+match = {}
+action = "redact"
+detect = ["everything-there-is", "pii/*"]
+"#
+    ));
+}
+
+#[test]
+fn a_merge_that_was_not_finished_is_one_error() {
+    let mark = |sign: &str| sign.repeat(7);
+    let (ours, middle, theirs) = (mark("<"), mark("="), mark(">"));
+    snapshot!(complaints(&format!(
+        "[[rule]]\nid = \"a\"\n{ours} HEAD\naction = \"block\"\n{middle}\naction = \"pause\"\n{theirs} theirs\nmatch = {{}}\n"
+    )));
+}
+
+#[test]
+fn a_single_detector_needs_no_list() {
+    let policy = policy("[[rule]]\nid = 'a'\nmatch = {}\naction = 'redact'\ndetect = 'pii/email'\n");
+    let evaluation = evaluate(&policy, &chat(EMAIL));
+    assert!(!sent_at(&evaluation, "/messages/0/content").contains(EMAIL));
+}
+
+#[test]
+fn rules_that_can_never_act_are_warned_about() {
+    let policy = policy(
+        r#"
+[[rule]]
+id = "model"
+match = { path = "model", format = "openai-chat" }
+action = "rewrite"
+set = "small"
+
+[[rule]]
+id = "roles"
+match = { path = "messages[*].role", format = ["openai-chat", "anthropic-messages"] }
+action = "pin"
+to = "user"
+
+[[rule]]
+id = "fine"
+match = { path = "messages[*].content" }
+action = "rewrite"
+append = "!"
+
+[[rule]]
+id = "also-fine"
+match = { path = "model" }
+action = "block"
+"#,
+    );
+    let warnings: Vec<_> = policy.warnings().iter().map(|warning| (warning.line, warning.message.as_str())).collect();
+    let never = |id: &str| format!("rule `{id}` can never act: rules may not change what it selects");
+    assert_eq!(warnings, [(4, never("model").as_str()), (10, never("roles").as_str())]);
+}
+
+#[test]
 fn what_a_rule_cannot_do_without() {
     snapshot!(complaints(
         r#"
@@ -324,13 +485,87 @@ fn a_bare_file_name_is_looked_for_in_plugins_too() {
 }
 
 #[test]
-fn extends_puts_the_default_first_with_the_mode_of_the_file_that_asks() {
+fn a_file_that_is_not_read_is_named() {
+    let folder = folder("[[rule]]\nid = 'a'\nmatch = {}\naction = 'block'\n", &Fakes::default());
+    std::fs::create_dir(folder.path().join("more")).unwrap();
+    for file in [".b.toml", "c.TOML", "d.yaml", "more/e.toml"] {
+        std::fs::write(folder.path().join(file), "no rules").unwrap();
+    }
+    let policy = load_folder(folder.path(), &Fakes::default()).unwrap();
+    assert_eq!(policy.rules().len(), 1, "what is not read does not refuse the policy");
+    let warnings: Vec<String> = policy.warnings().iter().map(ToString::to_string).collect();
+    snapshot!(warnings.join("\n\n").replace(&folder.path().display().to_string(), "policy"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rule_file_that_is_no_regular_file_refuses_the_policy_without_being_waited_for() {
+    let folder = folder("[[rule]]\nid = 'a'\nmatch = {}\naction = 'block'\n", &Fakes::default());
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.toml")).status().unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.toml")).unwrap();
+    let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
+    let shown = shown(&error, folder.path());
+    assert!(shown.contains("policy/pipe.toml") && shown.contains("policy/zero.toml"), "{shown}");
+    assert_eq!(shown.matches("it is no regular file").count(), 2, "{shown}");
+}
+
+#[test]
+fn a_policy_names_the_rules_that_its_successor_loses_and_gains() {
+    let rule = |id: &str, mode: &str| {
+        format!("[[rule]]\nid = '{id}'\nmatch = {{}}\naction = 'block'\nmode = '{mode}'\n")
+    };
+    let before = policy(&[rule("kept", "enforce"), rule("prod-results", "enforce"), rule("a", "enforce")].concat());
+    let after = policy(&[rule("new", "enforce"), rule("kept", "enforce"), rule("a", "monitor")].concat());
+    let told = |from: &Policy, to: &Policy| {
+        from.changes_to(to).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&before, &after), ["−prod-results", "a: only counts now", "+new"]);
+    assert_eq!(told(&after, &before), ["−new", "a: acts now", "+prod-results"]);
+    assert!(told(&before, &before).is_empty());
+}
+
+#[test]
+fn extends_puts_the_default_first_and_it_acts_whatever_the_mode_of_the_file_that_asks() {
     let ids = |policy: &Policy| policy.rules().map(ToString::to_string).collect::<Vec<_>>();
     let own = "[[rule]]\nid = 'own'\nmatch = {}\naction = 'block'\n";
     assert_eq!(ids(&policy(&format!("extends = 'default'\n{own}"))), ["default-secrets", "own"]);
     let monitored = policy(&format!("extends = 'default'\nmode = 'monitor'\n{own}"));
-    assert_forward(&evaluate(&monitored, &chat(&secret())));
+    let evaluation = evaluate(&monitored, &chat(&secret()));
+    assert!(!sent_at(&evaluation, "/messages/0/content").contains(&secret()), "the default policy acts");
+    assert_forward(&evaluation);
     assert_eq!(ids(&policy("extends = 'default'")), ["default-secrets"]);
+}
+
+#[test]
+fn a_plugin_that_is_loaded_and_not_watched_is_warned_about() {
+    let fakes = Fakes::default().with("names", Fake::finds("x"));
+    let rules = |file: &str| {
+        format!(
+            "[[rule]]\nid = 'a'\nmatch = {{}}\naction = 'redact'\ndetect = 'plugin:names'\n\
+             [plugins.names]\nfile = '{file}'\n"
+        )
+    };
+    for (file, warnings) in [("names.wasm", 0), (".names.wasm", 1), ("names.bin", 1), ("sub/.x/names.wasm", 1)] {
+        let folder = folder(&rules(file), &fakes);
+        std::fs::create_dir_all(folder.path().join("sub/.x")).unwrap();
+        std::fs::write(folder.path().join(file), "").unwrap();
+        let policy = load_folder(folder.path(), &fakes).unwrap();
+        assert_eq!(policy.warnings().len(), warnings, "{file}");
+    }
+}
+
+#[test]
+fn invariant_8_a_loaded_policy_does_not_change_with_its_folder() {
+    let folder = folder("[[rule]]\nid = 'own'\nmatch = {}\naction = 'block'\n", &Fakes::default());
+    let first = load_folder(folder.path(), &Fakes::default()).unwrap();
+    let digest = first.digest();
+    std::fs::write(folder.path().join("rules.toml"), "[[rule]]\nid = 'next'\nmatch = {}\naction = 'pause'\n")
+        .unwrap();
+    let second = load_folder(folder.path(), &Fakes::default()).unwrap();
+    assert_eq!(&*block(&evaluate(&first, &chat("hello"))).rule, "own");
+    assert!(matches!(evaluate(&second, &chat("hello")).verdict, leafgate_policy::Verdict::Pause(_)));
+    assert_eq!((first.digest() == digest, first.digest() == second.digest()), (true, false));
 }
 
 #[test]

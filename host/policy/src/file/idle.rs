@@ -1,0 +1,48 @@
+//! Rules that are sound and can never act: what they select is protected from rules.
+//!
+//! The answer comes from the tree itself. For a path pattern a smallest request is put together that holds what it names, and read in each
+//! format; which leaves are protected there is what the projection of that format says.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use leafgate_tree::{Access, Document, Format, Limits, NodeId};
+
+use super::Complaints;
+use crate::pattern::PathPattern;
+use crate::rule::{Action, Rule};
+
+/// Warns where a rule that writes selects nothing by its paths but what nobody but a person may write.
+pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
+    let writes = match &rule.action {
+        Action::Rewrite(_) | Action::Transform(_) => true,
+        Action::Pin(pin) => pin.to.is_some(),
+        Action::Redact(_) | Action::Delete | Action::Insert(_) | Action::Pause(_) | Action::Block => false,
+    };
+    if !writes || rule.selector.paths.is_empty() {
+        return;
+    }
+    let formats = rule.selector.formats();
+    let protected = |&format: &Format| rule.selector.paths.iter().all(|path| is_protected(path, format));
+    let idle: Vec<&str> = formats.iter().copied().filter(|format| protected(format)).map(Format::name).collect();
+    if idle.is_empty() {
+        return;
+    }
+    let message = match idle.len() == formats.len() {
+        true => format!("rule `{}` can never act: rules may not change what it selects", rule.id),
+        false => format!("rule `{}` does nothing in {}: rules may not change what it selects", rule.id, idle.join(", ")),
+    };
+    let hint = "ids, roles, types, names and the model are protected: pause or block on them, or change them in the client";
+    complaints.warning(paths, message, hint);
+}
+
+/// Returns true where the pattern selects something in a smallest request of this format, and may change none of it.
+fn is_protected(path: &PathPattern, format: Format) -> bool {
+    let Some(sample) = path.sample() else { return false };
+    let body = Bytes::from(sample.to_string());
+    let Ok(document) = Document::parse(body, format, &Limits::default()) else { return false };
+    let nodes = path.select(&document).into_iter().flatten();
+    let mut access = nodes.filter_map(|at| document.leaf(NodeId::from_index(at))).map(|leaf| leaf.access());
+    let some = access.next();
+    some.is_some_and(|first| first != Access::Open) && access.all(|other| other != Access::Open)
+}
