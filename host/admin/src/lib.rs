@@ -71,7 +71,7 @@ pub struct Status {
 }
 
 /// Which policy serves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
     /// `default`, `none` or the folder.
@@ -84,6 +84,15 @@ pub struct PolicyStatus {
     pub failed_loads: u64,
     /// Why the files on disk do not serve: their diagnostics. `None` while the newest files serve.
     pub refused: Option<String>,
+    /// What the last load changed, a rule each: `−gone`, `+new`, `watched: only counts now`.
+    #[serde(default)]
+    pub changes: Vec<String>,
+    /// What is sound in the policy that serves and can hardly be meant, a line each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// For how many seconds the gate has been reading or compiling what is on disk now. `None` while it is not.
+    #[serde(default)]
+    pub loading_seconds: Option<u64>,
 }
 
 /// Requests by how they ended.

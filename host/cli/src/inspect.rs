@@ -4,11 +4,12 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use leafgate_detect::DetectorInfo;
 use leafgate_policy::plugin::World;
-use leafgate_wasm::{Inspection, Layer, LoaderConfig, WasmLoader};
+use leafgate_wasm::{Inspection, Layer};
 use serde::Serialize;
 
 use crate::args::{Cli, InspectArgs, JsonArgs};
 use crate::exit::Exit;
+use crate::policy;
 use crate::print::{Printer, Style};
 
 /// What `plugin inspect --json` writes.
@@ -40,7 +41,7 @@ struct ShownDescription<'a> {
 }
 
 pub(crate) fn plugin(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let loader = WasmLoader::new(LoaderConfig::default())?;
+    let loader = policy::loader()?;
     let inspection = loader.inspect(&args.file).map_err(with_hint)?;
     let shown = ShownPlugin::new(&inspection);
     match args.json.json {

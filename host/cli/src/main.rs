@@ -31,6 +31,9 @@ use crate::exit::Exit;
 use crate::print::Printer;
 
 fn main() -> std::process::ExitCode {
+    if let Some(exit) = policy::compile_if_asked() {
+        return exit.into();
+    }
     let cli = Cli::parse();
     let mut printer = Printer::for_terminal();
     let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));

@@ -1,10 +1,13 @@
 //! `explain` and `check`, and how every command loads its policy.
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
-use leafgate_wasm::{LoaderConfig, WasmLoader};
+use leafgate_wasm::{Compiler, LoaderConfig, WasmLoader, compile_worker};
 use serde::Serialize;
 
 use crate::args::PolicyArgs;
@@ -20,16 +23,62 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
 #[derive(Default)]
 pub(crate) struct LazyLoader(OnceLock<Result<WasmLoader, String>>);
 
-impl PluginLoader for LazyLoader {
-    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        let started = self
-            .0
-            .get_or_init(|| WasmLoader::new(LoaderConfig::default()).map_err(|error| error.to_string()));
-        match started {
-            Ok(loader) => loader.load(source),
+impl LazyLoader {
+    /// Loads a plugin, and gives up compiling it where `abandoned` says that nobody wants it any more.
+    pub(crate) fn load_unless(
+        &self,
+        source: &PluginSource,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Plugin>, LoadError> {
+        match self.0.get_or_init(|| loader().map_err(|error| error.to_string())) {
+            Ok(loader) => loader.load_unless(source, abandoned),
             Err(message) => Err(LoadError { message: message.clone(), hint: None }),
         }
     }
+}
+
+impl PluginLoader for LazyLoader {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
+        self.load_unless(source, &|| false)
+    }
+}
+
+/// A loader that compiles in processes of this very program.
+pub(crate) fn loader() -> anyhow::Result<WasmLoader> {
+    Ok(WasmLoader::new(LoaderConfig { compiler: compiler()?, ..LoaderConfig::default() })?)
+}
+
+/// The one argument with which this program compiles a component. No command of it is called so.
+const COMPILE: &str = "--compile-component";
+
+fn compiler() -> io::Result<Compiler> {
+    // A test harness is not this program.
+    if cfg!(test) {
+        return Ok(Compiler::InPlace);
+    }
+    // On Linux the running program itself, whatever stands at its path by now.
+    let running = PathBuf::from("/proc/self/exe");
+    let program = if running.exists() { running } else { std::env::current_exe()? };
+    Ok(Compiler::Process { program, arguments: vec![COMPILE.into()] })
+}
+
+/// Longest life of a compiling process. The loader that waits for it ends it sooner; this is for one whose loader was killed.
+const LONGEST_COMPILE: Duration = Duration::from_secs(600);
+
+/// Compiles a component from standard input to standard output if this process was started for that.
+pub(crate) fn compile_if_asked() -> Option<Exit> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
+        return None;
+    }
+    std::thread::spawn(|| {
+        std::thread::sleep(LONGEST_COMPILE);
+        std::process::exit(2);
+    });
+    Some(match compile_worker(io::stdin().lock(), io::stdout().lock()) {
+        Ok(true) => Exit::Done,
+        Ok(false) | Err(_) => Exit::Bad,
+    })
 }
 
 pub(crate) fn explain(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -65,7 +114,15 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
     if args.json.json {
         printer.json(&checked(&loaded))?;
     } else if let Ok(policy) = &loaded {
-        printer.line(&format!("the policy is sound: {}", summary(policy)))?;
+        for warning in policy.warnings() {
+            printer.line(&format!("{warning}\n"))?;
+        }
+        let warnings = match policy.warnings().len() {
+            0 => String::new(),
+            1 => ", with 1 warning".to_owned(),
+            n => format!(", with {n} warnings"),
+        };
+        printer.line(&format!("the policy is sound{warnings}: {}", summary(policy)))?;
     }
     printer.flush()?;
     match loaded {
@@ -82,7 +139,7 @@ fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> Checked<'_> {
             generation: Some(policy.generation_name()),
             rules: policy.rules().len(),
             plugins: policy.plugins().len(),
-            diagnostics: &[],
+            diagnostics: policy.warnings(),
         },
         Err(error) => {
             Checked { ok: false, generation: None, rules: 0, plugins: 0, diagnostics: error.diagnostics() }

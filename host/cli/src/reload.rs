@@ -2,9 +2,19 @@
 //!
 //! The first load and all later ones share one plugin loader, so that a plugin whose file did not change is not compiled again. Nothing
 //! is missed: what is on disk is looked at before the first load begins, and what changes while a load runs is the next change.
+//!
+//! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin compiles for long, is given up as soon as
+//! newer files are there: a good rule that is saved meanwhile does not wait for a bad plugin.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use leafgate_policy::plugin::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{LoadError, Policy, PolicySource};
-use leafgate_watch::{FolderWatch, Snapshot, Timing};
+use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
 use crate::policy::LazyLoader;
 
@@ -14,6 +24,40 @@ pub(crate) struct Reload {
     loader: LazyLoader,
     /// The folder before anything was loaded; `None` for a built-in policy, which never changes.
     loaded: Option<Snapshot>,
+}
+
+/// Both threads. Dropping it ends them, a load under way included.
+pub(crate) struct PolicyWatch {
+    folder: FolderWatch,
+    loading: Busy,
+    wanted: Arc<Wanted>,
+}
+
+/// Which load is wanted. Every change of the folder asks for another one.
+#[derive(Default)]
+struct Wanted(AtomicU64);
+
+impl Wanted {
+    fn number(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Asks for another load: the one under way is no longer wanted.
+    fn another(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// The loader for one attempt, which gives up once another one is wanted.
+struct Attempt<'a> {
+    loader: &'a LazyLoader,
+    abandoned: &'a dyn Fn() -> bool,
+}
+
+impl PluginLoader for Attempt<'_> {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
+        self.loader.load_unless(source, self.abandoned)
+    }
 }
 
 impl Reload {
@@ -37,18 +81,81 @@ impl Reload {
 
     /// Loads what is on disk now.
     pub(crate) fn load(&self) -> Result<Policy, LoadError> {
-        Policy::load(&self.source, &self.loader)
+        self.load_unless(&|| false)
+    }
+
+    fn load_unless(&self, abandoned: &dyn Fn() -> bool) -> Result<Policy, LoadError> {
+        Policy::load(&self.source, &Attempt { loader: &self.loader, abandoned })
     }
 
     /// Loads each change of the folder and tells what came of it, in order, until the watch is dropped. `None` where nothing can change.
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
     pub(crate) fn watch(
         mut self,
         timing: Timing,
-        mut tell: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
-    ) -> Option<FolderWatch> {
-        let loaded = self.loaded.take()?;
-        let PolicySource::Folder(folder) = self.source.clone() else { return None };
-        Some(FolderWatch::start(folder, timing, loaded, move |_| tell(self.load())))
+        tell: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
+    ) -> anyhow::Result<Option<PolicyWatch>> {
+        let PolicySource::Folder(folder) = self.source.clone() else { return Ok(None) };
+        let Some(loaded) = self.loaded.take() else { return Ok(None) };
+        let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
+        let (changed, changes): (Sender<()>, _) = mpsc::channel();
+        let loads = Loads { reload: self, wanted: Arc::clone(&wanted), loading: loading.clone(), changes };
+        std::thread::Builder::new()
+            .name("policy-load".to_owned())
+            .spawn(move || loads.run(tell))
+            .context("cannot start the thread that loads the policy")?;
+        let asked = Arc::clone(&wanted);
+        let folder = FolderWatch::start(folder, timing, loaded, move |_| {
+            asked.another();
+            // The loading thread ends only after this closure.
+            let _ = changed.send(());
+        });
+        Ok(Some(PolicyWatch { folder, loading, wanted }))
+    }
+}
+
+/// The state of the thread that loads.
+struct Loads {
+    reload: Reload,
+    wanted: Arc<Wanted>,
+    loading: Busy,
+    changes: Receiver<()>,
+}
+
+impl Loads {
+    fn run(self, mut tell: impl FnMut(Result<Policy, LoadError>)) {
+        while self.changes.recv().is_ok() {
+            // One load answers for all changes so far.
+            while self.changes.try_recv().is_ok() {}
+            let number = self.wanted.number();
+            let abandoned = || self.wanted.number() != number;
+            match self.loading.run(|| self.reload.load_unless(&abandoned)) {
+                // The error may be that it was given up. The next change is there already, and tells how the files are now.
+                Err(_) if abandoned() => {}
+                loaded => tell(loaded),
+            }
+        }
+    }
+}
+
+impl PolicyWatch {
+    /// Whether the system reports changes, or only the rescan finds them.
+    pub(crate) fn events(&self) -> Result<(), WatchError> {
+        self.folder.events()
+    }
+
+    /// Tells how long the present look at the folder, or the present load, has been running.
+    pub(crate) fn running(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
+        let (looking, loading) = (self.folder.looking(), self.loading.clone());
+        move || looking.running_for().max(loading.running_for())
+    }
+}
+
+impl Drop for PolicyWatch {
+    fn drop(&mut self) {
+        self.wanted.another();
     }
 }
 
@@ -56,9 +163,6 @@ impl Reload {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::sync::mpsc::{self, Receiver};
-    use std::time::Duration;
-
     use super::*;
 
     /// Far longer than any load takes; a test that waits so long has failed.
@@ -78,7 +182,7 @@ mod tests {
 
     struct Watched {
         outcomes: Receiver<Result<Policy, LoadError>>,
-        _watch: FolderWatch,
+        _watch: PolicyWatch,
     }
 
     impl Watched {
@@ -89,7 +193,7 @@ mod tests {
                 rescan: Duration::from_millis(50),
                 ..Timing::default()
             };
-            let watch = reload.watch(timing, move |outcome| sender.send(outcome).unwrap()).unwrap();
+            let watch = reload.watch(timing, move |outcome| sender.send(outcome).unwrap()).unwrap().unwrap();
             Watched { outcomes, _watch: watch }
         }
 
@@ -138,7 +242,7 @@ mod tests {
         for source in [PolicySource::Default, PolicySource::None] {
             let reload = Reload::new(source);
             assert!(reload.load().is_ok());
-            assert!(reload.watch(Timing::default(), |_| ()).is_none());
+            assert!(reload.watch(Timing::default(), |_| ()).unwrap().is_none());
         }
     }
 }

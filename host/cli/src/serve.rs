@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use leafgate_gate::{Gate, GateConfig, Listener};
 use leafgate_policy::{LoadError, Policy};
-use leafgate_watch::{FolderWatch, Timing};
+use leafgate_watch::Timing;
 
 use self::door::AdminDoor;
 use self::prompt::Prompt;
@@ -21,7 +21,7 @@ use self::stop::Stop;
 use crate::args::{RunArgs, WaitingArgs};
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::reload::Reload;
+use crate::reload::{PolicyWatch, Reload};
 use crate::{home, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         let listener = Listener::bind(args.listen).await?;
         let door = AdminDoor::open(args, &listener).await?;
         announce(args, &listener, &policy, printer)?;
-        let _watch = watch(reload, &gate);
+        let _watch = watch(reload, &gate)?;
         let prompt = door.as_ref().filter(|_| args.review).map(|door| Prompt::show(door.file(), &stop));
         let admin = async {
             if let Some(door) = door {
@@ -64,16 +64,19 @@ fn apply_waiting(args: &WaitingArgs, config: &mut GateConfig) {
 }
 
 /// Has the gate hear of each change of its policy folder.
-fn watch(reload: Reload, gate: &Gate) -> Option<FolderWatch> {
-    let gate = gate.clone();
+fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
+    let told = gate.clone();
     let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| match loaded {
-        Ok(policy) => gate.policy_loaded(Arc::new(policy)),
-        Err(error) => gate.policy_refused(error.to_string()),
+        Ok(policy) => told.policy_loaded(Arc::new(policy)),
+        Err(error) => told.policy_refused(error.to_string()),
     })?;
-    if let Err(error) = watch.events() {
-        tracing::warn!(target: "leafgate::policy", "{error}");
+    if let Some(watch) = &watch {
+        gate.watch_loads(watch.running());
+        if let Err(error) = watch.events() {
+            tracing::warn!(target: "leafgate::policy", "{error}");
+        }
     }
-    Some(watch)
+    Ok(watch)
 }
 
 /// The first line of standard output is the URL and nothing else, for scripts that let the system choose the port.
@@ -91,5 +94,8 @@ fn announce(
         policy::summary(policy),
         args.upstream,
     ));
+    for warning in policy.warnings() {
+        printer.complain(&warning.to_string());
+    }
     Ok(())
 }

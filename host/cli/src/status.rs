@@ -30,6 +30,15 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     row("gate", format!("{listen} before {upstream} (leafgate {version})"))?;
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;
+    if !policy.changes.is_empty() {
+        row("changed", policy.changes.join(", "))?;
+    }
+    if let Some(seconds) = policy.loading_seconds.filter(|&seconds| seconds > 0) {
+        row("loading", format!("what is on disk, for {seconds} s now; the generation above serves meanwhile"))?;
+    }
+    for warning in &policy.warnings {
+        row("warning", warning.clone())?;
+    }
     row(
         "requests",
         format!(

@@ -94,7 +94,7 @@ mod tests {
 
     fn policy(loads: u64) -> Event {
         let (source, generation) = ("none".to_owned(), "0".to_owned());
-        Event::Policy { policy: PolicyStatus { source, generation, loads, failed_loads: 0, refused: None } }
+        Event::Policy { policy: PolicyStatus { source, generation, loads, ..PolicyStatus::default() } }
     }
 
     async fn next(body: &mut Content) -> Option<Bytes> {

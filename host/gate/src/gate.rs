@@ -75,7 +75,7 @@ impl Gate {
         Ok(Gate(Arc::new(Shared {
             upstream_name: config.upstream.to_string().into(),
             upstream: Upstream::new(config.upstream, limits.connect)?,
-            loads: Loads::new(config.policy_source, policy.generation_name()),
+            loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys, limits.sessions)),
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters))),
@@ -90,10 +90,19 @@ impl Gate {
     /// Another generation was loaded: it judges the requests that come from now on. Those in flight and those that wait keep the one
     /// that they began with.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        let generation = policy.generation_name();
-        tracing::info!(target: "leafgate::policy", generation, "another policy serves");
-        let policy = self.0.loads.loaded(generation, || self.0.policy.store(policy));
+        let next = Arc::clone(&policy);
+        let policy = self.0.loads.loaded(&policy, || self.0.policy.swap(Arc::clone(&next)).changes_to(&next));
+        let (generation, changes) = (&policy.generation, policy.changes.join(", "));
+        tracing::info!(target: "leafgate::policy", generation, changes, "another policy serves");
+        for warning in &policy.warnings {
+            tracing::warn!(target: "leafgate::policy", "{warning}");
+        }
         self.0.hub.tell(|| Event::Policy { policy });
+    }
+
+    /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
+    pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
+        self.0.loads.watch(running);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.

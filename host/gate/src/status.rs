@@ -1,9 +1,12 @@
 //! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use leafgate_admin::{Counts, PolicyStatus};
+use leafgate_policy::{Diagnostic, Policy, RuleChange};
 
 use crate::refusal::Code;
 
@@ -59,20 +62,32 @@ impl Counters {
 }
 
 /// The loads of the policy since the start.
-#[derive(Debug)]
-pub(crate) struct Loads(Mutex<PolicyStatus>);
+pub(crate) struct Loads {
+    status: Mutex<PolicyStatus>,
+    /// Asks how long the load or look that runs now has been running.
+    running: OnceLock<Box<dyn Fn() -> Option<Duration> + Send + Sync>>,
+}
 
 impl Loads {
     /// The first load, from `source`.
-    pub(crate) fn new(source: String, generation: String) -> Self {
-        Loads(Mutex::new(PolicyStatus { source, generation, loads: 1, failed_loads: 0, refused: None }))
+    pub(crate) fn new(source: String, policy: &Policy) -> Self {
+        let (generation, warnings) = (policy.generation_name(), warnings(policy));
+        let status = PolicyStatus { source, generation, loads: 1, warnings, ..PolicyStatus::default() };
+        Loads { status: Mutex::new(status), running: OnceLock::new() }
     }
 
-    /// Another generation serves. `swap` puts it in its place, so that no status names one and no request meets another.
-    pub(crate) fn loaded(&self, generation: String, swap: impl FnOnce()) -> PolicyStatus {
+    /// Has the status tell how long a load or look has been running. Only the first caller is heard.
+    pub(crate) fn watch(&self, running: impl Fn() -> Option<Duration> + Send + Sync + 'static) {
+        let _ = self.running.set(Box::new(running));
+    }
+
+    /// Another generation serves. `swap` puts it in its place, so that no status names one and no request meets another; it gives
+    /// what has changed, rule by rule.
+    pub(crate) fn loaded(&self, policy: &Policy, swap: impl FnOnce() -> Vec<RuleChange>) -> PolicyStatus {
         self.change(|status| {
-            swap();
-            status.generation = generation;
+            status.changes = swap().iter().map(ToString::to_string).collect();
+            status.generation = policy.generation_name();
+            status.warnings = warnings(policy);
             status.loads += 1;
             status.refused = None;
         })
@@ -91,8 +106,19 @@ impl Loads {
     }
 
     fn change(&self, change: impl FnOnce(&mut PolicyStatus)) -> PolicyStatus {
-        let mut status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.get().and_then(|running| running());
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut status);
-        status.clone()
+        PolicyStatus { loading_seconds: running.map(|time| time.as_secs()), ..status.clone() }
     }
+}
+
+impl fmt::Debug for Loads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loads").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+fn warnings(policy: &Policy) -> Vec<String> {
+    policy.warnings().iter().map(Diagnostic::on_one_line).collect()
 }

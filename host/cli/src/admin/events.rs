@@ -74,7 +74,7 @@ mod tests {
 
     fn event(loads: u64) -> Event {
         let (source, generation) = ("none".to_owned(), "é".to_owned());
-        Event::Policy { policy: PolicyStatus { source, generation, loads, failed_loads: 0, refused: None } }
+        Event::Policy { policy: PolicyStatus { source, generation, loads, ..PolicyStatus::default() } }
     }
 
     #[test]
