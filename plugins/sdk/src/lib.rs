@@ -45,7 +45,8 @@
 //! - The first parameter is `&Config`, any type that serde can deserialize; leave it out where there is nothing to configure. What serde
 //!   rejects becomes a finding of the host's check, with serde's message.
 //! - With `prepare = path`, the first parameter is what `path(config)` made of the configuration, or failed to make: a compiled pattern,
-//!   an index. It is built once; do the heavy work there.
+//!   an index. It is built once for each instance, before the first leaf is looked at. The host may make a fresh instance for each
+//!   call, so what is heavy there is paid again: keep it small.
 //! - The result may be a `Result<_, Failure>`. A failure, like a panic, lets the rule's `on_error` decide.
 //! - The first line of the function's documentation is the plugin's summary; name and version are the package's.
 //!
