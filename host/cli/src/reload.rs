@@ -6,9 +6,9 @@
 //! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin compiles for long, is given up as soon as
 //! newer files are there: a good rule that is saved meanwhile does not wait for a bad plugin.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -161,9 +161,9 @@ impl Drop for PolicyWatch {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::fs;
     use std::path::Path;
-    use super::*;
 
     /// Far longer than any load takes; a test that waits so long has failed.
     const LONG: Duration = Duration::from_secs(30);

@@ -34,7 +34,10 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         row("changed", policy.changes.join(", "))?;
     }
     if let Some(seconds) = policy.loading_seconds.filter(|&seconds| seconds > 0) {
-        row("loading", format!("what is on disk, for {seconds} s now; the generation above serves meanwhile"))?;
+        row(
+            "loading",
+            format!("what is on disk, for {seconds} s now; the generation above serves meanwhile"),
+        )?;
     }
     for warning in &policy.warnings {
         row("warning", warning.clone())?;

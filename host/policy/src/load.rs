@@ -158,7 +158,14 @@ impl Loading {
             return Err(self.diagnostics.into_error());
         }
         let digest = self.digest(&plugins, &engines);
-        Ok(Policy { rules, engines: engines.all, plugins: plugins.loaded, digest, memo: Memo::default(), warnings: self.diagnostics.into_all() })
+        Ok(Policy {
+            rules,
+            engines: engines.all,
+            plugins: plugins.loaded,
+            digest,
+            memo: Memo::default(),
+            warnings: self.diagnostics.into_all(),
+        })
     }
 
     fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {

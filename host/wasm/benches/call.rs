@@ -64,7 +64,9 @@ fn leaves_512(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn kib_256(bencher: Bencher<'_, '_>) {
     let text = SENTENCE.repeat((256 << 10) / SENTENCE.len());
-    bencher.counter(BytesCount::of_str(text.as_str())).bench(|| PLUGIN.detect(&[leaf(&text)], &Spent::default()));
+    bencher
+        .counter(BytesCount::of_str(text.as_str()))
+        .bench(|| PLUGIN.detect(&[leaf(&text)], &Spent::default()));
 }
 
 /// The plugin's own function, compiled for this machine: the ratio to the benchmarks above is the price of the sandbox.

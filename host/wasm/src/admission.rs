@@ -133,7 +133,9 @@ fn newest(name: &str, anatomy: &Anatomy, contract: Contract) -> Result<Option<St
             continue;
         };
         match contract.speaks(interface.version) {
-            Ok(version) if spoken.is_none_or(|(newest, _)| version > newest) => spoken = Some((version, export)),
+            Ok(version) if spoken.is_none_or(|(newest, _)| version > newest) => {
+                spoken = Some((version, export))
+            }
             Ok(_) => {}
             Err(why) => unspoken = Some(Refusal::version(export, contract, why)),
         }

@@ -4,7 +4,12 @@
 
 use leafgate_policy::plugin as policy;
 
-#[allow(dead_code, missing_docs, unreachable_pub, reason = "generated from wit/plugin.wit, which documents itself")]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "generated from wit/plugin.wit, which documents itself"
+)]
 mod generated {
     // One world of all interfaces, so that the types they share are generated once. The types are all that is used: which functions a
     // plugin has, and under which version, is looked up by `instance`.

@@ -120,7 +120,10 @@ mod tests {
         for (cost, fault) in [
             (Cost { findings: 6, ..Cost::default() }, Fault::TooMuch { limit: 10, what: Amount::Findings }),
             (Cost { edits: 3, ..Cost::default() }, Fault::TooMuch { limit: 5, what: Amount::Edits }),
-            (Cost { answer_bytes: 60, ..Cost::default() }, Fault::TooMuch { limit: 100, what: Amount::Bytes }),
+            (
+                Cost { answer_bytes: 60, ..Cost::default() },
+                Fault::TooMuch { limit: 100, what: Amount::Bytes },
+            ),
         ] {
             let spent = Spent::default();
             assert_eq!(Budget::begin(&spent, &limits, 0).unwrap().charge(cost), Ok(()));

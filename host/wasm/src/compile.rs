@@ -79,7 +79,8 @@ fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 pub fn compile_worker(mut input: impl Read, mut output: impl Write) -> io::Result<bool> {
     let mut component = Vec::new();
     input.read_to_end(&mut component)?;
-    let compiled = runtime::engine(&Limits::default()).and_then(|engine| engine.precompile_component(&component));
+    let compiled =
+        runtime::engine(&Limits::default()).and_then(|engine| engine.precompile_component(&component));
     match &compiled {
         Ok(code) => output.write_all(code)?,
         Err(error) => output.write_all(format!("{error:#}").as_bytes())?,
@@ -182,7 +183,8 @@ mod tests {
     #[test]
     fn a_compiler_that_does_not_end_is_ended() {
         let refused =
-            in_process(shell("exec sleep 600"), b"x", &limits(Duration::from_millis(20)), &|| false).unwrap_err();
+            in_process(shell("exec sleep 600"), b"x", &limits(Duration::from_millis(20)), &|| false)
+                .unwrap_err();
         assert!(matches!(refused, Refusal::CompileTime { .. }), "{refused}");
     }
 
@@ -194,7 +196,8 @@ mod tests {
 
     #[test]
     fn an_output_without_end_is_not_kept() {
-        let refused = in_process(shell("exec cat /dev/zero"), b"x", &limits(Duration::from_secs(60)), &|| false);
+        let refused =
+            in_process(shell("exec cat /dev/zero"), b"x", &limits(Duration::from_secs(60)), &|| false);
         assert!(refused.is_err());
     }
 

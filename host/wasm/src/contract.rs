@@ -23,7 +23,8 @@ impl Version {
 
     /// Reads `major.minor.patch`. A pre-release is no version of the contract.
     fn parse(text: &str) -> Option<Self> {
-        let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?;
+        let number =
+            |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?;
         let mut parts = text.split('.').map(number);
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(Some(major)), Some(Some(minor)), Some(Some(_)), None) => Some(Version { major, minor }),

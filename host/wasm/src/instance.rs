@@ -117,7 +117,8 @@ impl<'a> Running<'a> {
     ) -> Result<Self, Fault> {
         let late = || budget.out_of_time();
         let place = compiled.places.take(budget.time_left()).ok_or_else(late)?;
-        let turn = runtime.clock.turn(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
+        let turn =
+            runtime.clock.turn(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
         let armed = Armed::within(runtime.limits.start_deadline, budget);
         Running::instantiate(runtime, compiled, plugin, armed, turn, Some(place))
     }
@@ -194,7 +195,11 @@ impl<'a> Running<'a> {
         self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index).map(drop)
     }
 
-    fn call<F: Function>(&mut self, index: ComponentExportIndex, params: F::Params) -> Result<F::Answer, Fault> {
+    fn call<F: Function>(
+        &mut self,
+        index: ComponentExportIndex,
+        params: F::Params,
+    ) -> Result<F::Answer, Fault> {
         let function = self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index);
         let answer = function.map_err(unfit)?.call(&mut self.store, params);
         self.lifted(answer).map(F::answer)
@@ -272,7 +277,9 @@ impl Armed {
     fn fault(self) -> Fault {
         match self.of_request {
             Some(limit_ms) => Fault::RequestTime { limit_ms },
-            None => Fault::Deadline { limit_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) },
+            None => {
+                Fault::Deadline { limit_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) }
+            }
         }
     }
 }

@@ -70,7 +70,11 @@ impl WasmLoader {
         Ok(Arc::new(plugin))
     }
 
-    fn load_plugin(&self, source: &PluginSource, abandoned: &dyn Fn() -> bool) -> Result<WasmPlugin, Refusal> {
+    fn load_plugin(
+        &self,
+        source: &PluginSource,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<WasmPlugin, Refusal> {
         let binary = Binary::read(&source.path, self.limits())?;
         admission::identify(&binary, source.sha256)?;
         let compiled = self.compiled(&binary, abandoned)?;

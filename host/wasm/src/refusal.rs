@@ -56,7 +56,9 @@ impl Refusal {
             Refusal::Unreadable { .. } => {
                 "the path is relative to the policy folder; `cargo xtask plugins` builds the bundled ones"
             }
-            Refusal::TooLarge { .. } => "build it for size (`opt-level = \"s\"`, `lto`, `strip`): this limit has no setting",
+            Refusal::TooLarge { .. } => {
+                "build it for size (`opt-level = \"s\"`, `lto`, `strip`): this limit has no setting"
+            }
             Refusal::NotWasm => {
                 "a plugin is a binary `.wasm` file; assemble text format first, for example with `wasm-tools parse`"
             }
@@ -72,7 +74,9 @@ impl Refusal {
             Refusal::WrongVersion { why: Unspoken::TooNew, .. } => {
                 "upgrade leafgate, or build the plugin against the `wit/plugin.wit` of this version"
             }
-            Refusal::WrongVersion { .. } => "build the plugin against the `wit/plugin.wit` of this version of leafgate",
+            Refusal::WrongVersion { .. } => {
+                "build the plugin against the `wit/plugin.wit` of this version of leafgate"
+            }
             Refusal::BothWorlds => {
                 "split it in two: answers of a detector may be remembered, those of a transformer may not"
             }

@@ -109,10 +109,13 @@ fn linker(engine: &Engine, contract: Contract) -> wasmtime::Result<Linker<CallSt
     for version in contract.versions() {
         linker.instance(&version.interface("types"))?;
         let mut offered = linker.instance(&version.interface("host"))?;
-        offered.func_wrap("log", |mut store: StoreContextMut<'_, CallState>, (level, message): (host::Level, String)| {
-            log(store.data_mut(), level, &message);
-            Ok(())
-        })?;
+        offered.func_wrap(
+            "log",
+            |mut store: StoreContextMut<'_, CallState>, (level, message): (host::Level, String)| {
+                log(store.data_mut(), level, &message);
+                Ok(())
+            },
+        )?;
     }
     Ok(linker)
 }

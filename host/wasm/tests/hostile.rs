@@ -336,8 +336,7 @@ fn invariant_9_answers_are_bounded_in_bytes_for_a_request_over_all_its_batches()
 fn invariant_9_edits_are_bounded_for_a_request_over_all_its_calls() {
     let (at, length) = guest::TESTED;
     let limits = Limits { edits: 1, ..Limits::default() };
-    let plugin =
-        loaded(limits, &Guest::transformer().call(edit(case::LEAF, 0, case::SET, at, length)));
+    let plugin = loaded(limits, &Guest::transformer().call(edit(case::LEAF, 0, case::SET, at, length)));
     let spent = Spent::default();
     assert!(transform_with(&*plugin, &spent).is_ok());
     let too_much = Fault::TooMuch { limit: 1, what: Amount::Edits };
@@ -388,7 +387,8 @@ fn invariant_9_a_plugin_that_takes_all_its_places_leaves_room_for_others() {
         request_time_per_kib: Duration::ZERO,
         ..Limits::default()
     };
-    let loader = WasmLoader::new(LoaderConfig { limits, log: Some(sink), ..LoaderConfig::default() }).unwrap();
+    let loader =
+        WasmLoader::new(LoaderConfig { limits, log: Some(sink), ..LoaderConfig::default() }).unwrap();
     let busy = load_bytes(&loader, &logs.module(), "{}").unwrap();
     let other = load_bytes(&loader, &Guest::detector().call(finding(0, 0, 4, 0)).module(), "{}").unwrap();
     slot.set([Arc::clone(&busy), other]).unwrap();
@@ -423,7 +423,8 @@ fn a_foreign_import_is_named_with_a_way_around_it() {
 fn another_version_of_the_contract_is_refused_and_a_patch_is_not() {
     let error = refused_bytes(&Guest::detector().module_of_version("0.2.0"));
     assert!(
-        error.message.contains("@0.2.0` is of a newer contract") && error.message.contains("leafgate:plugin 0.1"),
+        error.message.contains("@0.2.0` is of a newer contract")
+            && error.message.contains("leafgate:plugin 0.1"),
         "{error}"
     );
     assert!(error.hint.unwrap().starts_with("upgrade leafgate"));

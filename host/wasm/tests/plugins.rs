@@ -7,8 +7,8 @@ mod support;
 use std::sync::{Arc, LazyLock};
 
 use leafgate_policy::plugin::{
-    Action, Plugin, PluginEdit, Role, SectionKind, Spent, Target, TransformLeaf, TransformRequest, TransformSection,
-    ValueType, World,
+    Action, Plugin, PluginEdit, Role, SectionKind, Spent, Target, TransformLeaf, TransformRequest,
+    TransformSection, ValueType, World,
 };
 use leafgate_policy::plugin::{LeafKind, LoadError};
 use leafgate_wasm::{Layer, LoaderConfig, WasmLoader};
@@ -59,10 +59,8 @@ fn set(text: &str) -> Vec<PluginEdit> {
 fn redact_names_finds_a_configured_name() {
     let plugin = plugin("redact-names", r#"{"names": ["Ada Lovelace"]}"#).unwrap();
     assert_eq!(plugin.world(), World::Detector);
-    let findings = plugin
-        .detect(&[text("nothing"), text("by LOVELACE, Ada")], &Spent::default())
-        .unwrap()
-        .into_vec();
+    let findings =
+        plugin.detect(&[text("nothing"), text("by LOVELACE, Ada")], &Spent::default()).unwrap().into_vec();
     let places: Vec<_> = findings.iter().map(|finding| (finding.leaf, finding.at.clone())).collect();
     assert_eq!(places, [(1, 3..16)]);
     assert_eq!(plugin.description().labels[findings[0].label], "NAME".into());

@@ -285,7 +285,9 @@ fn values(of: Of, field: &str) -> Option<Values> {
             Values::Closed(|| SectionKind::ALL.iter().map(|section| section.name()).collect())
         }
         (Of::Leaf, "value") => Values::Closed(|| ValueType::ALL.iter().map(|value| value.name()).collect()),
-        (Of::Request, "format") => Values::Closed(|| Format::ALL.iter().map(|format| format.name()).collect()),
+        (Of::Request, "format") => {
+            Values::Closed(|| Format::ALL.iter().map(|format| format.name()).collect())
+        }
         (Of::Finding, "confidence") => Values::Closed(|| {
             [Confidence::Low, Confidence::Medium, Confidence::High].iter().map(|it| it.as_str()).collect()
         }),

@@ -258,7 +258,8 @@ fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>) {
 }
 
 /// Words of other languages, and what CEL writes for them.
-const FOREIGN: &[(&str, &str)] = &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
+const FOREIGN: &[(&str, &str)] =
+    &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
 
 /// The first word of another language outside of texts, or a lone `=`.
 fn foreign(source: &str) -> Option<ConditionFault> {
@@ -282,9 +283,14 @@ fn foreign(source: &str) -> Option<ConditionFault> {
             None if is_of_a_word(character) && at >= word => {
                 let length = rest.find(|c: char| !is_of_a_word(c)).unwrap_or(rest.len());
                 word = at + length;
-                if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length]) {
+                if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length])
+                {
                     let message = format!("CEL has no `{foreign}`");
-                    return Some(ConditionFault { at: at..word, message, hint: Some(format!("write `{cel}`")) });
+                    return Some(ConditionFault {
+                        at: at..word,
+                        message,
+                        hint: Some(format!("write `{cel}`")),
+                    });
                 }
             }
             None => {}

@@ -18,7 +18,8 @@ use super::redact::{refusal, unredactable_leaf};
 use crate::file::plugins::LoadedPlugin;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::plugin::{
-    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest, TransformSection,
+    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
+    TransformSection,
 };
 use crate::rule::{Sees, Transform};
 use crate::verdict::Cause;

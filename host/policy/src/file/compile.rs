@@ -181,7 +181,8 @@ impl Compiler<'_, '_> {
         if raw.broken.contains("detect") {
             return None;
         }
-        let words = raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
+        let words =
+            raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
         let Some(detect) = raw.detect.as_ref().filter(|_| !words.is_empty()) else {
             let span = raw.detect.as_ref().map_or(header, Spanned::span);
             self.complaints.error(
@@ -225,7 +226,9 @@ impl Compiler<'_, '_> {
                 let hint = match (pack, did_you_mean(word, known.iter().copied())) {
                     (Some(pack), _) => format!("`{pack}` is the whole pack"),
                     (None, Some(meant)) => format!("did you mean `{meant}`?"),
-                    (None, None) => format!("{}; `leafgate detectors list` shows all", hint_for(word, &known)),
+                    (None, None) => {
+                        format!("{}; `leafgate detectors list` shows all", hint_for(word, &known))
+                    }
                 };
                 self.complaints.error(span, format!("unknown detector `{word}`"), hint);
             }
@@ -303,7 +306,11 @@ impl Compiler<'_, '_> {
         .collect();
         match (given.len(), &raw.replace) {
             (1, None) => given.into_iter().next(),
-            (0, None) if ["set", "replace", "prepend", "append"].iter().any(|&key| raw.broken.contains(key)) => None,
+            (0, None)
+                if ["set", "replace", "prepend", "append"].iter().any(|&key| raw.broken.contains(key)) =>
+            {
+                None
+            }
             (0, Some(_)) => self.replace(raw),
             (0, None) => {
                 let hint = "give exactly one of `set`, `replace`, `prepend`, `append`";
@@ -348,7 +355,8 @@ impl Compiler<'_, '_> {
 
     fn groups(&mut self, with: &Spanned<String>, pattern: &Regex) {
         for unknown in replacement::unknown_groups(with.get_ref(), pattern) {
-            let message = format!("the pattern has no group `{}`, so nothing would be written for it", unknown.name);
+            let message =
+                format!("the pattern has no group `{}`, so nothing would be written for it", unknown.name);
             let hint = match unknown.instead.starts_with("$$") {
                 true => format!("write `{}` for a dollar sign", unknown.instead),
                 false => format!("write `{}`: braces end the name of a group", unknown.instead),

@@ -24,13 +24,18 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
     }
     let formats = rule.selector.formats();
     let protected = |&format: &Format| rule.selector.paths.iter().all(|path| is_protected(path, format));
-    let idle: Vec<&str> = formats.iter().copied().filter(|format| protected(format)).map(Format::name).collect();
+    let idle: Vec<&str> =
+        formats.iter().copied().filter(|format| protected(format)).map(Format::name).collect();
     if idle.is_empty() {
         return;
     }
     let message = match idle.len() == formats.len() {
         true => format!("rule `{}` can never act: rules may not change what it selects", rule.id),
-        false => format!("rule `{}` does nothing in {}: rules may not change what it selects", rule.id, idle.join(", ")),
+        false => format!(
+            "rule `{}` does nothing in {}: rules may not change what it selects",
+            rule.id,
+            idle.join(", ")
+        ),
     };
     let hint = "ids, roles, types, names and the model are protected: pause or block on them, or change them in the client";
     complaints.warning(paths, message, hint);

@@ -29,7 +29,12 @@ impl Complaints<'_> {
         self.diagnostics.error(self.file, span, message, Some(hint.into()));
     }
 
-    pub(crate) fn warning(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn warning(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
         self.diagnostics.warning(self.file, span, message, Some(hint.into()));
     }
 

@@ -272,7 +272,8 @@ impl Reader<'_> {
     fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
         // serde names our own types, which mean nothing to whoever writes rules.
         let message = message.replace("struct RawMatch", "a table").replace("struct RawReplace", "a table");
-        let is_one_word = ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
+        let is_one_word =
+            ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
         let hint = match key {
             "timeout" => Some("a number and a unit: `30s`, `5m`, `2h`".to_owned()),
             "match" => Some("`match = {}` matches everything".to_owned()),
@@ -315,7 +316,9 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
         return Some(format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"));
     }
     if fields_of::<RawReplace>().contains(&key) {
-        return Some(format!("`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`"));
+        return Some(format!(
+            "`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`"
+        ));
     }
     if fields_of::<RawPlugin>().contains(&key) {
         return Some(format!("`{key}` belongs into a table `[plugins.<name>]`"));

@@ -93,7 +93,9 @@ mod tests {
     #[test]
     fn what_is_found_missing_is_what_regex_leaves_out() {
         let pattern = Regex::new("(a)(?<name>b)").unwrap();
-        for with in ["<$1_x>", "<$9>", "<${n}>", "<$naméx>", "<$1>", "<$$1>", "<${name}>", "<$>", "<${>", "<${1>"] {
+        for with in
+            ["<$1_x>", "<$9>", "<${n}>", "<$naméx>", "<$1>", "<$$1>", "<${name}>", "<$>", "<${>", "<${1>"]
+        {
             let mut written = String::new();
             pattern.captures("ab").unwrap().expand(with, &mut written);
             let loses = written.starts_with("<>") || written.starts_with("<é");

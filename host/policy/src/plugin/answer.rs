@@ -176,12 +176,8 @@ mod tests {
 
     #[test]
     fn an_answer_about_a_batch_is_moved_to_the_place_of_the_batch() {
-        let finding = |leaf| PluginFinding {
-            leaf,
-            at: 0..1,
-            label: 0,
-            confidence: leafgate_detect::Confidence::High,
-        };
+        let finding =
+            |leaf| PluginFinding { leaf, at: 0..1, label: 0, confidence: leafgate_detect::Confidence::High };
         let mut all = CheckedFindings(vec![finding(1)]);
         all.append(CheckedFindings(vec![finding(0), finding(2)]), 512);
         assert_eq!(all.into_vec().iter().map(|finding| finding.leaf).collect::<Vec<_>>(), [1, 512, 514]);

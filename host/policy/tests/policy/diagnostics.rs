@@ -215,7 +215,8 @@ match = { path = "model" }
 action = "block"
 "#,
     );
-    let warnings: Vec<_> = policy.warnings().iter().map(|warning| (warning.line, warning.message.as_str())).collect();
+    let warnings: Vec<_> =
+        policy.warnings().iter().map(|warning| (warning.line, warning.message.as_str())).collect();
     let never = |id: &str| format!("rule `{id}` can never act: rules may not change what it selects");
     assert_eq!(warnings, [(4, never("model").as_str()), (10, never("roles").as_str())]);
 }
@@ -515,11 +516,11 @@ fn a_policy_names_the_rules_that_its_successor_loses_and_gains() {
     let rule = |id: &str, mode: &str| {
         format!("[[rule]]\nid = '{id}'\nmatch = {{}}\naction = 'block'\nmode = '{mode}'\n")
     };
-    let before = policy(&[rule("kept", "enforce"), rule("prod-results", "enforce"), rule("a", "enforce")].concat());
+    let before =
+        policy(&[rule("kept", "enforce"), rule("prod-results", "enforce"), rule("a", "enforce")].concat());
     let after = policy(&[rule("new", "enforce"), rule("kept", "enforce"), rule("a", "monitor")].concat());
-    let told = |from: &Policy, to: &Policy| {
-        from.changes_to(to).iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
+    let told =
+        |from: &Policy, to: &Policy| from.changes_to(to).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(told(&before, &after), ["−prod-results", "a: only counts now", "+new"]);
     assert_eq!(told(&after, &before), ["−new", "a: acts now", "+prod-results"]);
     assert!(told(&before, &before).is_empty());
@@ -546,7 +547,9 @@ fn a_plugin_that_is_loaded_and_not_watched_is_warned_about() {
              [plugins.names]\nfile = '{file}'\n"
         )
     };
-    for (file, warnings) in [("names.wasm", 0), (".names.wasm", 1), ("names.bin", 1), ("sub/.x/names.wasm", 1)] {
+    for (file, warnings) in
+        [("names.wasm", 0), (".names.wasm", 1), ("names.bin", 1), ("sub/.x/names.wasm", 1)]
+    {
         let folder = folder(&rules(file), &fakes);
         std::fs::create_dir_all(folder.path().join("sub/.x")).unwrap();
         std::fs::write(folder.path().join(file), "").unwrap();

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use leafgate_detect::Confidence;
 use leafgate_policy::plugin::{
-    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, LoadError as PluginLoadError, Plugin,
-    PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
+    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, LoadError as PluginLoadError,
+    Plugin, PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_policy::{Context, Evaluation, LoadError, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
@@ -90,7 +90,13 @@ impl Fake {
             summary: "Fakes.".into(),
             labels: vec!["NAME".into(), "OTHER".into()],
         };
-        Fake { description, behaviour, calls: Mutex::default(), shown_bytes: Mutex::default(), source: Mutex::default() }
+        Fake {
+            description,
+            behaviour,
+            calls: Mutex::default(),
+            shown_bytes: Mutex::default(),
+            source: Mutex::default(),
+        }
     }
 
     pub(crate) fn detector(
