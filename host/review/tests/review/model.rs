@@ -82,6 +82,7 @@ fn a_refused_policy_is_a_warning() {
         loads: 1,
         failed_loads: 1,
         refused,
+        ..PolicyStatus::default()
     };
     model.update(Input::Gate(Event::Policy { policy }));
     assert_eq!(model.notice().unwrap().level, Level::Warning);
