@@ -118,9 +118,10 @@ impl Draft {
                 ));
             }
         }
+        let of_calls = exchange::messages(document).filter(|message| message.kind == SectionKind::ToolCall);
+        let with_calls: BTreeSet<_> = of_calls.map(|call| call.exchange).collect();
         let stored_call = |section: &Section| {
-            let calls = exchange::messages(document)
-                .any(|other| other.kind == SectionKind::ToolCall && other.exchange == section.exchange);
+            let calls = with_calls.contains(&section.exchange);
             section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
         };
         let continued = document.format().spec().continues_stored(document);
@@ -140,9 +141,12 @@ impl Draft {
         let mut kept =
             exchange::messages(document).filter(spoken).filter(|section| !self.is_left_out(section));
         let Some(first_kept) = kept.next() else {
-            return Err(
-                self.invalid(first.node, "only system messages are left, so there is nothing to answer")
-            );
+            let has_system = exchange::messages(document).any(|message| message.role == Role::System);
+            let rule = match has_system {
+                true => "only system messages are left, so there is nothing to answer",
+                false => "every message was deleted, so there is nothing to answer",
+            };
+            return Err(self.invalid(first.node, rule));
         };
         let last_kept = kept.last().unwrap_or(first_kept);
         let rules = document.format().spec().rules();

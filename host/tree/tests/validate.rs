@@ -5,7 +5,7 @@
 mod common;
 
 use common::parse;
-use leafgate_tree::{Author, Draft, Format, Redaction, SectionId};
+use leafgate_tree::{Author, Draft, EditError, Format, NodeType, Redaction, Role, SectionId};
 
 fn with(body: &str, format: Format, edits: &[(&str, &str)]) -> Draft {
     let mut draft = parse(body.as_bytes(), format);
@@ -102,4 +102,90 @@ fn something_of_the_user_is_left_to_answer() {
     assert_eq!(refusal(&draft), "");
     draft.delete(SectionId::from_index(0), &Author::Person).unwrap();
     assert!(refusal(&draft).contains("nothing to answer"));
+}
+
+#[test]
+fn a_system_message_is_deleted_by_nobody() {
+    for (body, format, pointer) in [
+        (
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}]}"#,
+            Format::OpenaiChat,
+            "/messages/0",
+        ),
+        (r#"{"messages":[{"role":"developer","content":"s"}]}"#, Format::OpenaiChat, "/messages/0"),
+        (
+            r#"{"input":[{"role":"developer","content":"s"},{"role":"user","content":"q"}]}"#,
+            Format::OpenaiResponses,
+            "/input/0",
+        ),
+        (r#"{"instructions":"s","input":"q"}"#, Format::OpenaiResponses, "/instructions"),
+        (
+            r#"{"system":"s","messages":[{"role":"user","content":"q"}]}"#,
+            Format::AnthropicMessages,
+            "/system",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":"q"},{"role":"system","content":"s"}]}"#,
+            Format::AnthropicMessages,
+            "/messages/1",
+        ),
+        (
+            r#"{"systemInstruction":{"parts":[{"text":"s"}]},"contents":[]}"#,
+            Format::Gemini,
+            "/systemInstruction",
+        ),
+        (RAW, Format::Raw, "/0"),
+    ] {
+        let mut draft = parse(body.as_bytes(), format);
+        let node = draft.document().resolve(pointer).unwrap();
+        let section = draft.document().section_of(node).unwrap();
+        assert!(!draft.document().section(section).deletable, "{body}");
+        for author in [Author::Person, Author::rule("r"), Author::SavedEdit { id: "e".into() }] {
+            assert_eq!(draft.delete(section, &author), Err(EditError::NotDeletable), "{body}");
+        }
+        assert_eq!(draft.render(), body);
+    }
+}
+
+#[test]
+fn no_request_is_emptied_of_all_its_messages() {
+    for (body, format, why) in [
+        (r#"{"messages":[{"role":"user","content":"q"}]}"#, Format::OpenaiChat, "every message was deleted"),
+        (
+            r#"{"input":[{"role":"user","content":"q"}]}"#,
+            Format::OpenaiResponses,
+            "every message was deleted",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":"q"}]}"#,
+            Format::AnthropicMessages,
+            "every message was deleted",
+        ),
+        (r#"{"contents":[{"parts":[{"text":"q"}]}]}"#, Format::Gemini, "every message was deleted"),
+        (
+            r#"{"messages":[{"role":"critic","content":"q"}]}"#,
+            Format::OpenaiChat,
+            "every message was deleted",
+        ),
+        (
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}]}"#,
+            Format::OpenaiChat,
+            "only system messages",
+        ),
+        (
+            r#"{"system":"s","messages":[{"role":"user","content":"q"}]}"#,
+            Format::AnthropicMessages,
+            "only system messages",
+        ),
+    ] {
+        let mut draft = parse(body.as_bytes(), format);
+        let messages = draft.document().sections().iter().enumerate();
+        let last =
+            messages.filter(|(_, section)| section.node_type == NodeType::Message).map(|(at, _)| at).last();
+        let last = SectionId::from_index(last.unwrap());
+        // A system message of our own is no question either.
+        let _ = draft.insert(last, Role::System, "x", &Author::rule("r"));
+        draft.delete(last, &Author::Person).unwrap();
+        assert!(refusal(&draft).contains(why), "{body}: {}", refusal(&draft));
+    }
 }
