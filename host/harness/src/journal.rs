@@ -177,15 +177,43 @@ impl Run {
         assert_eq!(self.draft.is_dirty(), !is_source, "what is not edited is the buffer itself");
         assert!(self.draft.changed_leaves().all(|node| self.draft.document().settable(node).is_some()));
         assert!(!format!("{:?}", self.draft).contains(TOKEN));
+        // Reading it all once more takes as long as the rest of a step.
+        if self.last % 8 == 1 {
+            self.shown_is_sent(&rendered);
+        }
+    }
+
+    /// What a person is shown of a leaf is what a reading of the bytes that leave finds there.
+    fn shown_is_sent(&self, rendered: &[u8]) {
+        let sent = parse(rendered, self.draft.document().format()).expect("a body is JSON");
+        // Pointers are long and resolved from the root: a sample of many.
+        let step = (self.draft.document().node_count() / 50).max(1);
+        let leaves = self.draft.leaves_now().filter(|&node| !self.draft.is_deleted(node));
+        for node in leaves.step_by(step) {
+            let pointer = self.draft.pointer_now(node);
+            // A key that stands twice names no single value.
+            let Ok(found) = sent.resolve(&pointer) else { continue };
+            let text = sent.settable(found).map(|value| value.text().into_cow().into_owned());
+            let shown = self.draft.text(node).into_cow().into_owned();
+            // Halves of a surrogate pair that meet are one character.
+            assert!(
+                text.as_ref() == Some(&shown) || shown.contains(char::REPLACEMENT_CHARACTER),
+                "{pointer}"
+            );
+        }
     }
 
     fn conclude(self) {
         let end = self.draft.render();
+        self.shown_is_sent(&end);
         let mut draft = self.all_undone();
         for &node in &self.values {
             let (now, received) =
                 (draft.text(node), self.draft.document().settable(node).map(|leaf| leaf.text()));
-            assert!(self.redacted.contains(&node) || Some(now) == received, "a text that nobody redacted");
+            // What is redacted in a document's leaf is redacted in the string that spells it.
+            let subtree = self.draft.document().subtree(node);
+            let redacted = self.redacted.iter().any(|touched| subtree.contains(&touched.index()));
+            assert!(redacted || Some(now) == received, "a text that nobody redacted");
         }
         if self.redacted.is_empty() {
             assert_eq!(&draft.render(), draft.document().source(), "undo is exact");

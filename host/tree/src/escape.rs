@@ -1,12 +1,15 @@
 //! Strings of JSON: from their spelling to their text, and edits of the text back to edits of the spelling.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One replacement: a byte range of some text, and what stands there instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
     pub(crate) at: Range<usize>,
     pub(crate) with: String,
+    /// What redaction recognised there, where it is redaction that replaces.
+    pub(crate) label: Option<Arc<str>>,
 }
 
 /// Capacity for a text or body of so many bytes. Large ones are rounded up: a decoded leaf, its next state and the rendered body differ
@@ -90,7 +93,7 @@ pub(crate) fn lift(raw: &str, splices: &[Splice]) -> Vec<Splice> {
         .map(|splice| {
             let start = position.advance_to(splice.at.start);
             let end = position.advance_to(splice.at.end);
-            Splice { at: start..end, with: escape(&splice.with) }
+            Splice { at: start..end, with: escape(&splice.with), label: splice.label.clone() }
         })
         .collect()
 }
@@ -106,11 +109,12 @@ impl Position<'_> {
     fn advance_to(&mut self, text_target: usize) -> usize {
         while self.text_at < text_target {
             let rest = &self.raw[self.raw_at..];
-            let plain = rest.find('\\').unwrap_or(rest.len());
+            // No further than to the place: a text of many edits is gone through once.
+            let ahead = rest.len().min(text_target - self.text_at);
+            let plain = rest.as_bytes()[..ahead].iter().position(|&byte| byte == b'\\').unwrap_or(ahead);
             if plain > 0 {
-                let step = plain.min(text_target - self.text_at);
-                self.raw_at += step;
-                self.text_at += step;
+                self.raw_at += plain;
+                self.text_at += plain;
             } else if rest.is_empty() {
                 break;
             } else {
@@ -147,6 +151,7 @@ pub(crate) fn lift_lossy(raw: &[u8], splices: &[Splice]) -> Vec<Splice> {
         .map(|splice| Splice {
             at: advance_to(splice.at.start)..advance_to(splice.at.end),
             with: splice.with.clone(),
+            label: splice.label.clone(),
         })
         .collect()
 }
@@ -180,8 +185,8 @@ mod tests {
         let raw = r"\u0041\/secret\udeaa\n";
         let text = unescape(raw);
         let start = text.find("secret").unwrap();
-        let lifted = lift(raw, &[Splice { at: start..start + 6, with: "\"x\"".into() }]);
-        assert_eq!(lifted, [Splice { at: 8..14, with: "\\\"x\\\"".into() }]);
+        let lifted = lift(raw, &[Splice { at: start..start + 6, with: "\"x\"".into(), label: None }]);
+        assert_eq!(lifted, [Splice { at: 8..14, with: "\\\"x\\\"".into(), label: None }]);
     }
 
     #[test]
@@ -189,6 +194,6 @@ mod tests {
         let raw = b"a\xff\xfeb";
         let text = String::from_utf8_lossy(raw);
         let at = text.find('b').unwrap();
-        assert_eq!(lift_lossy(raw, &[Splice { at: at..at + 1, with: "c".into() }])[0].at, 3..4);
+        assert_eq!(lift_lossy(raw, &[Splice { at: at..at + 1, with: "c".into(), label: None }])[0].at, 3..4);
     }
 }

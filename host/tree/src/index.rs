@@ -210,8 +210,15 @@ impl Index {
         &self.nodes[id.index()]
     }
 
-    pub(crate) fn layers(&self) -> &[Layer] {
-        &self.layers
+    /// The text of an embedded document, by its number from 1.
+    pub(crate) fn layer(&self, number: u32) -> &Layer {
+        &self.layers[number as usize - 1]
+    }
+
+    /// The number of the layer that a string's document lies in; `None` for all other values.
+    pub(crate) fn layer_within(&self, id: NodeId) -> Option<u32> {
+        let embeds = self.node(id).flags.has(Flags::EMBEDS);
+        embeds.then(|| self.nodes[id.index() + 1].layer)
     }
 
     pub(crate) fn kind(&self, id: NodeId) -> Kind {

@@ -115,7 +115,9 @@ pub(crate) fn place(
     if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
         return Err("only directly before a message of the list");
     }
-    let previous = messages(document).take_while(|message| message.node != section.node).last();
+    let messages = &document.projection().messages;
+    let place = messages.partition_point(|&message| document.section(message).node < section.node);
+    let previous = place.checked_sub(1).map(|before| document.section(messages[before]));
     let continues = |previous: &Section| section.exchange.is_some() && previous.exchange == section.exchange;
     if previous.is_some_and(continues) {
         return Err("a call and its result, or reasoning and what it led to, must not be parted");
@@ -140,8 +142,4 @@ impl Document {
         });
         latest.map(|(place, _)| SectionId::from_index(place))
     }
-}
-
-fn messages(document: &Document) -> impl Iterator<Item = &Section> {
-    document.sections().iter().filter(|section| section.node_type == NodeType::Message)
 }

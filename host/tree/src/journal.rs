@@ -4,6 +4,7 @@
 //! states themselves are kept by the [`crate::Draft`]. Redactions are no edits: they amend the state that they find, so that no undo
 //! brings a redacted value back. They are listed beside the edits as span, label and replacement.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -161,11 +162,37 @@ pub struct RedactionRecord {
 pub(crate) struct Journal {
     pub(crate) done: Vec<Edit>,
     pub(crate) undone: Vec<Edit>,
-    pub(crate) redactions: Vec<RedactionRecord>,
+    redactions: Arc<Redactions>,
     last_version: Version,
 }
 
+/// All redactions, in order, and where those of each value stand among them.
+#[derive(Clone, Debug, Default)]
+struct Redactions {
+    all: Vec<RedactionRecord>,
+    of: BTreeMap<NodeId, Vec<usize>>,
+}
+
 impl Journal {
+    /// Notes the redactions that were made in a value.
+    pub(crate) fn note(&mut self, node: NodeId, records: Vec<RedactionRecord>) {
+        let redactions = Arc::make_mut(&mut self.redactions);
+        let places = redactions.all.len()..redactions.all.len() + records.len();
+        redactions.of.entry(node).or_default().extend(places);
+        redactions.all.extend(records);
+    }
+
+    /// All redactions, in order.
+    pub(crate) fn redactions(&self) -> impl Iterator<Item = &RedactionRecord> {
+        self.redactions.all.iter()
+    }
+
+    /// The redactions of one value, in order.
+    pub(crate) fn redactions_of(&self, node: NodeId) -> impl Iterator<Item = &RedactionRecord> {
+        let places = self.redactions.of.get(&node).map(Vec::as_slice).unwrap_or_default();
+        places.iter().map(|&place| &self.redactions.all[place])
+    }
+
     pub(crate) fn next_version(&mut self) -> Version {
         self.last_version += 1;
         self.last_version

@@ -36,6 +36,7 @@ mod journal;
 mod kinds;
 mod label;
 mod leaf;
+mod lift;
 mod node;
 mod pieces;
 mod pointer;

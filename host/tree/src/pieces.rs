@@ -1,10 +1,13 @@
 //! The text of one leaf, as stretches of what was received and of what was written since.
 //!
 //! Keeping the received stretches by range, not by text, is what lets an edit change its own bytes and no other: whatever spelling
-//! they had in the body (escapes, lone surrogates), they keep it.
+//! they had in the body (escapes, lone surrogates), they keep it. Texts that were written are shared by all states and drafts that hold
+//! them. Every operation walks the pieces once, however many edits it is given.
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use bytestring::ByteString;
 
 use crate::escape::{Splice, room};
 
@@ -14,9 +17,9 @@ enum Piece {
     /// Received: a byte range of the original text.
     Kept(Range<usize>),
     /// Written by a rule, a plugin or a person.
-    Written(Box<str>),
+    Written(ByteString),
     /// Written by redaction in place of what must not leave.
-    Redacted { label: Arc<str>, text: Box<str> },
+    Redacted { label: Arc<str>, text: ByteString },
 }
 
 impl Piece {
@@ -39,19 +42,30 @@ impl Piece {
         match self {
             Piece::Kept(kept) => Piece::Kept(kept.start + range.start..kept.start + range.end),
             whole if range == (0..whole.len()) => whole.clone(),
-            Piece::Written(text) | Piece::Redacted { text, .. } => Piece::Written(text[range].into()),
+            Piece::Written(text) | Piece::Redacted { text, .. } => {
+                Piece::Written(text.slice_ref(&text[range]))
+            }
         }
     }
 }
 
-/// The text of one leaf in one version.
+/// The text of one leaf in one version. A clone shares everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pieces(Vec<Piece>);
+pub(crate) struct Pieces(Arc<[Piece]>);
 
 /// What to put in a place of a text.
 pub(crate) enum New {
-    Written(String),
-    Redacted { label: Arc<str>, text: String },
+    Written(ByteString),
+    Redacted { label: Arc<str>, text: ByteString },
+}
+
+/// Turns a replacement in a text into an edit of it.
+pub(crate) fn edit(splice: Splice) -> (Range<usize>, New) {
+    let text = splice.with.into();
+    match splice.label {
+        Some(label) => (splice.at, New::Redacted { label, text }),
+        None => (splice.at, New::Written(text)),
+    }
 }
 
 /// A received stretch of a leaf that some redaction took away. No later view of the leaf shows it, not even as an old value.
@@ -63,8 +77,8 @@ pub(crate) struct Hidden {
 }
 
 /// Adds stretches to those that are hidden already, uniting overlaps under the label of the first.
-pub(crate) fn hide(hidden: &mut Vec<Hidden>, ranges: Vec<Range<usize>>, label: &Arc<str>) {
-    hidden.extend(ranges.into_iter().map(|at| Hidden { at, label: label.clone() }));
+pub(crate) fn hide(hidden: &mut Vec<Hidden>, more: Vec<Hidden>) {
+    hidden.extend(more);
     hidden.sort_by_key(|stretch| (stretch.at.start, stretch.at.end));
     let mut united: Vec<Hidden> = Vec::with_capacity(hidden.len());
     for stretch in hidden.drain(..) {
@@ -76,10 +90,55 @@ pub(crate) fn hide(hidden: &mut Vec<Hidden>, ranges: Vec<Range<usize>>, label: &
     *hidden = united;
 }
 
+/// A walk over the pieces from the beginning of the text to its end, at most once.
+struct Walk<'p> {
+    pieces: &'p [Piece],
+    /// The piece that the walk is in, and where that piece begins in the text.
+    piece: usize,
+    begins: usize,
+    /// How much of the text was walked.
+    at: usize,
+}
+
+impl<'p> Walk<'p> {
+    fn new(pieces: &'p Pieces) -> Self {
+        Walk { pieces: &pieces.0, piece: 0, begins: 0, at: 0 }
+    }
+
+    /// Gives every piece up to a place of the text, the last one cut there. An empty piece, which says that something was taken away,
+    /// is given with what stands before it.
+    fn up_to(&mut self, end: usize, mut each: impl FnMut(Piece)) {
+        self.covered(end, &mut each);
+        while let Some(mark) = self.pieces.get(self.piece).filter(|piece| self.at == end && piece.len() == 0)
+        {
+            each(mark.clone());
+            self.piece += 1;
+        }
+    }
+
+    /// The same without the empty pieces that stand at the place itself.
+    fn covered(&mut self, end: usize, mut each: impl FnMut(Piece)) {
+        while let Some(piece) = self.pieces.get(self.piece) {
+            #[cfg(test)]
+            tests::count();
+            let stop = end.min(self.begins + piece.len());
+            if self.at == end {
+                break;
+            }
+            each(piece.part(self.at - self.begins..stop - self.begins));
+            self.at = stop;
+            if stop < self.begins + piece.len() {
+                break;
+            }
+            (self.piece, self.begins) = (self.piece + 1, stop);
+        }
+    }
+}
+
 impl Pieces {
     /// The text as received.
     pub(crate) fn untouched(length: usize) -> Self {
-        Pieces(vec![Piece::Kept(0..length)])
+        Pieces([Piece::Kept(0..length)].into())
     }
 
     pub(crate) fn is_untouched(&self, length: usize) -> bool {
@@ -108,7 +167,7 @@ impl Pieces {
     pub(crate) fn redacted(&self) -> Vec<(Range<usize>, Arc<str>)> {
         let mut at = 0;
         let mut found = Vec::new();
-        for piece in &self.0 {
+        for piece in self.0.iter() {
             if let Piece::Redacted { label, text } = piece {
                 found.push((at..at + text.len(), label.clone()));
             }
@@ -118,60 +177,51 @@ impl Pieces {
     }
 
     /// Replaces ranges of the present text; they are sorted and do not overlap.
-    pub(crate) fn replace(&self, edits: Vec<(Range<usize>, New)>) -> Pieces {
-        let mut pieces = Vec::with_capacity(self.0.len() + 2 * edits.len());
-        let mut at = 0;
+    pub(crate) fn replace(&self, edits: impl IntoIterator<Item = (Range<usize>, New)>) -> Pieces {
+        let mut pieces = Vec::with_capacity(self.0.len());
+        let mut walk = Walk::new(self);
         for (range, new) in edits {
-            self.copy(at..range.start, &mut pieces);
+            walk.up_to(range.start, |piece| join(&mut pieces, piece));
+            walk.covered(range.end, drop);
             pieces.push(match new {
-                New::Written(text) => Piece::Written(text.into()),
-                New::Redacted { label, text } => Piece::Redacted { label, text: text.into() },
+                New::Written(text) => Piece::Written(text),
+                New::Redacted { label, text } => Piece::Redacted { label, text },
             });
-            at = range.end;
         }
-        self.copy(at..usize::MAX, &mut pieces);
-        Pieces(pieces)
+        walk.up_to(usize::MAX, |piece| join(&mut pieces, piece));
+        Pieces(pieces.into())
     }
 
-    /// Appends the pieces that a range of the present text covers, joining received neighbours.
-    fn copy(&self, range: Range<usize>, into: &mut Vec<Piece>) {
-        let mut at = 0;
-        for piece in &self.0 {
-            let (start, end) = (range.start.max(at), range.end.min(at + piece.len()));
-            if start < end {
-                match (into.last_mut(), piece.part(start - at..end - at)) {
-                    (Some(Piece::Kept(last)), Piece::Kept(next)) if last.end == next.start => {
-                        last.end = next.end
-                    }
-                    (_, part) => into.push(part),
-                }
-            }
-            at += piece.len();
-        }
-    }
-
-    /// The received stretches that ranges of the present text cover: what a redaction there takes away.
-    pub(crate) fn received(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+    /// The received stretches that ranges of the present text cover: what redactions there take away. The ranges are sorted and do not
+    /// overlap.
+    pub(crate) fn received<'r>(
+        &self,
+        ranges: impl IntoIterator<Item = (&'r Range<usize>, &'r Arc<str>)>,
+    ) -> Vec<Hidden> {
         let mut covered = Vec::new();
-        self.copy(range.clone(), &mut covered);
+        let mut walk = Walk::new(self);
+        for (range, label) in ranges {
+            walk.covered(range.start, drop);
+            walk.covered(range.end, |piece| {
+                if let Piece::Kept(at) = piece {
+                    covered.push(Hidden { at, label: label.clone() });
+                }
+            });
+        }
         covered
-            .into_iter()
-            .filter_map(|piece| if let Piece::Kept(kept) = piece { Some(kept) } else { None })
-            .collect()
     }
 
     /// The text, with received stretches that were ever redacted shown as masks. `hidden` is sorted and does not overlap.
     pub(crate) fn masked(&self, original: &str, hidden: &[Hidden], mask: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
-        for piece in &self.0 {
+        for piece in self.0.iter() {
             let Piece::Kept(kept) = piece else {
                 text.push_str(piece.text(original));
                 continue;
             };
             let mut at = kept.start;
-            for stretch in
-                hidden.iter().filter(|stretch| stretch.at.start < kept.end && kept.start < stretch.at.end)
-            {
+            let first = hidden.partition_point(|stretch| stretch.at.end <= kept.start);
+            for stretch in hidden[first..].iter().take_while(|stretch| stretch.at.start < kept.end) {
                 text.push_str(&original[at..stretch.at.start.max(at)]);
                 text.push_str(&mask(&stretch.label));
                 at = stretch.at.end.min(kept.end);
@@ -181,30 +231,48 @@ impl Pieces {
         text
     }
 
-    /// The changes as replacements in the original text: sorted, not overlapping, and as short as the pieces allow.
+    /// The changes as replacements in the original text: sorted, not overlapping, and as short as the pieces allow. What redaction
+    /// wrote bears its label.
     pub(crate) fn splices(&self, length: usize) -> Vec<Splice> {
-        let mut splices = Vec::new();
-        let mut at = 0;
-        let mut with = String::new();
-        let mut changed = false;
-        for piece in &self.0 {
+        let mut splices: Vec<Splice> = Vec::new();
+        // From `at` on the original text is gone unless a later piece keeps it; `changed` splices stand there already.
+        let (mut at, mut changed) = (0, false);
+        for piece in self.0.iter() {
             match piece {
                 Piece::Kept(range) => {
-                    if changed || range.start > at {
-                        splices.push(Splice { at: at..range.start, with: std::mem::take(&mut with) });
-                    }
+                    gone(&mut splices, at..range.start, changed);
                     (at, changed) = (range.end, false);
                 }
-                Piece::Written(text) | Piece::Redacted { text, .. } => {
-                    with.push_str(text);
+                Piece::Written(text) => {
+                    splices.push(Splice { at: at..at, with: text.to_string(), label: None });
+                    changed = true;
+                }
+                Piece::Redacted { label, text } => {
+                    splices.push(Splice { at: at..at, with: text.to_string(), label: Some(label.clone()) });
                     changed = true;
                 }
             }
         }
-        if changed || at < length {
-            splices.push(Splice { at: at..length, with });
-        }
+        gone(&mut splices, at..length, changed);
         splices
+    }
+}
+
+/// Appends a piece; received neighbours become one.
+fn join(pieces: &mut Vec<Piece>, piece: Piece) {
+    match (pieces.last_mut(), piece) {
+        (_, Piece::Kept(nothing)) if nothing.is_empty() => {}
+        (Some(Piece::Kept(last)), Piece::Kept(next)) if last.end == next.start => last.end = next.end,
+        (_, piece) => pieces.push(piece),
+    }
+}
+
+/// Notes that a stretch of the original text is gone: it went with the last replacement where that stands directly before it.
+fn gone(splices: &mut Vec<Splice>, stretch: Range<usize>, replaced: bool) {
+    match splices.last_mut().filter(|_| replaced) {
+        Some(last) => last.at.end = stretch.end,
+        None if stretch.is_empty() => {}
+        None => splices.push(Splice { at: stretch, with: String::new(), label: None }),
     }
 }
 
@@ -225,4 +293,80 @@ pub(crate) fn difference(old: &str, new: &str) -> (Range<usize>, String) {
         .map(|(character, _)| character.len_utf8())
         .sum();
     (prefix..old.len() - suffix, new_rest[..new_rest.len() - suffix].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! { static STEPS: Cell<usize> = const { Cell::new(0) }; }
+
+    /// Counts a step of a walk.
+    pub(super) fn count() {
+        STEPS.set(STEPS.get() + 1);
+    }
+
+    fn steps(act: impl FnOnce()) -> usize {
+        STEPS.set(0);
+        act();
+        STEPS.get()
+    }
+
+    /// Every tenth character of a text of so many redactions.
+    fn spots(count: usize) -> Vec<Range<usize>> {
+        (0..count).map(|at| at * 10 + 3..at * 10 + 7).collect()
+    }
+
+    fn redacted(spots: &[Range<usize>]) -> impl Iterator<Item = (Range<usize>, New)> + '_ {
+        let label: Arc<str> = "X".into();
+        spots.iter().map(move |at| (at.clone(), New::Redacted { label: label.clone(), text: "TOKEN".into() }))
+    }
+
+    #[test]
+    fn work_grows_as_the_number_of_redactions_does() {
+        let work = |count: usize| {
+            let (spots, label) = (spots(count), Arc::from("X"));
+            let untouched = Pieces::untouched(count * 10);
+            let once = steps(|| drop(untouched.replace(redacted(&spots))));
+            let pieces = untouched.replace(redacted(&spots));
+            // The tokens are one byte longer: the text is redacted again where they stand.
+            let again: Vec<_> = (0..count).map(|at| at * 11 + 3..at * 11 + 8).collect();
+            let twice = steps(|| drop(pieces.replace(redacted(&again))));
+            let received = steps(|| drop(untouched.received(spots.iter().map(|at| (at, &label)))));
+            once + twice + received
+        };
+        let (few, many) = (work(8_000), work(32_000));
+        assert!(many <= 4 * few + 16, "{few} steps for 8,000, {many} for 32,000");
+        assert!(few <= 12 * 8_000, "{few} steps");
+    }
+
+    #[test]
+    fn a_text_that_was_written_is_shared() {
+        let written: ByteString = "a text of some length".into();
+        let pieces = Pieces::untouched(10).replace([(2..5, New::Written(written.clone()))]);
+        let later = pieces.clone().replace([(4..6, New::Written("x".into()))]);
+        let share = |pieces: &Pieces| {
+            let Piece::Written(text) = &pieces.0[1] else { panic!("the second piece is the written one") };
+            text.as_bytes().as_ptr()
+        };
+        assert_eq!(share(&pieces), written.as_bytes().as_ptr());
+        assert_eq!(share(&later), written.as_bytes().as_ptr());
+    }
+
+    #[test]
+    fn what_was_taken_away_stays_known() {
+        let drop = |label: &str| New::Redacted { label: label.into(), text: "".into() };
+        let pieces = Pieces::untouched(10).replace([(2..4, drop("A")), (6..8, drop("B"))]);
+        let later = pieces.replace([(2..3, New::Written("x".into()))]);
+        let labels = |pieces: &Pieces| {
+            pieces.redacted().into_iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&pieces), ["A", "B"]);
+        assert_eq!(labels(&later), ["A", "B"]);
+        assert_eq!(later.text("0123456789"), "01x589");
+        let spliced: Vec<_> = later.splices(10).into_iter().map(|splice| (splice.at, splice.with)).collect();
+        assert_eq!(spliced, [(2..2, String::new()), (2..5, "x".to_owned()), (6..8, String::new())]);
+    }
 }

@@ -3,20 +3,22 @@
 //! An edit starts as a replacement in a leaf's decoded text. It is lifted, layer by layer, through the escapes of every string around
 //! it until it is a replacement in the body; what lies between replacements is copied as it came.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::document::Document;
 use crate::draft::Draft;
 use crate::escape::{self, Splice};
-use crate::node::{Flags, Kind, NodeId};
+use crate::insert::Inserted;
+use crate::lift::lift;
+use crate::node::NodeId;
 
 impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
     #[must_use]
     pub fn render(&self) -> Bytes {
-        let source = self.document.source();
+        let source = self.document().source();
         if !self.is_dirty() {
             return source.clone();
         }
@@ -35,33 +37,10 @@ impl Draft {
 
     /// Every change as a replacement in the body: sorted, not overlapping.
     fn body_splices(&self) -> Vec<Splice> {
-        let document = &self.document;
-        let mut layers: Vec<Vec<Splice>> = vec![Vec::new(); document.layers().len() + 1];
-        let mut whole: Vec<Range<usize>> = Vec::new();
-        for (node, pieces, length) in self.touched() {
-            if whole.iter().any(|subtree| subtree.contains(&node.index())) {
-                // The string around it was set as a whole, and what stood inside went with it.
-                continue;
-            }
-            if document.node(node).flags.has(Flags::EMBEDS) {
-                whole.push(document.subtree(node));
-            }
-            let splices = pieces.splices(length);
-            layers[document.node(node).layer as usize].extend(in_layer(document, node, &splices));
-        }
-        // Inner texts have higher numbers than the texts around them.
-        for layer in (1..layers.len()).rev() {
-            let mut splices = std::mem::take(&mut layers[layer]);
-            if splices.is_empty() {
-                continue;
-            }
-            splices.sort_by_key(|splice| splice.at.start);
-            let outer = document.layers()[layer - 1].outer;
-            layers[document.node(outer).layer as usize].extend(in_layer(document, outer, &splices));
-        }
-        let mut body = std::mem::take(&mut layers[0]);
+        let touched = self.touched().map(|(node, pieces, length)| (node, pieces.splices(length)));
+        let mut body = lift(self.document(), touched, 0);
         let deletions = self.deletions();
-        body.retain(|splice| !deletions.iter().any(|deletion| contains(&deletion.at, &splice.at)));
+        outside(&mut body, &deletions);
         body.extend(deletions);
         body.extend(self.insertions());
         body.sort_by_key(|splice| (splice.at.start, splice.at.end));
@@ -70,12 +49,11 @@ impl Draft {
 
     /// Removals of whole elements, each with the comma that went with it.
     fn deletions(&self) -> Vec<Splice> {
-        let document = &self.document;
-        let mut parents: Vec<NodeId> =
+        let document = self.document();
+        let parents: BTreeSet<NodeId> =
             self.deleted().iter().filter_map(|&node| document.parent(node)).collect();
-        parents.dedup();
         let mut removals: Vec<Splice> = Vec::new();
-        for parent in parents {
+        for parent in parents.into_iter().filter(|&parent| !self.is_deleted(parent)) {
             let elements: Vec<NodeId> = document.children(parent).collect();
             let gone = |at: usize| self.deleted().contains(&elements[at]);
             let span = |at: usize| document.node(elements[at]).span();
@@ -88,7 +66,7 @@ impl Draft {
                     None if at + 1 < elements.len() => span(at).start..span(at + 1).start,
                     None => span(at),
                 };
-                removals.push(Splice { at: range, with: String::new() });
+                removals.push(Splice { at: range, with: String::new(), label: None });
             }
         }
         removals.sort_by_key(|removal| removal.at.start);
@@ -97,46 +75,40 @@ impl Draft {
 
     /// Messages that were put in, each before the first message behind its place that is still there, else behind the last.
     fn insertions(&self) -> Vec<Splice> {
-        let document = &self.document;
-        let kept = |&node: &NodeId| !self.deleted().contains(&node);
-        let mut inserted: Vec<_> = self.inserted().collect();
-        inserted.sort_by_key(|inserted| inserted.before);
-        let mut splices: Vec<Splice> = Vec::new();
-        for inserted in inserted {
-            let message = inserted.spell();
+        let document = self.document();
+        let mut lists: BTreeMap<NodeId, Vec<&Inserted>> = BTreeMap::new();
+        for inserted in self.inserted() {
             let list = document.parent(inserted.before).unwrap_or(inserted.before);
-            let elements: Vec<NodeId> = document.children(list).collect();
-            let next = elements.iter().copied().filter(kept).find(|&node| node >= inserted.before);
-            let (at, with) = match (next, elements.into_iter().rfind(kept)) {
-                (Some(next), _) => (document.node(next).span().start, format!("{message},")),
-                (None, Some(last)) => (document.node(last).span().end, format!(",{message}")),
-                (None, None) => {
-                    let first_byte = document.node(list).span().start + 1;
-                    let follows = splices.iter().any(|splice| splice.at.start == first_byte);
-                    (first_byte, if follows { format!(",{message}") } else { message })
-                }
-            };
-            splices.push(Splice { at: at..at, with });
+            lists.entry(list).or_default().push(inserted);
+        }
+        let mut splices: Vec<Splice> = Vec::new();
+        for (list, mut inserted) in lists {
+            inserted.sort_by_key(|inserted| inserted.before);
+            let kept: Vec<NodeId> =
+                document.children(list).filter(|node| !self.deleted().contains(node)).collect();
+            let first_byte = document.node(list).span().start + 1;
+            for (place, inserted) in inserted.into_iter().enumerate() {
+                let message = inserted.spell();
+                let next = kept.get(kept.partition_point(|&node| node < inserted.before));
+                let (at, with) = match (next, kept.last()) {
+                    (Some(&next), _) => (document.node(next).span().start, format!("{message},")),
+                    (None, Some(&last)) => (document.node(last).span().end, format!(",{message}")),
+                    (None, None) if place == 0 => (first_byte, message),
+                    (None, None) => (first_byte, format!(",{message}")),
+                };
+                splices.push(Splice { at: at..at, with, label: None });
+            }
         }
         splices
     }
 }
 
-/// Turns replacements in a value's decoded text into replacements in the text that the value lies in.
-fn in_layer(document: &Document, node: NodeId, splices: &[Splice]) -> Vec<Splice> {
-    let record = document.node(node);
-    let content = record.content();
-    let mut lifted = match record.kind {
-        Kind::Raw => escape::lift_lossy(document.source(), splices),
-        Kind::String => escape::lift(&document.layer_text(record.layer)[content.clone()], splices),
-        _ => splices.to_vec(),
-    };
-    for splice in &mut lifted {
-        splice.at = splice.at.start + content.start..splice.at.end + content.start;
-    }
-    lifted
-}
-
-fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
+/// Drops the replacements that lie in one of these removals. Both are sorted, and the removals do not overlap.
+fn outside(splices: &mut Vec<Splice>, removals: &[Splice]) {
+    let contains =
+        |outer: &Range<usize>, inner: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+    splices.retain(|splice| {
+        let place = removals.partition_point(|removal| removal.at.start <= splice.at.start);
+        !place.checked_sub(1).is_some_and(|before| contains(&removals[before].at, &splice.at))
+    });
 }

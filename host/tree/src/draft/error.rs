@@ -25,14 +25,17 @@ pub enum EditError {
     /// Its section is deleted.
     #[error("the section of this leaf is deleted: restore it first")]
     Deleted,
+    /// The string around it was set as a whole, and its inner leaves went with what it spelled before.
+    #[error("the text around this leaf was set as a whole: edit that text, or undo")]
+    Covered,
     /// Nothing is deleted here.
     #[error("the section is not deleted")]
     NotDeleted,
     /// The node is an object or an array.
     #[error("the value is no leaf: only strings, numbers, booleans and null can be set")]
     NotALeaf,
-    /// Only messages and tool definitions can be deleted.
-    #[error("only whole messages and tool definitions can be deleted")]
+    /// Only messages and tool definitions can be deleted, and no system message.
+    #[error("only whole messages and tool definitions can be deleted, and no system messages")]
     NotDeletable,
     /// The format has no list of messages there, or the place lies inside an exchange.
     #[error("no message can be inserted here: {0}")]

@@ -51,11 +51,11 @@ impl Draft {
         match switch {
             Switch::Leaf { node, to, .. } => {
                 if let Some(state) = self.leaves.get_mut(&node) {
-                    state.current = to;
+                    Arc::make_mut(state).current = to;
                 }
             }
             Switch::Deleted { node, to: true, .. } => {
-                self.deleted.insert(node);
+                self.deleted.insert(&self.document, node);
             }
             Switch::Deleted { node, to: false, .. } => {
                 self.deleted.remove(&node);

@@ -4,10 +4,13 @@
 //! received text; for each deleted section a mark. Everything else is read from the document, so that a request that nobody edits
 //! costs nothing here and leaves as the very buffer that came.
 
+mod deleted;
 mod error;
 mod history;
 mod sections;
+mod whole;
 
+use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
 
@@ -31,9 +34,9 @@ use crate::text::LeafText;
 /// A request and its edits.
 #[derive(Clone)]
 pub struct Draft {
-    pub(crate) document: Arc<Document>,
-    leaves: BTreeMap<NodeId, LeafState>,
-    deleted: BTreeSet<NodeId>,
+    document: Arc<Document>,
+    leaves: BTreeMap<NodeId, Arc<LeafState>>,
+    deleted: Deleted,
     /// Every message that was ever put in, whether it stands now or not.
     inserted: Vec<Arc<Inserted>>,
     pins: BTreeMap<NodeId, Author>,
@@ -68,7 +71,7 @@ impl Draft {
         Draft {
             document,
             leaves: BTreeMap::new(),
-            deleted: BTreeSet::new(),
+            deleted: Deleted::default(),
             inserted: Vec::new(),
             pins: BTreeMap::new(),
             journal: Journal::default(),
@@ -85,35 +88,32 @@ impl Draft {
     #[must_use]
     pub fn text(&self, node: NodeId) -> LeafText<'_> {
         let original = self.document.content_text(node);
-        match self.leaves.get(&node) {
-            Some(state) => LeafText::new(state.pieces().text(&original)),
-            None => LeafText::new(original),
+        if !self.leaves.contains_key(&node) && !self.is_touched_within(node) {
+            return LeafText::new(original);
         }
+        LeafText::new(self.pieces_of(node, original.len()).text(&original))
     }
 
     /// Where redaction wrote in the present text of a leaf, with the labels.
     #[must_use]
     pub fn redacted(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
-        self.leaves.get(&node).map_or_else(Vec::new, |state| state.pieces().redacted())
+        if !self.leaves.contains_key(&node) && !self.is_touched_within(node) {
+            return Vec::new();
+        }
+        self.pieces_of(node, self.document.content_text(node).len()).redacted()
     }
 
     /// Who made the redactions that the present text of a leaf holds, each once. Those of a text that was undone since are not there.
     #[must_use]
     pub fn redactors(&self, node: NodeId) -> Vec<&Author> {
         let text = self.text(node);
-        let present: Vec<_> = self
-            .redacted(node)
-            .into_iter()
-            .map(|(at, label)| (text.expose()[at].to_owned(), label))
-            .collect();
-        let stands = |made: &&RedactionRecord| {
-            let same =
-                |(text, label): &(String, Arc<str>)| *text == *made.replacement && *label == made.label;
-            made.node == node && present.iter().any(same)
-        };
+        let redacted = self.redacted(node);
+        let present: BTreeSet<(&str, &str)> =
+            redacted.iter().map(|(at, label)| (&text.expose()[at.clone()], &**label)).collect();
         let mut redactors: Vec<&Author> = Vec::new();
-        for made in self.redactions().filter(stands) {
-            if !redactors.contains(&&made.author) {
+        for made in self.journal.redactions_of(node) {
+            let stands = present.contains(&(&*made.replacement, &*made.label));
+            if stands && !redactors.contains(&&made.author) {
                 redactors.push(&made.author);
             }
         }
@@ -139,19 +139,19 @@ impl Draft {
     /// Whoever redacts again does so after each author: undo reaches the states in between.
     #[must_use]
     pub fn written(&self) -> Vec<NodeId> {
-        self.leaves.iter().filter(|(_, state)| state.pieces().is_written()).map(|(&node, _)| node).collect()
+        let written = self.leaves.iter().filter(|(_, state)| state.pieces().is_written());
+        written.map(|(&node, _)| node).filter(|&node| self.covered_by(node).is_none()).collect()
     }
 
     /// The received text of a leaf for people: what was ever redacted in it is shown as `mask(label)`.
     #[must_use]
     pub fn masked_original(&self, node: NodeId, mask: impl Fn(&str) -> String) -> LeafText<'_> {
         let original = self.document.content_text(node);
-        match self.leaves.get(&node) {
-            Some(state) => {
-                LeafText::new(Pieces::untouched(original.len()).masked(&original, &state.hidden, mask))
-            }
-            None => LeafText::new(original),
+        let hidden = self.hidden_of(node);
+        if hidden.is_empty() {
+            return LeafText::new(original);
         }
+        LeafText::new(Pieces::untouched(original.len()).masked(&original, &hidden, mask))
     }
 
     /// The text of a leaf before and after an edit that set it, for people: masked like [`Draft::masked_original`].
@@ -166,7 +166,8 @@ impl Draft {
         let [Switch::Leaf { node, from, to }] = *edit.switches.as_slice() else { return None };
         let original = self.document.content_text(node);
         let state = self.leaves.get(&node)?;
-        let view = |at: usize| LeafText::new(state.states[at].masked(&original, &state.hidden, &mask));
+        let hidden = self.hidden_of(node);
+        let view = |at: usize| LeafText::new(state.states[at].masked(&original, &hidden, &mask));
         Some((view(from), view(to)))
     }
 
@@ -181,15 +182,16 @@ impl Draft {
             Access::Protected if !author.is_person() => return Err(EditError::Protected),
             Access::Protected | Access::Open => {}
         }
-        if !author.is_person()
-            && let Some(by) = self.pinned_by(node)
-        {
-            return Err(EditError::Pinned { by: by.clone() });
+        if !author.is_person() {
+            self.is_free(node)?;
         }
         if self.is_deleted(node) {
             return Err(EditError::Deleted);
         }
-        Ok(())
+        match self.covered_by(node) {
+            Some(_) => Err(EditError::Covered),
+            None => Ok(()),
+        }
     }
 
     /// Gives a leaf another text; for a number, boolean or null its JSON spelling. `None`: it had that text already.
@@ -222,29 +224,29 @@ impl Draft {
         if edits.is_empty() {
             return Ok(None);
         }
-        let edits = edits.into_iter().map(|(range, with)| (range, New::Written(with))).collect();
+        let edits = edits.into_iter().map(|(range, with)| (range, New::Written(with.into())));
         let original = self.document.content_text(node);
-        let state = self.leaves.get(&node).cloned().unwrap_or_else(|| LeafState::untouched(original.len()));
-        let mut pieces = state.pieces().replace(edits);
+        let mut pieces = self.pieces_of(node, original.len()).replace(edits);
         let new = pieces.text(&original);
         if was != ValueType::Text && !is_bare_scalar(&new) {
             return Err(EditError::BadScalar { was });
         }
-        if new == *original && state.hidden.is_empty() {
+        if new == *original && !self.is_touched_within(node) && self.hidden_of(node).is_empty() {
             pieces = Pieces::untouched(original.len());
         }
+        let length = original.len();
+        let state =
+            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
         let switch = Switch::Leaf { node, from: state.current, to: state.states.len() };
-        let mut state = state;
+        state.current = state.states.len();
         state.states.push(pieces);
-        state.current = state.states.len() - 1;
-        self.leaves.insert(node, state);
         Ok(Some(self.journal.record(author.clone(), EditKind::Set, node, vec![switch])))
     }
 
     /// Redacts ranges of the present text of a leaf. Pins do not stop it, and undo does not reach it.
     ///
     /// # Errors
-    /// Protected, frozen, opaque and deleted leaves cannot be redacted; a number only by a number. Nothing has changed then.
+    /// Protected, frozen, opaque and covered leaves cannot be redacted; a number only by a number. Nothing has changed then.
     pub fn redact(
         &mut self,
         node: NodeId,
@@ -259,17 +261,16 @@ impl Draft {
         }
         let was = self.settable(node)?;
         let original = self.document.content_text(node);
-        let mut state = match self.leaves.get(&node) {
-            Some(state) => {
-                check_ranges(&state.pieces().text(&original), redactions.iter().map(|one| &one.at))?;
-                state.clone()
-            }
+        if self.covered_by(node).is_some() {
+            return Err(EditError::Covered);
+        }
+        let before = self.pieces_of(node, original.len());
+        let ranges = redactions.iter().map(|one| &one.at);
+        match before.is_untouched(original.len()) {
             // The text is the received one, and a large one is not decoded twice.
-            None => {
-                check_ranges(&original, redactions.iter().map(|one| &one.at))?;
-                LeafState::untouched(original.len())
-            }
-        };
+            true => check_ranges(&original, ranges)?,
+            false => check_ranges(&before.text(&original), ranges)?,
+        }
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
@@ -284,19 +285,21 @@ impl Draft {
                 replacement: redaction.replacement.as_str().into(),
                 author: author.clone(),
             });
-            let received = state.pieces().received(&redaction.at);
-            pieces::hide(&mut state.hidden, received, &redaction.label);
-            let new = New::Redacted { label: redaction.label.clone(), text: redaction.replacement.clone() };
-            edits.push((redaction.at.clone(), new));
+            let text = redaction.replacement.as_str().into();
+            edits.push((redaction.at.clone(), New::Redacted { label: redaction.label.clone(), text }));
         }
-        let pieces = state.pieces().replace(edits);
+        let pieces = before.replace(edits);
         if was != ValueType::Text && !is_bare_scalar(&pieces.text(&original)) {
             return Err(EditError::Unredactable { was });
         }
+        let received = before.received(redactions.iter().map(|one| (&one.at, &one.label)));
+        let length = original.len();
+        let state =
+            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
         let current = state.current;
         state.states[current] = pieces;
-        self.leaves.insert(node, state);
-        self.journal.redactions.extend(records);
+        pieces::hide(&mut state.hidden, received);
+        self.journal.note(node, records);
         Ok(())
     }
 
@@ -314,6 +317,17 @@ impl Draft {
     #[must_use]
     pub fn is_pinned(&self, node: NodeId) -> bool {
         self.pinned_by(node).is_some()
+    }
+
+    /// Nothing around a value or inside it is pinned by anybody.
+    fn is_free(&self, node: NodeId) -> Result<(), EditError> {
+        let subtree = self.document.subtree(node);
+        let inside =
+            self.pins.range(NodeId::from_index(subtree.start)..NodeId::from_index(subtree.end)).next();
+        match inside.map(|(_, by)| by).or_else(|| self.pinned_by(node)) {
+            Some(by) => Err(EditError::Pinned { by: by.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn pinned_by(&self, node: NodeId) -> Option<&Author> {
@@ -336,7 +350,7 @@ impl Draft {
 
     /// The redactions, in order.
     pub fn redactions(&self) -> impl Iterator<Item = &RedactionRecord> {
-        self.journal.redactions.iter()
+        self.journal.redactions()
     }
 
     /// The leaves whose text differs from what was received, in body order.
@@ -366,8 +380,7 @@ impl Draft {
         for (segment, &at) in segments.iter_mut().rev().zip(&way) {
             if let Segment::Index(index) = segment {
                 let parent = self.document.parent(at).unwrap_or(at);
-                let siblings = self.document.children(parent).take_while(|&sibling| sibling != at);
-                *index -= siblings.filter(|sibling| self.deleted.contains(sibling)).count();
+                *index -= self.deleted.before(parent, at);
                 let before = |inserted: &&Inserted| {
                     inserted.before <= at && self.document.parent(inserted.before) == Some(parent)
                 };
@@ -377,12 +390,12 @@ impl Draft {
         segments
     }
 
-    /// Leaves with changes: their present pieces, and the length of the text that these are pieces of.
+    /// Values with changes that stand: their present pieces, and the length of the text that these are pieces of.
     pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &Pieces, usize)> + '_ {
         self.leaves
             .iter()
             .map(|(&node, state)| (node, state.pieces(), state.length))
-            .filter(|&(_, pieces, length)| !pieces.is_untouched(length))
+            .filter(|&(node, pieces, length)| !pieces.is_untouched(length) && self.covered_by(node).is_none())
     }
 
     /// Bytes of the present text of a leaf that somebody touched.
@@ -390,7 +403,7 @@ impl Draft {
         self.leaves.get(&node).map_or(0, |state| state.pieces().len())
     }
 
-    pub(crate) fn deleted(&self) -> &BTreeSet<NodeId> {
+    pub(crate) fn deleted(&self) -> &Deleted {
         &self.deleted
     }
 }

@@ -23,20 +23,10 @@ impl Draft {
         }
         if !author.is_person() {
             for &node in &nodes {
-                self.may_delete(node)?;
+                self.is_free(node)?;
             }
         }
         Ok(self.switch_deleted(nodes, true, author, EditKind::Delete, target))
-    }
-
-    /// Nothing in it is pinned by anybody.
-    fn may_delete(&self, node: NodeId) -> Result<(), EditError> {
-        let subtree = self.document.subtree(node);
-        let inside = self.pins.iter().find(|(pinned, _)| subtree.contains(&pinned.index())).map(|(_, by)| by);
-        match inside.or_else(|| self.pinned_by(node)) {
-            Some(by) => Err(EditError::Pinned { by: by.clone() }),
-            None => Ok(()),
-        }
     }
 
     /// Puts a deleted section back, with everything that went with it.

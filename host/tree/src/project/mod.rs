@@ -14,7 +14,7 @@ pub(crate) use access::{Field, Table, table};
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
 pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::index::Index;
@@ -25,6 +25,10 @@ use crate::section::{NodeType, Section, SectionId};
 /// What the format says about every node.
 pub(crate) struct Projection {
     pub(crate) sections: Vec<Section>,
+    /// The messages among the sections, in the order in which they stand in the body.
+    pub(crate) messages: Vec<SectionId>,
+    /// The messages of each exchange.
+    pub(crate) exchanges: BTreeMap<u32, Vec<NodeId>>,
     marks: Vec<Mark>,
 }
 
@@ -70,17 +74,26 @@ impl<'i> Projector<'i> {
     pub(crate) fn new(body: &'i Index, content_key: &'static str) -> Self {
         let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
         let marks = vec![mark; body.node_count()];
-        Projector {
-            body,
-            projection: Projection { sections: Vec::new(), marks },
-            calls: Calls::new(),
-            content_key,
-        }
+        let projection =
+            Projection { sections: Vec::new(), messages: Vec::new(), exchanges: BTreeMap::new(), marks };
+        Projector { body, projection, calls: Calls::new(), content_key }
     }
 
     /// Gives out what was said.
     pub(crate) fn finish(self) -> Projection {
-        self.projection
+        let mut projection = self.projection;
+        let sections = &projection.sections;
+        let is_message = |&at: &usize| sections[at].node_type == NodeType::Message;
+        let mut messages: Vec<SectionId> =
+            (0..sections.len()).filter(is_message).map(SectionId::from_index).collect();
+        messages.sort_by_key(|message| sections[message.index()].node);
+        for message in messages.iter().map(|message| &sections[message.index()]) {
+            if let Some(exchange) = message.exchange {
+                projection.exchanges.entry(exchange).or_default().push(message.node);
+            }
+        }
+        projection.messages = messages;
+        projection
     }
 
     /// Adds a section and claims its whole subtree for it.
