@@ -24,10 +24,7 @@ use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
-use crate::headers;
-use crate::hold::{self, Held};
-use crate::judge::{Case, Judged, Outcome, Passed};
-use crate::leaving::{self, Leaving};
+use crate::judge::{Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{Course, Entry};
 use crate::pending::{Decision, Turns};
@@ -36,8 +33,8 @@ use crate::route::Route;
 use crate::server::{self, Patience};
 use crate::session::{Hint, Sessions};
 use crate::status::{Counters, Loads};
-use crate::upstream::{RootsError, SendError, Upstream};
-use crate::{answer, guard};
+use crate::upstream::{RootsError, Upstream};
+use crate::{agent, answer, guard, headers};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
 const INLINE_BODY: usize = 64 * 1024;
@@ -311,8 +308,8 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            target: Target { upstream: Arc::clone(&self.upstream_name), path: leaving::path(parts).into() },
-            client: headers::client(&parts.headers),
+            target: Target { upstream: Arc::clone(&self.upstream_name), path: outgoing::path(parts).into() },
+            agent: agent::agent(&parts.headers),
         };
         let Judged { outcome, tally } = self.judge(case).await?;
         entry.judged(tally);

@@ -6,7 +6,6 @@
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
-    USER_AGENT,
 };
 
 /// Fields that end here in both directions, besides those that `Connection` names.
@@ -52,24 +51,6 @@ pub(crate) fn of_response(received: &HeaderMap, resized: bool) -> HeaderMap {
     pass(received, |name| resized && *name == CONTENT_LENGTH)
 }
 
-/// How client programs call themselves (`user-agent`, its beginning), and what a person's list calls them.
-const CLIENTS: [(&str, &str); 7] = [
-    ("claude-cli/", "claude-code"),
-    ("codex_cli_rs/", "codex"),
-    ("GitHubCopilotChat/", "copilot-chat"),
-    ("OpenAI/Python", "openai-python"),
-    ("OpenAI/JS", "openai-node"),
-    ("Anthropic/Python", "anthropic-python"),
-    ("curl/", "curl"),
-];
-
-/// The program that sent a request, as far as we know it. Always one of our own words: what a header says is shown to nobody.
-pub(crate) fn client(received: &HeaderMap) -> &'static str {
-    let agent = received.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
-    let known = CLIENTS.iter().find(|(agent_starts, _)| agent.starts_with(agent_starts.as_bytes()));
-    known.map_or("client", |(_, name)| name)
-}
-
 /// Built anew rather than by removal, because `HeaderMap::remove` changes the order of what stays.
 fn pass(received: &HeaderMap, dropped: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named = named_by_connection(received);
@@ -101,15 +82,6 @@ mod tests {
 
     fn names(headers: &HeaderMap) -> Vec<&str> {
         headers.iter().map(|(name, _)| name.as_str()).collect()
-    }
-
-    #[test]
-    fn a_client_is_known_by_our_own_word_or_not_at_all() {
-        let named = |agent: &str| client(&HeaderMap::from_iter([(USER_AGENT, agent.parse().unwrap())]));
-        assert_eq!(named("OpenAI/Python 2.8.0"), "openai-python");
-        assert_eq!(named("claude-cli/2.0.14 (external, cli)"), "claude-code");
-        assert_eq!(named("my-own-tool/1.0 for jane@example.org"), "client");
-        assert_eq!(client(&HeaderMap::new()), "client");
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub(crate) struct Case {
     pub(crate) turns: Arc<Turns>,
     /// Where it would go.
     pub(crate) target: Target,
-    /// Who asks, for a person's list.
-    pub(crate) client: &'static str,
+    /// The client program that sent it.
+    pub(crate) agent: &'static str,
 }
 
 /// What becomes of a request that is not refused.
@@ -104,7 +104,7 @@ impl Case {
         if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
             return Judged { outcome: Ok(self.held(&document, waiter)), tally: Tally::default() };
         }
-        let context = Context { session: &session.key, agent: None, subagent: false };
+        let context = Context { session: &session.key, agent: Some(self.agent) };
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, .. } = evaluation;
@@ -122,6 +122,7 @@ impl Case {
     }
 
     fn pause(self, session: Session, draft: Draft, holds: Vec<Hold>, recall: Recall) -> Outcome {
+            agent: self.agent,
         let document = Arc::clone(draft.document());
         let guard = TurnGuard {
             policy: Arc::clone(&self.policy),
@@ -133,7 +134,7 @@ impl Case {
         let location = if self.api.converses() { "chat" } else { "request" };
         let waiter = self.turns.pause(Paused {
             target: self.target.clone(),
-            title: Title { location: location.into(), name: self.client.into() },
+            title: Title { location: location.into(), name: self.agent.into() },
             draft,
             holds,
             guard: Arc::new(guard),

@@ -20,6 +20,7 @@
 //! file but the system's certificates.
 
 mod admin;
+mod agent;
 mod answer;
 mod apis;
 mod body;

@@ -173,7 +173,7 @@ fn pause_lines(pause: &Pause) -> Vec<String> {
         Some(timeout) => format!("at most {} s, then: {}", timeout.as_secs(), pause.on_timeout),
         None => format!("as long as the gate is configured to, then: {}", pause.on_timeout),
     };
-    vec![format!("pauses the request, {wait}"), format!("requests of sub-agents: {}", pause.subagents)]
+    vec![format!("pauses the request, {wait}")]
 }
 
 fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {

@@ -7,6 +7,7 @@
 //! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It knows plugins only by the traits of
 //! [`plugin`]; what runs them is `leafgate-wasm`. Text of a request appears in no error, report or `Debug` output of this crate.
 
+mod agents;
 mod changes;
 mod condition;
 mod diagnostic;
@@ -30,6 +31,7 @@ use leafgate_detect::Engine;
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
+pub use agents::{AGENTS, OTHER_AGENT};
 pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub use evaluate::{Evaluation, Recall, Unredactable};
@@ -37,7 +39,7 @@ pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanat
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
 pub use report::{Note, PhaseTime, Report, RuleReport};
-pub use rule::{Mode, OnError, OnTimeout, OnUnredactable, Phase, Sees, Subagents, With};
+pub use rule::{Mode, OnError, OnTimeout, OnUnredactable, Phase, Sees, With};
 pub use verdict::{Cause, Hold, STRUCTURE, Verdict};
 
 /// All rules and plugins of one load, compiled.
@@ -56,10 +58,8 @@ pub struct Policy {
 pub struct Context<'a> {
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
-    /// The client program, where it is known.
+    /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in `leafgate apply`.
     pub agent: Option<&'a str>,
-    /// Whether a sub-agent sent it.
-    pub subagent: bool,
 }
 
 impl Policy {

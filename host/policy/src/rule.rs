@@ -111,16 +111,6 @@ words! {
     }
 }
 
-words! {
-    /// What a pause does with requests of sub-agents.
-    Subagents {
-        /// They pause like any other.
-        Pause = "pause",
-        /// They are not paused.
-        Skip = "skip",
-    }
-}
-
 /// One compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -259,5 +249,4 @@ pub(crate) struct Transform {
 pub(crate) struct Pause {
     pub(crate) timeout: Option<Duration>,
     pub(crate) on_timeout: OnTimeout,
-    pub(crate) subagents: Subagents,
 }

@@ -13,13 +13,15 @@ pub(crate) struct TurnGuard {
     /// The policy's name, for whoever asks which generation it was.
     pub(crate) generation: Arc<str>,
     pub(crate) session: Arc<str>,
+    /// The client program that sent the request.
+    pub(crate) agent: &'static str,
     pub(crate) vault: Vault,
     pub(crate) recall: Recall,
 }
 
 impl Guard for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
-        let context = Context { session: &self.session, agent: None, subagent: false };
+        let context = Context { session: &self.session, agent: Some(self.agent) };
         self.policy.review(draft, &context, &self.vault, &self.recall)
     }
 }

@@ -363,6 +363,7 @@ mod tests {
             recall: Recall::default(),
         };
         let hold = Hold {
+            agent: leafgate_policy::OTHER_AGENT,
             rule: "ask".into(),
             cause: Cause::Rule,
             reason: String::new(),

@@ -34,7 +34,7 @@ async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
     let paused = events.paused().await;
     assert_eq!(paused.holds[0].rule, "production");
     assert_eq!(paused.holds[0].reason, "Names the production database");
-    assert!(paused.label.starts_with("chat · client · …"), "{}", paused.label);
+    assert!(paused.label.starts_with("chat · other · …"), "{}", paused.label);
     assert_eq!((paused.state, paused.redactions, paused.model.as_str()), (State::Waiting, 1, "m-1"));
 
     let payload: Payload = house.get(&format!("/v1/pending/{}/payload", paused.id)).await;

@@ -10,7 +10,7 @@ use leafgate_detect::Confidence;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind, ValueType};
 use regex::Regex;
 
-use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS};
+use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS, UNKNOWN_REQUEST_FIELDS};
 use crate::diagnostic::hint_for;
 
 /// One thing wrong with an expression, and where in it.
@@ -88,6 +88,7 @@ impl<'e> Checker<'e> {
                 self.function(expression.id, &call.func_name);
                 self.comparison(&call.func_name, &call.args);
                 self.pattern(&call.func_name, call.args.last());
+                self.index(&call.func_name, &call.args);
                 call.target.iter().for_each(|target| self.check(target));
                 call.args.iter().for_each(|argument| self.check(argument));
             }
@@ -145,7 +146,12 @@ impl<'e> Checker<'e> {
             None if object == "request" => REQUEST_FIELDS,
             None => return,
         };
-        if !known.contains(&field) {
+        if object == "request" && UNKNOWN_REQUEST_FIELDS.contains(&field) {
+            let message =
+                format!("`request.{field}` is not supported yet: no gate can tell which requests a sub-agent sends");
+            let hint = "leave the term out; `request.agent` names the client program".to_owned();
+            self.fault_at(self.name_near(id, field), message, hint);
+        } else if !known.contains(&field) {
             self.fault_at(
                 self.name_near(id, field),
                 format!("`{object}` has no `{field}`"),
@@ -154,6 +160,15 @@ impl<'e> Checker<'e> {
         } else if object == "leaf" && field == "findings" && !self.findings {
             let hint = "rules that find run first: use `leaf.findings` in a rule of another action";
             self.fault_at(self.name_near(id, field), "a redact rule cannot ask what was found", hint.into());
+        }
+    }
+
+    /// Checks `request["model"]` as `request.model`.
+    fn index(&mut self, function: &str, arguments: &[IdedExpr]) {
+        if let ("_[_]", [operand, name]) = (function, arguments)
+            && let Expr::Literal(LiteralValue::String(field)) = &name.expr
+        {
+            self.member(name.id, operand, field.inner());
         }
     }
 

@@ -16,7 +16,9 @@ use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, NodeId};
 
 /// The names below `request`.
-pub(crate) const REQUEST_FIELDS: &[&str] = &["format", "model", "stream", "subagent", "session", "agent"];
+pub(crate) const REQUEST_FIELDS: &[&str] = &["format", "model", "stream", "session", "agent"];
+/// What the language has a word for and no gate can tell yet.
+pub(crate) const UNKNOWN_REQUEST_FIELDS: &[&str] = &["subagent"];
 /// The names below `leaf`.
 pub(crate) const LEAF_FIELDS: &[&str] =
     &["text", "kind", "role", "section", "tool", "key", "path", "pointer", "value", "findings"];
@@ -36,7 +38,6 @@ pub(crate) struct RequestFacts {
     pub(crate) format: &'static str,
     pub(crate) model: String,
     pub(crate) stream: bool,
-    pub(crate) subagent: bool,
     pub(crate) session: String,
     pub(crate) agent: String,
 }
@@ -169,7 +170,6 @@ impl<'a> Members<'a> for RequestVal<'a> {
             "session" => text(&facts.session, budget),
             "agent" => text(&facts.agent, budget),
             "stream" => Ok(Box::new(CelBool::from(facts.stream))),
-            "subagent" => Ok(Box::new(CelBool::from(facts.subagent))),
             _ => unknown(name),
         }
     }

@@ -5,14 +5,13 @@ use leafgate_tree::NodeId;
 use super::Run;
 use crate::condition::{Condition, ConditionError};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Phase, Subagents};
+use crate::rule::{Action, Phase};
 use crate::verdict::Cause;
 
 impl Run<'_> {
     pub(super) fn decide(&mut self) {
         self.each_rule(Phase::Decide, |run, index, rule| {
             let blocks = match &rule.action {
-                Action::Pause(pause) if pause.subagents == Subagents::Skip && run.request.subagent => return,
                 Action::Pause(_) => false,
                 _ => true,
             };

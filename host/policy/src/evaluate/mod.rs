@@ -126,7 +126,6 @@ impl<'p> Run<'p> {
             format: document.format().name(),
             model: document.model().unwrap_or_default().into_owned(),
             stream: document.streams(),
-            subagent: context.subagent,
             session: context.session.to_owned(),
             agent: context.agent.unwrap_or_default().to_owned(),
         };

@@ -140,7 +140,8 @@ impl<'p> Run<'p> {
             format: self.request.format,
             model: &self.request.model,
             session: &self.request.session,
-            subagent: self.request.subagent,
+            // No gate can tell yet; the contract has the field for the day when one can.
+            subagent: false,
             sections: &sections,
             leaves: &leaves,
         };

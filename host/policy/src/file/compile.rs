@@ -20,7 +20,7 @@ use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
     Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees,
-    Subagents, Transform, With,
+    Transform, With,
 };
 use crate::selector::Selector;
 
@@ -405,12 +405,19 @@ impl Compiler<'_, '_> {
             None => None,
         };
         let on_timeout = self.optional("on_timeout", &raw.on_timeout, OnTimeout::WORDS, OnTimeout::from_word);
-        let subagents = self.optional("subagents", &raw.subagents, Subagents::WORDS, Subagents::from_word);
-        Some(Pause {
-            timeout,
-            on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
-            subagents: subagents.unwrap_or(Subagents::Pause),
-        })
+        self.subagents(raw);
+        Some(Pause { timeout, on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel) })
+    }
+
+    /// Refuses a promise that cannot be kept: no gate knows yet which requests a sub-agent sends.
+    fn subagents(&mut self, raw: &RawRule) {
+        let Some(word) = &raw.subagents else { return };
+        if word.get_ref() == "skip" {
+            let hint = "leave it out: requests of sub-agents pause like any other; `match = { agent = \"…\" }` narrows a rule to a client";
+            let message = "`subagents = \"skip\"` is not supported yet: no gate can tell which requests a sub-agent sends";
+            return self.complaints.error(word.span(), message, hint);
+        }
+        self.complaints.word("subagents", word, &["pause"], |word| (word == "pause").then_some(()));
     }
 
     fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {

@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use super::Complaints;
 use super::raw::{OneOrMany, RawMatch};
+use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
 use crate::glob::Glob;
 use crate::pattern::PathPattern;
@@ -24,7 +25,7 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
         formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
         tools: globs(&raw.tool, "tool", complaints),
         models: globs(&raw.model, "model", complaints),
-        agents: globs(&raw.agent, "agent", complaints),
+        agents: agents(&raw.agent, complaints),
         sessions: globs(&raw.session, "session", complaints),
         paths: paths(&raw.path, complaints),
     }
@@ -77,6 +78,16 @@ fn globs(raw: &Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complai
         }
     }
     globs
+}
+
+/// Globs over the names of clients; one that matches none of them would never apply.
+fn agents(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
+    for (word, span) in words(raw, "agent", complaints) {
+        if Glob::new(word).is_some_and(|glob| !AGENTS.iter().any(|name| glob.matches(name))) {
+            complaints.error(span, format!("no client is called `{word}`"), hint_for(word, AGENTS));
+        }
+    }
+    globs(raw, "agent", complaints)
 }
 
 fn paths(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<PathPattern> {

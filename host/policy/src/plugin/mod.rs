@@ -148,7 +148,7 @@ pub struct TransformRequest<'a> {
     pub model: &'a str,
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
-    /// Whether a sub-agent sent it.
+    /// Whether a sub-agent is known to have sent it.
     pub subagent: bool,
     /// All sections, in order.
     pub sections: &'a [TransformSection<'a>],

@@ -43,7 +43,7 @@ fn conditions_see_the_request() {
     body["stream"] = true.into();
     for (when, expected) in [
         (r#"request.model.startsWith("gpt-4")"#, true),
-        (r#"request.format == "openai-chat" && request.stream && !request.subagent"#, true),
+        (r#"request.format == "openai-chat" && request.stream"#, true),
         (r#"request.session == "s1" && request.agent == """#, true),
         (r#"request.model == "other" && leaf.text.contains("hello")"#, false),
     ] {
@@ -151,15 +151,11 @@ fn an_expression_over_its_budget_fails_instead_of_running_on() {
 #[test]
 fn a_pause_carries_its_terms() {
     let rules = "[[rule]]\nid = 'look'\nmatch = {}\naction = 'pause'\ntimeout = '5m'\non_timeout = 'resume'\n\
-                 subagents = 'skip'\n";
+                 subagents = 'pause'\n";
     let evaluation = evaluate(&policy(rules), &chat("hello"));
     let Verdict::Pause(holds) = &evaluation.verdict else { panic!("{:?}", evaluation.verdict) };
     assert_eq!(holds[0].timeout, Some(Duration::from_secs(300)));
     assert_eq!(holds[0].on_timeout, OnTimeout::Resume);
-
-    let context = Context { subagent: true, ..Context::default() };
-    let evaluation = policy(rules).evaluate(document(&chat("hello")), &context, &vault());
-    assert_eq!(evaluation.verdict, Verdict::Forward);
 }
 
 #[test]

@@ -43,6 +43,36 @@ confg = { a = 1 }
 }
 
 #[test]
+fn what_no_gate_can_tell_yet_is_refused_by_name() {
+    snapshot!(complaints(
+        r#"
+[[rule]]
+id = "a"
+match = {}
+action = "pause"
+subagents = "skip"
+
+[[rule]]
+id = "b"
+match = {}
+when = 'request.subagent'
+action = "block"
+
+[[rule]]
+id = "c"
+match = {}
+when = '!request["subagent"] || leaf["txt"] == ""'
+action = "block"
+
+[[rule]]
+id = "d"
+match = { agent = ["codex", "claud-code"] }
+action = "block"
+"#
+    ));
+}
+
+#[test]
 fn wrong_types() {
     snapshot!(complaints(
         r#"

@@ -1,0 +1,19 @@
+//! The client programs that rules can name in `match.agent` and `request.agent`.
+
+/// Names of the client programs that a gate tells apart, and [`OTHER_AGENT`]. A name never changes its meaning; new ones may be added.
+pub const AGENTS: &[&str] = &[
+    "claude-code",
+    "codex",
+    "copilot-chat",
+    "gemini-cli",
+    "google-genai",
+    "openai-python",
+    "openai-node",
+    "anthropic-python",
+    "anthropic-node",
+    "curl",
+    OTHER_AGENT,
+];
+
+/// The name of every program that has no other name.
+pub const OTHER_AGENT: &str = "other";
