@@ -40,6 +40,8 @@ mod listener;
 mod log;
 mod pending;
 mod refusal;
+mod outgoing;
+mod path;
 mod restore;
 mod route;
 mod server;

@@ -14,6 +14,7 @@ use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGR
 use http::{Method, StatusCode, request};
 
 use crate::apis;
+use crate::path;
 use crate::refusal::{Code, Refusal};
 
 /// How a request is handled.
@@ -33,7 +34,7 @@ impl Route {
     pub(crate) fn of(parts: &request::Parts, has_body: bool) -> Result<Route, Refusal> {
         refuse_upgrade(&parts.headers)?;
         let path = parts.uri.path();
-        refuse_dot_segments(path)?;
+        path::refuse_ambiguous(path)?;
         match parts.method {
             Method::GET | Method::HEAD if has_body => Err(Refusal::malformed(format!(
                 "a {} request with a body is refused; send it as POST",
@@ -80,18 +81,6 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
     )
     .with_header(UPGRADE, HeaderValue::from_static("HTTP/1.1"))
     .with_header(CONNECTION, HeaderValue::from_static("upgrade")))
-}
-
-/// A server that resolves `..` would serve another path than the one that was routed here, perhaps outside the upstream's prefix.
-fn refuse_dot_segments(path: &str) -> Result<(), Refusal> {
-    let is_dots = |segment: &str| {
-        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-        plain == "." || plain == ".."
-    };
-    if path.split(['/', '\\']).any(is_dots) {
-        return Err(Refusal::malformed("the path has a `.` or `..` segment; send the path it stands for"));
-    }
-    Ok(())
 }
 
 /// A missing type is read as JSON: the body is walked or refused all the same.

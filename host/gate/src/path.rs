@@ -1,0 +1,136 @@
+//! What a server may make of a path: percent-decoding, and which paths could mean another one there.
+//!
+//! Servers disagree about a path that holds `%2e`, `%2f`, `\` or `;`: some decode once, some twice, some not at all. A path that any
+//! of them could resolve to another one than was routed here, perhaps outside the upstream's prefix, is refused.
+
+use std::borrow::Cow;
+
+use crate::refusal::Refusal;
+
+/// How often a path is decoded. Nobody encodes more than twice in earnest.
+const MAX_DECODINGS: usize = 3;
+
+/// Decodes each `%XX`; what is no such escape stays. The bytes need not be UTF-8.
+pub(crate) fn percent_decoded(text: &str) -> Cow<'_, [u8]> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        match (first, tail) {
+            (b'%', [high, low, tail @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                bytes.push(hex(*high) << 4 | hex(*low));
+                rest = tail;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    Cow::Owned(bytes)
+}
+
+fn hex(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0x20) - b'a' + 10,
+    }
+}
+
+/// Refuses a path that a server could resolve to another one.
+pub(crate) fn refuse_ambiguous(path: &str) -> Result<(), Refusal> {
+    let mut path = Cow::Borrowed(path);
+    for _ in 0..=MAX_DECODINGS {
+        check(&path)?;
+        let decoded = match percent_decoded(&path) {
+            Cow::Borrowed(_) => return Ok(()),
+            Cow::Owned(decoded) => decoded,
+        };
+        // Overlong and broken sequences: some servers read `%c0%ae` as a dot.
+        let decoded = String::from_utf8(decoded)
+            .map_err(|_| Refusal::malformed("the path encodes bytes that are not UTF-8"))?;
+        if decoded == path {
+            return Ok(());
+        }
+        path = Cow::Owned(decoded);
+    }
+    Err(Refusal::malformed(format!("the path is percent-encoded more than {MAX_DECODINGS} times")))
+}
+
+fn check(path: &str) -> Result<(), Refusal> {
+    if path.chars().any(char::is_control) {
+        return Err(Refusal::malformed("the path holds a control character"));
+    }
+    if path.split(['/', '\\']).any(is_dots) {
+        return Err(Refusal::malformed("the path has a `.` or `..` segment; send the path it stands for"));
+    }
+    Ok(())
+}
+
+/// Returns true for `.` and `..`, with parameters (`..;a=b`) or blanks after them, which some servers cut off.
+fn is_dots(segment: &str) -> bool {
+    let name = segment.split(';').next().unwrap_or_default().trim();
+    name == "." || name == ".."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_a_server_could_resolve_elsewhere_is_refused() {
+        for path in [
+            "/v1/../admin",
+            "/v1/./x",
+            "/v1/..",
+            "/v1/%2e%2E/admin",
+            "/v1/.%2e/admin",
+            "/v1/files/%2f..%2fadmin",
+            "/v1/files/..%2fadmin",
+            "/v1/files/%252e%252e/admin",
+            "/v1/files/%25252e%25252e/admin",
+            "/v1/..;/admin",
+            "/v1/..;a=b/admin",
+            "/v1/..%3b/admin",
+            "/v1/.;/admin",
+            "/v1/..%20/admin",
+            "/v1/..\\admin",
+            "/v1/x\\..\\admin",
+            "/v1/%5c..%5cadmin",
+            "/v1/%c0%ae%c0%ae/admin",
+            "/v1/%00",
+            "/v1/..%00/admin",
+            "/v1/x%0d%0ahost: y",
+            "/v1/%2525252525252e",
+        ] {
+            assert!(refuse_ambiguous(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_with_dots_blanks_and_slashes_pass() {
+        for path in [
+            "/",
+            "/v1/models/gpt-4.1",
+            "/v1/files/a%2Fb/content",
+            "/v1/files/...",
+            "/v1/files/..a/.b",
+            "/v1/models/ft:gpt-4o:acme::abc;v=1",
+            "/v1/x%20y%C3%A9",
+            "/v1/100%",
+            "/v1/100%zz",
+            "/v1beta/models/gemini-2.5-pro:generateContent",
+        ] {
+            assert!(refuse_ambiguous(path).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_decoded_and_the_rest_stays() {
+        assert_eq!(percent_decoded("a%2Fb%zz%4"), &b"a/b%zz%4"[..]);
+        assert_eq!(percent_decoded("%e2%82%AC"), "€".as_bytes());
+        assert!(matches!(percent_decoded("plain"), Cow::Borrowed(_)));
+    }
+}
