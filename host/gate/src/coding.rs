@@ -1,12 +1,13 @@
 //! Content-Encoding (RFC 9110, 8.4): decoding a request body so that rules can look into it.
 //!
-//! Every byte of the received body must end up in the decoded text. A coding that ends early and leaves bytes behind is refused: an
-//! upstream might read what no rule saw. Work is bounded by the decoded size and by the ratio to what was received.
+//! A coding that ends early and leaves bytes behind is refused: an upstream might read what no rule saw. Some codings also have places
+//! for bytes that no decoder gives out (names and comments, skippable frames, metadata). A body that uses one, or could, leaves decoded,
+//! so that only what was looked at leaves. Work is bounded by the decoded size and by the ratio to what was received.
 
 use std::io::{self, Read};
 
 use bytes::Bytes;
-use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
@@ -47,7 +48,7 @@ const BROTLI_BUFFER: usize = 16 * 1024;
 #[non_exhaustive]
 pub(crate) enum DecodeError {
     #[error(
-        "the request body decodes to more than {limit} bytes or {ratio} times its size, the most this gate unpacks; send it uncompressed"
+        "the request body decodes to more than {limit} bytes (limit `body`) or {ratio} times its size (limit `ratio`), the most that this gate unpacks; send it uncompressed, or less at a time"
     )]
     Bomb { limit: usize, ratio: usize },
     #[error("the request body is not valid {coding:?} data, or more follows after its end")]
@@ -91,21 +92,58 @@ pub(crate) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
     Ok(codings)
 }
 
+/// A body without its codings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decoded {
+    pub(crate) body: Bytes,
+    /// Whether the coded body may hold bytes that are not in the decoded one. It must not leave as it came then.
+    pub(crate) wraps_more: bool,
+}
+
 /// Undoes all codings, the last applied first.
-pub(crate) fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Bytes, DecodeError> {
+pub(crate) fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Decoded, DecodeError> {
     let received = body.len();
     let most = caps.size.min(received.saturating_mul(caps.ratio).max(RATIO_FREE));
-    codings.iter().rev().try_fold(body, |body, &coding| {
+    let whole = Decoded { body, wraps_more: false };
+    codings.iter().rev().try_fold(whole, |Decoded { body, wraps_more }, &coding| {
+        let wraps_more = wraps_more || may_wrap_more(&body, coding);
         let decoded = layer(&body, coding, most).map_err(|_| DecodeError::Invalid { coding })?;
         let decoded = decoded.ok_or(DecodeError::Bomb { limit: caps.size, ratio: caps.ratio })?;
-        Ok(Bytes::from(decoded))
+        Ok(Decoded { body: Bytes::from(decoded), wraps_more })
     })
+}
+
+/// Returns true where a coded body has, or may have, a place for bytes that its decoder passes over.
+fn may_wrap_more(body: &[u8], coding: Coding) -> bool {
+    match coding {
+        Coding::Gzip => !is_bare_gzip(body),
+        // RFC 1950 and 1951 have no such place.
+        Coding::Deflate => false,
+        // Metadata blocks may stand at any bit (RFC 7932, 9.2), so only a decoder could tell.
+        Coding::Brotli => true,
+        Coding::Zstd => !is_one_zstd_frame(body),
+    }
+}
+
+/// Returns true for a gzip member without file name, comment, extra field and checksum of its header (RFC 1952, 2.3).
+fn is_bare_gzip(body: &[u8]) -> bool {
+    /// Where the flags stand.
+    const FLAGS: usize = 3;
+    body.get(FLAGS) == Some(&0)
+}
+
+/// Returns true for a body that is a single frame with data in it (RFC 8878, 3.1.1), and no skippable one.
+fn is_one_zstd_frame(body: &[u8]) -> bool {
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let length = zstd::zstd_safe::find_frame_compressed_size(body);
+    body.starts_with(&MAGIC) && length == Ok(body.len())
 }
 
 /// Undoes one coding; `None` when more than `most` bytes come out.
 fn layer(body: &[u8], coding: Coding, most: usize) -> io::Result<Option<Vec<u8>>> {
     match coding {
-        Coding::Gzip => finish(MultiGzDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
+        // One member: a second one would be read by some servers and not by others.
+        Coding::Gzip => finish(GzDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
         // "deflate" means the zlib format, but senders of bare deflate data are as old as the name.
         Coding::Deflate if is_zlib(body) => {
             finish(ZlibDecoder::new(body), most, |decoder| decoder.get_ref().is_empty())
@@ -193,7 +231,7 @@ mod tests {
     fn bare_deflate_is_read_too() {
         let mut bare = Vec::new();
         write(DeflateEncoder::new(&mut bare, Compression::default()), b"{\"a\": 1}");
-        assert_eq!(decode(bare.into(), &[Coding::Deflate], CAPS).unwrap(), "{\"a\": 1}");
+        assert_eq!(decode(bare.into(), &[Coding::Deflate], CAPS).unwrap().body, "{\"a\": 1}");
     }
 
     #[test]
@@ -204,6 +242,48 @@ mod tests {
             let decoded = decode(body.into(), &[coding], CAPS);
             assert!(matches!(decoded, Err(DecodeError::Invalid { .. })), "{coding:?}: {decoded:?}");
         }
+    }
+
+    fn gzip_with(build: impl FnOnce(flate2::GzBuilder) -> flate2::GzBuilder) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(build(flate2::GzBuilder::new()).write(&mut out, Compression::default()), b"{}");
+        out
+    }
+
+    fn skippable(text: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+        [&[0x50, 0x2a, 0x4d, 0x18], &length[..], text].concat()
+    }
+
+    #[test]
+    fn a_body_that_may_hold_more_than_is_decoded_is_told() {
+        let frame = encode(Coding::Zstd, b"{}");
+        let wrapped = [
+            (Coding::Gzip, gzip_with(|gzip| gzip.filename("unread"))),
+            (Coding::Gzip, gzip_with(|gzip| gzip.comment("unread"))),
+            (Coding::Gzip, gzip_with(|gzip| gzip.extra("unread"))),
+            (Coding::Zstd, [skippable(b"unread"), frame.clone()].concat()),
+            (Coding::Zstd, [frame.clone(), skippable(b"unread")].concat()),
+            (Coding::Brotli, encode(Coding::Brotli, b"{}")),
+        ];
+        for (coding, body) in wrapped {
+            let decoded = decode(body.clone().into(), &[coding], CAPS).unwrap();
+            assert_eq!(decoded, Decoded { body: "{}".into(), wraps_more: true }, "{coding:?}");
+            let outer = encode(Coding::Gzip, &body);
+            assert!(decode(outer.into(), &[coding, Coding::Gzip], CAPS).unwrap().wraps_more, "{coding:?} within gzip");
+        }
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
+            let body = encode(coding, b"{}");
+            assert_eq!(decode(body.into(), &[coding], CAPS).unwrap(), Decoded { body: "{}".into(), wraps_more: false });
+        }
+        assert!(!decode("{}".into(), &[], CAPS).unwrap().wraps_more);
+    }
+
+    #[test]
+    fn a_second_gzip_member_is_refused() {
+        let member = encode(Coding::Gzip, b"{}");
+        let error = decode([member.clone(), member].concat().into(), &[Coding::Gzip], CAPS).unwrap_err();
+        assert!(matches!(error, DecodeError::Invalid { .. }));
     }
 
     #[test]
@@ -235,7 +315,7 @@ mod tests {
         fn decoding_undoes_encoding(text in prop::collection::vec(any::<u8>(), 0..2000), picks in prop::collection::vec(0..4usize, 0..4)) {
             let codings: Vec<_> = picks.iter().map(|&pick| ALL[pick]).collect();
             let body = codings.iter().fold(text.clone(), |body, &coding| encode(coding, &body));
-            prop_assert_eq!(decode(body.into(), &codings, CAPS).unwrap(), text);
+            prop_assert_eq!(decode(body.into(), &codings, CAPS).unwrap().body, text);
         }
     }
 }

@@ -222,6 +222,7 @@ impl Shared {
         }
     }
 
+        headers::check_connection(&parts.headers)?;
     /// Sends a request on, and prepares the answer for its client.
     async fn forward(&self, leaving: Leaving, course: &Course) -> Result<Response<Content>, Refusal> {
         let Leaving { outgoing, restoring } = leaving;

@@ -2,11 +2,16 @@
 //!
 //! Hop-by-hop fields (RFC 9110, 7.6.1) speak about one connection; what frames a body is written anew for the body that really leaves.
 //! Everything else passes in its order, credentials included. No value is ever logged.
+//!
+//! `Connection` may name further fields that end here. One that names a field which everybody on the way must see would have the gate
+//! change what the request means: without `content-encoding` its body would be other bytes to the upstream. It is refused.
 
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
+
+use crate::refusal::Refusal;
 
 /// Fields that end here in both directions, besides those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 10] = [
@@ -65,7 +70,53 @@ fn pass(received: &HeaderMap, dropped: impl Fn(&HeaderName) -> bool) -> HeaderMa
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+    let names = values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok());
+    names.filter(|name| !is_for_everybody(name)).collect()
+}
+
+/// Refuses a request whose `Connection` names a field that is for everybody, or nothing that can be read.
+pub(crate) fn check_connection(headers: &HeaderMap) -> Result<(), Refusal> {
+    for value in headers.get_all(CONNECTION) {
+        let value = value.to_str().map_err(|_| Refusal::malformed("the Connection header is not plain ASCII"))?;
+        let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        for name in names {
+            let name: HeaderName =
+                name.parse().map_err(|_| Refusal::malformed("the Connection header names no field"))?;
+            if is_for_everybody(&name) {
+                return Err(Refusal::malformed(format!(
+                    "the Connection header names `{name}`, which is not about one connection; leave it out there"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fields that are for everybody on the way, whatever `Connection` says (RFC 9110, 7.6.1).
+fn is_for_everybody(name: &HeaderName) -> bool {
+    const FAMILIES: [&str; 8] =
+        ["accept", "anthropic-", "content-", "if-", "openai-", "x-stainless-", "x-goog-", "x-ms-"];
+    const FIELDS: [&str; 16] = [
+        "api-key",
+        "authorization",
+        "cache-control",
+        "chatgpt-account-id",
+        "cookie",
+        "date",
+        "expect",
+        "host",
+        "idempotency-key",
+        "origin",
+        "range",
+        "set-cookie",
+        "transfer-encoding",
+        "user-agent",
+        "via",
+        "x-api-key",
+    ];
+    let name = name.as_str();
+    FIELDS.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family))
+/// The fields that `Connection` names, but for those that are for everybody.
 }
 
 #[cfg(test)]
@@ -114,6 +165,24 @@ mod tests {
     #[test]
     fn repeated_fields_and_their_order_pass() {
         let received =
+    #[test]
+    fn a_field_for_everybody_is_not_taken_off_because_connection_names_it() {
+        for name in ["content-encoding", "Content-Type", "authorization", "x-api-key", "transfer-encoding", "host"] {
+            let headers = HeaderMap::from_iter([(CONNECTION, format!("close, {name}").parse().unwrap())]);
+            let refusal = check_connection(&headers).unwrap_err();
+            assert!(refusal.message().contains(&name.to_lowercase()), "{}", refusal.message());
+        }
+        for fine in ["close", "keep-alive, Upgrade, HTTP2-Settings", "te", "X-Private", ""] {
+            let headers = HeaderMap::from_iter([(CONNECTION, fine.parse().unwrap())]);
+            assert!(check_connection(&headers).is_ok(), "{fine}");
+        }
+        let broken = HeaderMap::from_iter([(CONNECTION, HeaderValue::from_bytes(b"\xe9").unwrap())]);
+        assert!(check_connection(&broken).is_err());
+        // An answer is no request that could be refused: it keeps the field.
+        let answer = map(&[("connection", "content-encoding"), ("content-encoding", "gzip")]);
+        assert_eq!(names(&of_response(&answer, false)), ["content-encoding"]);
+    }
+
             map(&[("x-b", "1"), ("x-a", "2"), ("x-b", "3"), ("set-cookie", "a"), ("set-cookie", "b")]);
         let passed = of_response(&received, false);
         assert_eq!(passed, received);

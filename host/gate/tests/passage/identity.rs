@@ -123,6 +123,34 @@ fn untouched_is_identical_over_any_json() {
     runner.run(&json_text(), check).unwrap();
 }
 
+/// What no decoder gives out was looked at by no rule.
+#[tokio::test]
+async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded() {
+    let upstream = Upstream::silent().await;
+    let gate = gate("", &upstream.url()).await;
+    let body = says("hi");
+    let mut named = Vec::new();
+    let mut encoder = flate2::GzBuilder::new().filename(EMAIL).write(&mut named, flate2::Compression::default());
+    encoder.write_all(body.as_bytes()).unwrap();
+    encoder.finish().unwrap();
+    let frame = zstd::encode_all(body.as_bytes(), 3).unwrap();
+    let length = u32::try_from(EMAIL.len()).unwrap().to_le_bytes();
+    let skipped = [&[0x50, 0x2a, 0x4d, 0x18][..], &length, EMAIL.as_bytes()].concat();
+    for (coding, sent) in [("gzip", named), ("zstd", [frame.clone(), skipped].concat())] {
+        assert!(sent.windows(EMAIL.len()).any(|window| window == EMAIL.as_bytes()));
+        let mut request = chat(sent);
+        request.headers_mut().insert("content-encoding", coding.parse().unwrap());
+        assert_eq!(Client::connect(gate.address).await.whole(request).await.status, 200);
+        let seen = upstream.seen().pop().unwrap();
+        assert_eq!(seen.body, body, "{coding}");
+        assert!(!seen.headers.contains_key("content-encoding"));
+    }
+    let mut request = chat(frame.clone());
+    request.headers_mut().insert("content-encoding", "zstd".parse().unwrap());
+    Client::connect(gate.address).await.whole(request).await;
+    assert_eq!(upstream.seen().pop().unwrap().body, frame);
+}
+
 #[tokio::test]
 async fn an_edited_body_leaves_decoded() {
     let upstream = Upstream::silent().await;
