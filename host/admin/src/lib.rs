@@ -15,8 +15,9 @@
 //! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
+//! | `GET /health` | | 204 and no content, without a token |
 //!
-//! Every call bears `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]; a POST has `content-type: application/json`.
+//! Every other call bears `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]; a POST has `content-type: application/json`.
 //! What fails is answered with an [`ApiError`]: 401 no or wrong token, 403 foreign Host or Origin, 404 no such turn, 409 the turn is
 //! over or the digest stale, 413 too large, 415 no JSON, 422 an edit that was refused.
 
@@ -66,6 +67,9 @@ pub struct Status {
     pub policy: PolicyStatus,
     /// Turns that wait for a person.
     pub pending: usize,
+    /// Requests that are not answered to their end, those that wait included.
+    #[serde(default)]
+    pub in_flight: usize,
     /// Requests so far.
     pub requests: Counts,
 }
@@ -109,6 +113,28 @@ pub struct Counts {
     pub cancelled: u64,
     /// Refused before any rule ran.
     pub refused: u64,
+    /// What the upstream answered to those that were sent on.
+    #[serde(default)]
+    pub answers: Answers,
+    /// How often a rule could not run to its end, whatever its `on_error` made of that. The log says which, and why.
+    #[serde(default)]
+    pub faults: u64,
+}
+
+/// Answers of the upstream by the class of their status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answers {
+    /// 2xx.
+    pub succeeded: u64,
+    /// 3xx, which clients do not get as an answer to a request with a body.
+    pub redirected: u64,
+    /// 4xx, as for a wrong key (401) or too many requests (429).
+    pub client_errors: u64,
+    /// 5xx.
+    pub server_errors: u64,
+    /// No answer: the upstream could not be reached, was silent, or broke off.
+    pub none: u64,
 }
 
 /// The turns that wait, oldest first.

@@ -1,15 +1,17 @@
 //! Reading a request's body as a whole, within bounds.
 //!
-//! Bytes are only ever gathered, never decoded piecewise: a chunk may end inside a character.
+//! Bytes are only ever gathered, never decoded piecewise: a chunk may end inside a character. A client that sends slowly holds memory
+//! and a connection, so it must make progress, and be done after a while.
 
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::StatusCode;
-use http_body::Body;
+use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
+use crate::budget::Reservation;
 use crate::refusal::{Code, Refusal};
 
 /// Bounds on one request body.
@@ -17,9 +19,14 @@ use crate::refusal::{Code, Refusal};
 pub(crate) struct Bounds {
     /// Bytes, as they come over the wire.
     pub(crate) size: usize,
-    /// How long the client may be silent within its body.
+    /// How long the client may take for each [`PROGRESS`] bytes of its body.
     pub(crate) idle: Duration,
+    /// How long it may take for the whole body.
+    pub(crate) time: Duration,
 }
+
+/// So many bytes must come, or the body must end, in each period of [`Bounds::idle`]. A tenth of what a bad line carries.
+const PROGRESS: usize = 16 * 1024;
 
 /// What is set aside before the first byte is there, whatever length the client declares.
 const FIRST_BUFFER: usize = 256 * 1024;
@@ -27,14 +34,19 @@ const FIRST_BUFFER: usize = 256 * 1024;
 /// A refused body is read this many times its bound before the connection is given up.
 const DRAIN_FACTOR: usize = 4;
 
-/// Reads a body to its end. Trailers are dropped: an intermediary may (RFC 9110, 6.5.1), and no rule looks at them.
-pub(crate) async fn read<B>(body: &mut B, bounds: Bounds) -> Result<Bytes, Refusal>
+/// Reads a body to its end, covered by a reservation of its own size. Trailers are dropped: an intermediary may (RFC 9110, 6.5.1), and
+/// no rule looks at them.
+pub(crate) async fn read_within<B>(
+    body: &mut B,
+    bounds: Bounds,
+    reservation: &mut Reservation,
+) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let too_large = || {
         Refusal::too_large(format!(
-            "the request body is larger than {} bytes, the most this gate reads; send less, or raise the limit",
+            "the request body is larger than {} bytes, the most that this gate reads (limit `body`); send less at a time",
             bounds.size
         ))
     };
@@ -42,8 +54,10 @@ where
     if declared > bounds.size {
         return Err(too_large());
     }
+    let mut pace = Pace::new(bounds);
     let mut bytes = BytesMut::with_capacity(declared.min(FIRST_BUFFER));
-    while let Some(frame) = timeout(bounds.idle, body.frame()).await.map_err(|_| stalled(bounds.idle))? {
+    reservation.cover(bytes.capacity())?;
+    while let Some(frame) = pace.next(body).await? {
         let frame =
             frame.map_err(|_| Refusal::malformed("the request body broke off or was framed wrongly"))?;
         let Ok(data) = frame.into_data() else { continue };
@@ -51,8 +65,60 @@ where
             return Err(too_large());
         }
         bytes.extend_from_slice(&data);
+        reservation.cover(bytes.capacity())?;
     }
     Ok(bytes.freeze())
+}
+
+/// Reads a small body that counts towards no budget.
+pub(crate) async fn read<B>(body: &mut B, bounds: Bounds) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    read_within(body, bounds, &mut Reservation::unbounded()).await
+}
+
+/// How fast a body comes.
+struct Pace {
+    bounds: Bounds,
+    end: Instant,
+    /// When the present period ends, and what came in it.
+    period_end: Instant,
+    came: usize,
+}
+
+impl Pace {
+    fn new(bounds: Bounds) -> Self {
+        let now = Instant::now();
+        Pace { bounds, end: now + bounds.time, period_end: now + bounds.idle, came: 0 }
+    }
+
+    /// Waits for the next frame for as long as the client may take.
+    async fn next<B>(&mut self, body: &mut B) -> Result<Option<Result<Frame<Bytes>, B::Error>>, Refusal>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let frame = timeout_at(self.period_end.min(self.end), body.frame()).await;
+        let frame = frame.map_err(|_| self.too_slow())?;
+        if let Some(Ok(frame)) = &frame {
+            self.came += frame.data_ref().map_or(0, Bytes::len);
+        }
+        if self.came >= PROGRESS {
+            (self.came, self.period_end) = (0, Instant::now() + self.bounds.idle);
+        }
+        Ok(frame)
+    }
+
+    fn too_slow(&self) -> Refusal {
+        let message = if self.end <= self.period_end {
+            let seconds = self.bounds.time.as_secs_f64();
+            format!("the request body was not complete after {seconds} s (limit `body-time`)")
+        } else {
+            let seconds = self.bounds.idle.as_secs_f64();
+            format!("less than {PROGRESS} bytes of the request body came within {seconds} s (limit `idle`)")
+        };
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::Stalled, message)
+    }
 }
 
 /// Reads and forgets what is left of a refused body, so that a client that is still sending gets to read the refusal.
@@ -63,7 +129,8 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     let mut left = bounds.size.saturating_mul(DRAIN_FACTOR);
-    while let Ok(Some(Ok(frame))) = timeout(bounds.idle, body.frame()).await {
+    let mut pace = Pace::new(bounds);
+    while let Ok(Some(Ok(frame))) = pace.next(&mut body).await {
         let length = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(length) {
             Some(rest) => left = rest,
@@ -72,23 +139,14 @@ where
     }
 }
 
-fn stalled(idle: Duration) -> Refusal {
-    Refusal::new(
-        StatusCode::REQUEST_TIMEOUT,
-        Code::Stalled,
-        format!("nothing of the request body came for {} s", idle.as_secs()),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::stream;
-    use http_body::Frame;
     use http_body_util::StreamBody;
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { size: 8, idle: Duration::from_secs(5) };
+    const BOUNDS: Bounds = Bounds { size: 8, idle: Duration::from_secs(5), time: Duration::from_secs(20) };
 
     fn chunks(chunks: &'static [&'static [u8]]) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
         StreamBody::new(stream::iter(chunks.iter().map(|chunk| Ok(Frame::data(Bytes::from_static(chunk))))))
@@ -115,6 +173,42 @@ mod tests {
         let mut body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, std::io::Error>>());
         let refused = read(&mut body, BOUNDS).await.unwrap_err();
         assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert!(refused.message().contains("limit `idle`"), "{}", refused.message());
         drain(body, BOUNDS).await;
+    }
+
+    /// A chunk of so many bytes each second, for ever.
+    fn trickle(bytes: usize) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
+        StreamBody::new(Box::pin(stream::unfold((), move |()| async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok(Frame::data(Bytes::from(vec![b' '; bytes]))), ()))
+        })))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_trickles_is_not_waited_for_without_end() {
+        let bounds = Bounds { size: usize::MAX, ..BOUNDS };
+        for (bytes, seconds, limit) in [(1, 5, "limit `idle`"), (PROGRESS, 20, "limit `body-time`")] {
+            let start = Instant::now();
+            let refused = read(&mut trickle(bytes), bounds).await.unwrap_err();
+            assert_eq!(start.elapsed().as_secs(), seconds);
+            assert!(refused.message().contains(limit), "{}", refused.message());
+            let start = Instant::now();
+            drain(trickle(bytes), bounds).await;
+            assert_eq!(start.elapsed().as_secs(), seconds);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_fit_into_what_is_left_is_refused() {
+        let budget = crate::budget::BodyBudget::new(8192);
+        let (mut one, mut two) = (budget.reserve(), budget.reserve());
+        let bounds = Bounds { size: usize::MAX, ..BOUNDS };
+        let body = || http_body_util::Full::new(Bytes::from(vec![b' '; 5000]));
+        read_within(&mut body(), bounds, &mut one).await.unwrap();
+        let refused = read_within(&mut body(), bounds, &mut two).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Busy);
+        drop(one);
+        read_within(&mut body(), bounds, &mut two).await.unwrap();
     }
 }

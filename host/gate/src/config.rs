@@ -35,10 +35,24 @@ pub struct GateLimits {
     pub ratio: usize,
     /// Bytes of a JSON answer that is kept whole to restore tokens; a larger one passes with its tokens, which are no secrets.
     pub answer: usize,
-    /// How long a client may be silent within a request's header or body.
+    /// How long a client may take for the header of a request, for the next request of its connection, and for each 16 KB of a body.
     pub idle: Duration,
-    /// How long reaching the upstream may take, TLS included or not.
+    /// How long a client may take for a whole request body. 32 MB over a line of 1 Mbit/s take 4 minutes.
+    pub body_time: Duration,
+    /// Bytes of all request bodies that are read or on their way to the upstream at the same time. Those of paused requests count
+    /// towards the bound of the desk.
+    pub bodies: usize,
+    /// Connections of clients at a time. Each has a file here and one to the upstream; see [`GateLimits::default`].
+    pub connections: usize,
+    /// Connections to the admin API at a time, event streams included.
+    pub admin_connections: usize,
+    /// How long reaching the upstream may take: its name, TCP and TLS together.
     pub connect: Duration,
+    /// How long the upstream may take from the first byte of a request to the header of its answer. Models that think and do not
+    /// stream answer after minutes; the SDKs give up after 10.
+    pub answer_head: Duration,
+    /// How long the upstream may be silent within its answer. Models that think within a stream send signs of life.
+    pub answer_idle: Duration,
     /// How long requests in flight may go on after the gate was told to stop.
     pub grace: Duration,
     /// Sessions whose tokens are remembered; beyond it the one that was used least recently is forgotten, and its tokens stay tokens.
@@ -58,14 +72,42 @@ pub struct GateLimits {
     pub events: usize,
 }
 
+/// See [`GateLimits::admin_connections`].
+const ADMIN_CONNECTIONS: usize = 32;
+
+/// Most connections of clients, where the process may have files for more. No machine runs so many agents.
+const MOST_CONNECTIONS: usize = 1024;
+
+/// Files that are neither clients' nor upstream's: the admin API, the listeners, the log, and what a reload of the policy opens.
+const OTHER_FILES: u64 = ADMIN_CONNECTIONS as u64 + 64;
+
+/// Returns how many clients' connections the files of this process are enough for, each with one to the upstream.
+fn connections() -> usize {
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    connections_within(files.unwrap_or(u64::MAX))
+}
+
+fn connections_within(files: u64) -> usize {
+    let most = files.saturating_sub(OTHER_FILES) / 2;
+    usize::try_from(most).unwrap_or(MOST_CONNECTIONS).clamp(8, MOST_CONNECTIONS)
+}
+
 impl Default for GateLimits {
+    /// The limits of this process. All are constants but two: the number of connections follows from the number of files that it may
+    /// open, that of judges from its processors.
     fn default() -> Self {
         GateLimits {
             body: 32 * 1024 * 1024,
             ratio: 200,
             answer: 32 * 1024 * 1024,
             idle: Duration::from_secs(60),
+            body_time: Duration::from_secs(300),
+            bodies: 256 * 1024 * 1024,
+            connections: connections(),
+            admin_connections: ADMIN_CONNECTIONS,
             connect: Duration::from_secs(10),
+            answer_head: Duration::from_secs(600),
+            answer_idle: Duration::from_secs(600),
             grace: Duration::from_secs(10),
             sessions: 1024,
             judges: std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
@@ -75,5 +117,21 @@ impl Default for GateLimits {
             command: 8 * 1024 * 1024,
             events: 256,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_for_everything_else() {
+        for files in [256, 1024, 4096] {
+            let connections = connections_within(files) as u64;
+            assert!(2 * connections + OTHER_FILES <= files, "{connections} of {files}");
+            assert!(connections >= 80, "{connections} of {files}");
+        }
+        assert_eq!(connections_within(u64::MAX), MOST_CONNECTIONS);
+        assert_eq!(connections_within(0), 8);
     }
 }

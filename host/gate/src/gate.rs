@@ -15,11 +15,11 @@ use leafgate_desk::Target;
 use leafgate_policy::Policy;
 use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use crate::admin::{self, AdminToken};
 use crate::apis::Api;
 use crate::body::{self, Bounds};
+use crate::budget::BodyBudget;
 use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
@@ -27,17 +27,18 @@ use crate::events::Hub;
 use crate::judge::{Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{Course, Entry};
-use crate::pending::{Decision, Turns};
+use crate::outgoing::{self, Outgoing};
+use crate::pending::Turns;
 use crate::refusal::Refusal;
 use crate::route::Route;
-use crate::server::{self, Patience};
+use crate::server::{self, Timeouts};
 use crate::session::{Hint, Sessions};
 use crate::status::{Counters, Loads};
 use crate::upstream::{RootsError, Upstream};
 use crate::{agent, answer, guard, headers};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
-const INLINE_BODY: usize = 64 * 1024;
+pub(crate) const INLINE_BODY: usize = 64 * 1024;
 
 /// A gate before one upstream.
 #[derive(Clone)]
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     counters: Arc<Counters>,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
+    bodies: BodyBudget,
     /// Where clients send their requests; known once the gate serves.
     listen: OnceLock<SocketAddr>,
 }
@@ -71,7 +73,7 @@ impl Gate {
         let counters = Arc::new(Counters::default());
         Ok(Gate(Arc::new(Shared {
             upstream_name: config.upstream.to_string().into(),
-            upstream: Upstream::new(config.upstream, limits.connect)?,
+            upstream: Upstream::new(config.upstream, &limits)?,
             loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys, limits.sessions)),
@@ -79,6 +81,7 @@ impl Gate {
             hub,
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
+            bodies: BodyBudget::new(limits.bodies),
             limits,
             listen: OnceLock::new(),
         })))
@@ -128,7 +131,8 @@ impl Gate {
             shutdown.await;
             self.0.turns.close();
         };
-        let serving = server::serve(listener, self.0.patience(), stopping, move |request, local| {
+        let limits = &self.0.limits;
+        let serving = server::serve(listener, limits.connections, self.0.timeouts(), stopping, move |request, local| {
             let shared = Arc::clone(&shared);
             async move { shared.respond(request, local).await }
         });
@@ -152,7 +156,8 @@ impl Gate {
             // Event streams have no end of their own, and the server waits for what is in flight.
             self.0.hub.close();
         };
-        server::serve(listener, self.0.patience(), stopping, move |request, local| {
+        let limits = &self.0.limits;
+        server::serve(listener, limits.admin_connections, self.0.timeouts(), stopping, move |request, local| {
             let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
             async move { admin::respond(&shared, &token, request, local).await }
         })
@@ -168,19 +173,20 @@ impl Shared {
             upstream: self.upstream_name.to_string(),
             policy: self.loads.read(),
             pending: self.turns.count(),
+            in_flight: self.counters.count_in_flight(),
             requests: self.counters.read(),
         }
     }
 
-    fn patience(&self) -> Patience {
-        Patience { idle: self.limits.idle, grace: self.limits.grace }
+    fn timeouts(&self) -> Timeouts {
+        Timeouts { idle: self.limits.idle, grace: self.limits.grace }
     }
 
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (parts, mut body) = request.into_parts();
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let mut entry = Entry::new(&parts.method, parts.uri.path());
+        let mut entry = Entry::new(&parts.method, parts.uri.path(), self.counters.in_flight());
         let mut response = match self.pass(&parts, api, &mut body, local, &mut entry).await {
             Ok(response) => response,
             Err(refusal) => {
@@ -197,8 +203,12 @@ impl Shared {
         response.map(|body| entry.follow(status, body))
     }
 
-    fn refused(&self, refusal: &Refusal, course: &Course) {
+    /// Counts and logs a refusal.
+    pub(crate) fn refused(&self, refusal: &Refusal, course: &Course) {
         course.refused(refusal.code());
+        if let Some(cause) = refusal.operator_message() {
+            tracing::warn!(target: "leafgate::request", code = refusal.code().as_str(), cause, "{}", refusal.message());
+        }
         self.counters.refused(refusal.code());
     }
 
@@ -212,79 +222,32 @@ impl Shared {
         entry: &mut Entry,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
+        headers::check_connection(&parts.headers)?;
         let outcome = match Route::of(parts, !body.is_end_stream())? {
-            Route::Pass => return self.forward(Leaving::unread(parts), &entry.course()).await,
+            Route::Pass => return self.forward(Outgoing::without_body(parts), &entry.course()).await,
             Route::Walk => self.walk(parts, api, body, entry).await?,
         };
         match outcome {
-            Outcome::Pass(passed) => self.forward(Leaving::read(parts, passed), &entry.course()).await,
+            Outcome::Pass(passed) => self.forward(Outgoing::with_body(parts, passed), &entry.course()).await,
             Outcome::Wait(held) => self.hold(parts, held, entry).await,
         }
     }
 
-        headers::check_connection(&parts.headers)?;
     /// Sends a request on, and prepares the answer for its client.
-    async fn forward(&self, leaving: Leaving, course: &Course) -> Result<Response<Content>, Refusal> {
-        let Leaving { outgoing, restoring } = leaving;
+    pub(crate) async fn forward(
+        &self,
+        mut outgoing: Outgoing,
+        course: &Course,
+    ) -> Result<Response<Content>, Refusal> {
         course.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
         self.counters.forwarded();
-        let walked = outgoing.body.is_some();
-        let response = self.upstream.send(outgoing).await.map_err(unreached)?;
+        let (walked, restoring) = (outgoing.body.is_some(), outgoing.restoring.take());
+        let response = self.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
+        self.counters.answered(response.status());
         if walked {
             answer::refuse_redirect(response.status())?;
         }
         answer::prepare(response, restoring, self.limits.answer).await
-    }
-
-    /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
-    async fn hold(
-        self: &Arc<Self>,
-        parts: &request::Parts,
-        mut held: Held,
-        entry: &mut Entry,
-    ) -> Result<Response<Content>, Refusal> {
-        entry.paused(&held.waiter.guard().generation);
-        let decision = if held.streams {
-            match timeout(self.limits.silence, held.waiter.decision()).await {
-                Ok(decision) => decision,
-                Err(_) => return Ok(self.begin(parts.clone(), held, entry.course())),
-            }
-        } else {
-            held.waiter.decision().await
-        };
-        if let Decision::Send(release) = &decision {
-            entry.made(release.made);
-        }
-        let passed = self.settle(held, decision).await?;
-        self.forward(Leaving::read(parts, passed), &entry.course()).await
-    }
-
-    /// What leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
-    async fn settle(&self, held: Held, decision: Decision) -> Result<Passed, Refusal> {
-        if held.source.len() <= INLINE_BODY {
-            return held.settle(decision);
-        }
-        self.aside(move || held.settle(decision)).await?
-    }
-
-    /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
-    fn begin(
-        self: &Arc<Self>,
-        parts: request::Parts,
-        mut held: Held,
-        course: Arc<Course>,
-    ) -> Response<Content> {
-        let shared = Arc::clone(self);
-        let api = held.api;
-        let answer = async move {
-            let decision = held.waiter.decision().await;
-            let answer = match shared.settle(held, decision).await {
-                Ok(passed) => shared.forward(Leaving::begun(&parts, passed), &course).await,
-                Err(refusal) => Err(refusal),
-            };
-            answer.inspect_err(|refusal| shared.refused(refusal, &course))
-        };
-        hold::begin(answer, api, self.limits.keepalive)
     }
 
     /// Reads a body and has it judged by the generation that is in force now.
@@ -298,11 +261,13 @@ impl Shared {
         let policy = self.policy.load_full();
         entry.generation(policy.generation_name());
         let codings = coding::codings(&parts.headers)?;
-        let body = body::read(body, self.bounds()).await?;
+        let mut reservation = self.bodies.reserve();
+        let body = body::read_within(body, self.bounds(), &mut reservation).await?;
         entry.received(body.len());
         let case = Case {
             body,
             codings,
+            reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             api,
             hint: Hint::of(&parts.headers),
@@ -313,6 +278,7 @@ impl Shared {
             agent: agent::agent(&parts.headers),
         };
         let Judged { outcome, tally } = self.judge(case).await?;
+        self.counters.faults(tally.errors.len());
         entry.judged(tally);
         outcome
     }
@@ -341,13 +307,6 @@ impl Shared {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds { size: self.limits.body, idle: self.limits.idle }
+        Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
     }
-}
-
-/// What the network said goes to the log: the client cannot mend it.
-fn unreached(error: SendError) -> Refusal {
-    let source = std::error::Error::source(&error).map(ToString::to_string);
-    tracing::warn!(target: "leafgate::upstream", cause = source.as_deref(), "{error}");
-    Refusal::upstream(error.to_string())
 }

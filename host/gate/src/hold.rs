@@ -1,36 +1,27 @@
 //! A paused request from its client's side: its connection is held open until somebody decides.
 //!
 //! Nothing is sent to the client while it waits, since an error can have a status only as long as no answer was begun. A client that
-//! asked for a stream gets one after a silent grace period: signs of life that keep the connection open, then the upstream's events, or an
-//! error as an event, which SDKs raise like any other. Other clients are held silently up to the deadline that every turn has.
+//! asked for a stream gets one after a silent grace period ([`crate::begun`]). Other clients are held silently up to the deadline that
+//! every turn has.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
-use http::{Response, StatusCode};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
-use leafgate_desk::{Digest, Dismissal};
-use tokio::time::sleep;
+use http::{Response, StatusCode, request};
+use leafgate_desk::{CancelReason, Digest, Dismissal, TurnHold};
+use leafgate_policy::OnTimeout;
+use tokio::time::timeout;
 
 use crate::apis::Api;
-use crate::body::{self, Bounds};
-use crate::content::{self, Content, ContentError};
-use crate::dialect::{self, ErrorBody};
-use crate::judge::{Passed, Received};
-use crate::pending::{Decision, Release, Waiter};
+use crate::begun;
+use crate::content::Content;
+use crate::gate::{INLINE_BODY, Shared};
+use crate::log::{Course, Entry};
+use crate::outgoing::{Outgoing, Passed, Received};
+use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
-
-/// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
-const MOST_ERROR: usize = 64 * 1024;
-
-/// How long an upstream may be silent within its error.
-const ERROR_IDLE: Duration = Duration::from_secs(10);
 
 /// A request that waits, and what leaves for it depends on.
 pub(crate) struct Held {
@@ -46,12 +37,66 @@ pub(crate) struct Held {
     pub(crate) restoring: Option<Restoring>,
 }
 
+impl Shared {
+    /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
+    pub(crate) async fn hold(
+        self: &Arc<Self>,
+        parts: &request::Parts,
+        mut held: Held,
+        entry: &mut Entry,
+    ) -> Result<Response<Content>, Refusal> {
+        entry.paused(&held.waiter.guard().generation);
+        let decision = if held.streams {
+            match timeout(self.limits.silence, held.waiter.decision()).await {
+                Ok(decision) => decision,
+                Err(_) => return Ok(self.begin_stream(parts.clone(), held, entry.course())),
+            }
+        } else {
+            held.waiter.decision().await
+        };
+        if let Decision::Send(release) = &decision {
+            entry.made(release.made);
+        }
+        let passed = self.release(held, decision).await?;
+        self.forward(Outgoing::with_body(parts, passed), &entry.course()).await
+    }
+
+    /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
+    fn begin_stream(
+        self: &Arc<Self>,
+        parts: request::Parts,
+        mut held: Held,
+        course: Arc<Course>,
+    ) -> Response<Content> {
+        let shared = Arc::clone(self);
+        let api = held.api;
+        let answer = async move {
+            let decision = held.waiter.decision().await;
+            let answer = match shared.release(held, decision).await {
+                Ok(passed) => shared.forward(Outgoing::for_begun_stream(&parts, passed), &course).await,
+                Err(refusal) => Err(refusal),
+            };
+            answer.inspect_err(|refusal| shared.refused(refusal, &course))
+        };
+        begun::begin(answer, api, self.limits.keepalive)
+    }
+
+    /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
+    async fn release(&self, held: Held, decision: Decision) -> Result<Passed, Refusal> {
+        let waits = self.limits.desk.timeout;
+        if held.source.len() <= INLINE_BODY {
+            return held.settle(decision, waits);
+        }
+        self.aside(move || held.settle(decision, waits)).await?
+    }
+}
+
 impl Held {
-    /// What leaves after a decision.
-    pub(crate) fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
+    /// Returns what leaves after a decision. `waits` is how long a turn waits whose rules name no time.
+    fn settle(self, decision: Decision, waits: Duration) -> Result<Passed, Refusal> {
         let release = match decision {
             Decision::Send(release) => release,
-            Decision::Dismissed(dismissal) => return Err(refusal(dismissal)),
+            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed, waits)),
         };
         check(&release)?;
         Ok(self.received.passed(&self.source, release.body, self.restoring))
@@ -67,106 +112,92 @@ fn check(release: &Release) -> Result<(), Refusal> {
 }
 
 /// 400 in any case: SDKs retry most others, and the same request would only wait again.
-fn refusal(dismissal: Dismissal) -> Refusal {
-    let code = match dismissal {
+fn refusal(dismissed: &Dismissed, waits: Duration) -> Refusal {
+    let code = match dismissed.dismissal {
         Dismissal::TimedOut { .. } => Code::TimedOut,
         Dismissal::Replaced => Code::Replaced,
         Dismissal::NoRoom(_) => Code::Blocked,
         _ => Code::Cancelled,
     };
-    Refusal::new(StatusCode::BAD_REQUEST, code, dismissal.to_string())
+    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed, waits))
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<Response<Content>, Refusal>> + Send>>;
-
-/// How a begun stream goes on.
-enum Begun {
-    /// There is no answer yet.
-    Waiting(Answer),
-    /// The upstream's events pass.
-    Passing(Content),
-    Over,
-}
-
-/// Begins a stream before there is an answer to fill it with. Dropping its body gives `answer` up.
-pub(crate) fn begin(
-    answer: impl Future<Output = Result<Response<Content>, Refusal>> + Send + 'static,
-    api: Api,
-    every: Duration,
-) -> Response<Content> {
-    let first = stream::iter([Ok::<_, ContentError>(Frame::data(dialect::keepalive(api)))]);
-    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
-    let events = futures_util::StreamExt::chain(first, rest);
-    let mut response = Response::new(content::stream(StreamBody::new(events)));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
-}
-
-async fn go_on(
-    begun: Begun,
-    api: Api,
-    every: Duration,
-) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
-    let mut passing = match begun {
-        Begun::Over => return None,
-        Begun::Passing(body) => body,
-        Begun::Waiting(mut answer) => {
-            let answered = tokio::select! {
-                biased;
-                answered = &mut answer => answered,
-                () = sleep(every) => {
-                    return Some((Ok(Frame::data(dialect::keepalive(api))), Begun::Waiting(answer)));
-                }
-            };
-            match splice(answered, api).await {
-                Ok(body) => body,
-                Err(last) => return Some((Ok(Frame::data(last)), Begun::Over)),
-            }
-        }
+/// Says who held the request, why, and what became of it.
+fn message(dismissed: &Dismissed, waits: Duration) -> String {
+    let Dismissed { dismissal, holds } = dismissed;
+    let mut rules: Vec<_> = holds.iter().map(|held| format!("`{}`", held.hold.rule)).collect();
+    rules.dedup();
+    let held = match &rules[..] {
+        [] => "held by this gate".to_owned(),
+        [rule] => format!("held by this gate (rule {rule})"),
+        rules => format!("held by this gate (rules {})", rules.join(", ")),
     };
-    passing.frame().await.map(|frame| (frame, Begun::Passing(passing)))
-}
-
-/// The body that the begun stream goes on with, or the events that end it.
-async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
-    let refused = |refusal: Refusal| ErrorBody::of(&refusal, api).events(api, refusal.may_pass_later());
-    let (parts, body) = answered.map_err(refused)?.into_parts();
-    if !parts.status.is_success() {
-        let said = upstream_error(body).await.map(|error| error.events(api, passes_later(parts.status)));
-        return Err(said.unwrap_or_else(|| {
-            refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
-        }));
+    match dismissal {
+        Dismissal::TimedOut { .. } => {
+            let seconds = allowed(holds, waits).as_secs_f64();
+            format!("{held}: nobody decided about this request within {seconds} s, so it was not sent.")
+        }
+        Dismissal::Cancelled(CancelReason::EditorDisabled) => {
+            format!("{held}: the gate is stopping, so this request was not sent.")
+        }
+        dismissal => format!("{held}: {dismissal}"),
     }
-    if !is_event_stream(&parts.headers) {
-        return Err(refused(Refusal::upstream("the upstream answered without an event stream")));
-    }
-    Ok(body)
 }
 
-/// Which errors SDKs try again at.
-fn passes_later(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 409 | 429 | 500..)
-}
-
-/// A begun stream has no `content-encoding`, and its upstream was asked for none.
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let plain = headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes() == b"identity");
-    plain && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
-}
-
-/// The upstream's own words, where they are an error.
-async fn upstream_error(mut body: Content) -> Option<ErrorBody> {
-    let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE };
-    ErrorBody::read(&body::read(&mut body, bounds).await.ok()?)
+/// Returns how long a turn may wait by the rules that ended it. It may have queued before that, so this is not the time since it came.
+fn allowed(holds: &[TurnHold], waits: Duration) -> Duration {
+    let ends = |then| {
+        holds.iter().filter(move |held| held.hold.on_timeout == then).map(|held| {
+            let timeout = held.hold.timeout.unwrap_or(waits);
+            (held.asked.after(timeout), timeout)
+        })
+    };
+    let end = ends(OnTimeout::Cancel).min().or_else(|| ends(OnTimeout::Resume).max());
+    end.map_or(waits, |(_, timeout)| timeout)
 }
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::Target;
+    use leafgate_desk::{HoldState, Target, Tick};
+    use leafgate_policy::{Cause, Hold};
 
     use super::*;
+
+    fn held(rule: &str, seconds: Option<u64>, on_timeout: OnTimeout) -> TurnHold {
+        let hold = Hold {
+            rule: rule.into(),
+            cause: Cause::Rule,
+            reason: String::new(),
+            detail: String::new(),
+            timeout: seconds.map(Duration::from_secs),
+            on_timeout,
+        };
+        TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
+    }
+
+    #[test]
+    fn a_dismissal_names_the_gate_the_rules_and_the_time_that_they_give() {
+        use OnTimeout::{Cancel, Resume};
+        let said = |dismissal, holds: Vec<TurnHold>| {
+            message(&Dismissed { dismissal, holds }, Duration::from_secs(300))
+        };
+        // It waited for longer, because it was queued behind another one.
+        let timed_out = Dismissal::TimedOut { waited: Duration::from_secs(11) };
+        assert_eq!(
+            said(timed_out, vec![held("production", Some(6), Cancel)]),
+            "held by this gate (rule `production`): nobody decided about this request within 6 s, so it was not sent."
+        );
+        let both = vec![held("a", Some(2), Resume), held("b", Some(9), Cancel)];
+        let words = said(timed_out, both);
+        assert!(words.contains("(rules `a`, `b`)") && words.contains("within 9 s"), "{words}");
+        assert!(said(timed_out, vec![held("a", None, Cancel)]).contains("within 300 s"));
+        assert_eq!(
+            said(Dismissal::Cancelled(CancelReason::User), vec![held("a", None, Cancel), held("a", None, Cancel)]),
+            "held by this gate (rule `a`): Request canceled before sending."
+        );
+        let stopping = said(Dismissal::Cancelled(CancelReason::EditorDisabled), Vec::new());
+        assert!(stopping.contains("the gate is stopping"), "{stopping}");
+    }
 
     #[test]
     fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {

@@ -12,9 +12,11 @@ use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verd
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 
 use crate::apis::Api;
-use crate::coding::{self, Caps, Coding};
+use crate::budget::Reservation;
+use crate::coding::{self, Caps, Coding, Decoded};
 use crate::hold::Held;
 use crate::log::Tally;
+use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
@@ -26,6 +28,8 @@ pub(crate) struct Case {
     pub(crate) body: Bytes,
     /// The codings it came in.
     pub(crate) codings: Vec<Coding>,
+    /// Its part of the bytes that the gate may hold.
+    pub(crate) reservation: Reservation,
     pub(crate) caps: Caps,
     pub(crate) api: Api,
     /// What its header says about its conversation.
@@ -48,33 +52,6 @@ pub(crate) enum Outcome {
     Wait(Held),
 }
 
-/// A body as it came over the wire.
-#[derive(Clone)]
-pub(crate) struct Received {
-    pub(crate) body: Bytes,
-    /// Whether it is compressed.
-    pub(crate) coded: bool,
-}
-
-impl Received {
-    /// What leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
-    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
-        if rendered == source {
-            return Passed { body: self.body, decoded: false, restoring };
-        }
-        Passed { body: rendered, decoded: self.coded, restoring }
-    }
-}
-
-/// A request that may leave.
-pub(crate) struct Passed {
-    pub(crate) body: Bytes,
-    /// Whether the body leaves without the codings that it came in.
-    pub(crate) decoded: bool,
-    /// How its answer is restored, where it may repeat tokens.
-    pub(crate) restoring: Option<Restoring>,
-}
-
 /// The outcome, and what the policy did on the way to it.
 pub(crate) struct Judged {
     pub(crate) outcome: Result<Outcome, Refusal>,
@@ -82,27 +59,32 @@ pub(crate) struct Judged {
 }
 
 impl Case {
-    pub(crate) fn judge(self) -> Judged {
+    pub(crate) fn judge(mut self) -> Judged {
         match self.read() {
-            Ok(document) => self.ask(document),
+            Ok((document, wraps_more)) => self.ask(document, wraps_more),
             Err(refusal) => Judged { outcome: Err(refusal), tally: Tally::default() },
         }
     }
 
-    fn read(&self) -> Result<Arc<Document>, Refusal> {
-        let plain = coding::decode(self.body.clone(), &self.codings, self.caps)?;
+    /// Reads the body as a document; also gives whether its codings may hold more than was read.
+    fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
+        let Decoded { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, self.caps)?;
+        if !self.codings.is_empty() {
+            // Both the received and the decoded body are held until the request has left.
+            self.reservation.cover(self.body.len() + body.len())?;
+        }
         let limits = Limits::default();
         let document = match self.api.format() {
-            Some(format) => Document::parse(plain, format, &limits),
-            None => Document::detect(plain, &limits),
+            Some(format) => Document::parse(body, format, &limits),
+            None => Document::detect(body, &limits),
         };
-        document.map(Arc::new).map_err(unreadable)
+        Ok((Arc::new(document.map_err(unreadable)?), wraps_more))
     }
 
-    fn ask(self, document: Arc<Document>) -> Judged {
+    fn ask(self, document: Arc<Document>, wraps_more: bool) -> Judged {
         let session = self.sessions.of(&document, self.hint.as_ref());
         if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
-            return Judged { outcome: Ok(self.held(&document, waiter)), tally: Tally::default() };
+            return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
         }
         let context = Context { session: &session.key, agent: Some(self.agent) };
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
@@ -113,21 +95,34 @@ impl Case {
                 let document = draft.document();
                 let thread = self.sessions.thread(&session.key);
                 let restoring = Restoring::of(self.api, document, session.vault, thread);
-                Ok(Outcome::Pass(self.received().passed(document.source(), draft.render(), restoring)))
+                let received = Received {
+                    coded: !self.codings.is_empty(),
+                    body: self.body,
+                    wraps_more,
+                    reservation: Some(self.reservation),
+                };
+                Ok(Outcome::Pass(received.passed(document.source(), draft.render(), restoring)))
             }
-            Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall)),
+            Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall, wraps_more)),
             Verdict::Block(hold) => Err(blocked(&hold)),
         };
         Judged { outcome, tally }
     }
 
-    fn pause(self, session: Session, draft: Draft, holds: Vec<Hold>, recall: Recall) -> Outcome {
-            agent: self.agent,
+    fn pause(
+        self,
+        session: Session,
+        draft: Draft,
+        holds: Vec<Hold>,
+        recall: Recall,
+        wraps_more: bool,
+    ) -> Outcome {
         let document = Arc::clone(draft.document());
         let guard = TurnGuard {
             policy: Arc::clone(&self.policy),
             generation: self.policy.generation_name().into(),
             session: session.key,
+            agent: self.agent,
             vault: session.vault,
             recall,
         };
@@ -139,10 +134,11 @@ impl Case {
             holds,
             guard: Arc::new(guard),
         });
-        self.held(&document, waiter)
+        self.held(&document, wraps_more, waiter)
     }
 
-    fn held(self, document: &Document, waiter: Waiter) -> Outcome {
+    /// The desk counts the bytes of what waits there, so the reservation ends here.
+    fn held(self, document: &Document, wraps_more: bool, waiter: Waiter) -> Outcome {
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
         let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
@@ -152,12 +148,13 @@ impl Case {
             source: document.source().clone(),
             streams: self.api.streams(document),
             api: self.api,
-            received: self.received(),
+            received: Received {
+                coded: !self.codings.is_empty(),
+                body: self.body,
+                wraps_more,
+                reservation: None,
+            },
         })
-    }
-
-    fn received(&self) -> Received {
-        Received { body: self.body.clone(), coded: !self.codings.is_empty() }
     }
 }
 
@@ -196,6 +193,7 @@ fn tally(evaluation: &Evaluation) -> Tally {
             Verdict::Block(hold) => Some(format!("{}: {}", hold.rule, hold.detail)),
             _ => None,
         },
+        waits: matches!(evaluation.verdict, Verdict::Pause(_)),
         errors: errors.map(|(rule, error)| format!("{rule}: {error}")).collect(),
         rules: matched.map(|rule| rule.rule.to_string()).collect(),
         edits: evaluation.draft.edits().count(),

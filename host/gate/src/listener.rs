@@ -3,7 +3,7 @@
 //! Whoever reaches the port may use it until clients can be told apart by tokens, so no other machine may reach it.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpListener;
 
@@ -27,8 +27,14 @@ pub enum BindError {
         /// What was asked for.
         address: SocketAddr,
     },
+    /// Another program listens there.
+    #[error("cannot listen on {address}: another program does; choose another port, or 0 for a free one")]
+    InUse {
+        /// What was asked for.
+        address: SocketAddr,
+    },
     /// The operating system refused.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Socket {
         /// What was asked for.
         address: SocketAddr,
@@ -36,6 +42,25 @@ pub enum BindError {
         source: io::Error,
     },
 }
+
+/// Reads an address to listen on: `127.0.0.1:4141`, `[::1]:4141` or `localhost:4141`. The name is not looked up: it always means
+/// `127.0.0.1` here, whatever somebody made the system's resolver say.
+///
+/// # Errors
+/// When it is none of these. Whether it is loopback, [`Listener::bind`] says.
+pub fn listen_address(text: &str) -> Result<SocketAddr, AddressError> {
+    if let Some((host, port)) = text.rsplit_once(':')
+        && host.eq_ignore_ascii_case("localhost")
+    {
+        return port.parse().map(|port| (Ipv4Addr::LOCALHOST, port).into()).map_err(|_| AddressError);
+    }
+    text.parse().map_err(|_| AddressError)
+}
+
+/// A text that is no address to listen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write an address and a port: 127.0.0.1:4141, [::1]:4141 or localhost:4141")]
+pub struct AddressError;
 
 impl Listener {
     /// Binds a loopback address; port 0 takes a free one, which [`Listener::address`] tells.
@@ -46,7 +71,10 @@ impl Listener {
         if !address.ip().is_loopback() {
             return Err(BindError::NotLoopback { address });
         }
-        let failed = |source| BindError::Socket { address, source };
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::AddrInUse => BindError::InUse { address },
+            _ => BindError::Socket { address, source },
+        };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         Ok(Listener { socket, address })
@@ -76,5 +104,18 @@ mod tests {
         }
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         assert_ne!(listener.address().port(), 0);
+        let taken = Listener::bind(listener.address()).await.unwrap_err();
+        assert!(matches!(taken, BindError::InUse { .. }), "{taken}");
+    }
+
+    #[test]
+    fn localhost_is_loopback_and_never_looked_up() {
+        for text in ["localhost:4141", "LocalHost:4141", "127.0.0.1:4141"] {
+            assert_eq!(listen_address(text), Ok("127.0.0.1:4141".parse().unwrap()), "{text}");
+        }
+        assert_eq!(listen_address("[::1]:0"), Ok("[::1]:0".parse().unwrap()));
+        for text in ["localhost", "localhost:", "localhost:65536", "example.org:80", "4141", ""] {
+            assert_eq!(listen_address(text), Err(AddressError), "{text}");
+        }
     }
 }

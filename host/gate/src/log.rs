@@ -1,8 +1,10 @@
 //! One line of log per request, when its answer has ended, or its client has gone.
 //!
 //! It holds the method, the path without its query, and what can be counted. Never header values, queries, or text: neither the
-//! request's nor the answer's, nor a reason that a plugin gave.
+//! request's nor the answer's, nor a reason that a plugin gave. A path is a client's text: whatever a terminal would obey or not show
+//! stands there as its number.
 
+use std::fmt::{self, Write as _};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -16,6 +18,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::content::{self, Content, ContentError};
 use crate::refusal::Code;
+use crate::status::InFlight;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
@@ -35,6 +38,8 @@ pub(crate) struct Entry {
     course: Arc<Course>,
     answered: usize,
     complete: bool,
+    /// Until it is logged.
+    _in_flight: InFlight,
 }
 
 /// What becomes of a request, known perhaps only when its answer has begun.
@@ -66,12 +71,14 @@ pub(crate) struct Tally {
     pub(crate) held: Option<String>,
     /// Rules that could not run to their end, and why.
     pub(crate) errors: Vec<String>,
+    /// Whether a person is asked.
+    pub(crate) waits: bool,
     pub(crate) edits: usize,
     pub(crate) redactions: usize,
 }
 
 impl Entry {
-    pub(crate) fn new(method: &Method, path: &str) -> Self {
+    pub(crate) fn new(method: &Method, path: &str, in_flight: InFlight) -> Self {
         Entry {
             method: method.clone(),
             path: path.to_owned(),
@@ -85,6 +92,7 @@ impl Entry {
             course: Arc::default(),
             answered: 0,
             complete: false,
+            _in_flight: in_flight,
         }
     }
 
@@ -97,7 +105,18 @@ impl Entry {
         self.generation = Some(name);
     }
 
+    /// Takes over what the policy did. A rule that could not run is a guard that did not stand: it gets a line of its own, whatever
+    /// its `on_error` lets happen to the request.
     pub(crate) fn judged(&mut self, tally: Tally) {
+        for error in &tally.errors {
+            tracing::warn!(
+                target: "leafgate::policy",
+                error,
+                generation = self.generation.as_deref(),
+                held = tally.held.is_some() || tally.waits,
+                "a rule could not run to its end"
+            );
+        }
         self.tally = tally;
     }
 
@@ -141,7 +160,7 @@ impl Drop for Entry {
         tracing::info!(
             target: "leafgate::request",
             method = %self.method,
-            path = %self.path,
+            path = %Visible(&self.path),
             status = self.status.map(|status| status.as_u16()),
             verdict = self.status.map_or("abandoned", |_| verdict),
             generation = self.generation.as_deref(),
@@ -157,6 +176,20 @@ impl Drop for Entry {
             complete = self.complete,
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         );
+    }
+}
+
+/// A client's text with every character that is not printable ASCII as its number, `\u{1b}`. URLs have no other characters.
+struct Visible<'t>(&'t str);
+
+impl fmt::Display for Visible<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|character| match character {
+            // A text that spells a number itself is not taken for one.
+            '\\' => f.write_str("\\u{5c}"),
+            ' '..='~' => f.write_char(character),
+            _ => write!(f, "{}", character.escape_unicode()),
+        })
     }
 }
 
@@ -190,5 +223,20 @@ impl Body for Followed {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_path_that_a_terminal_obeys_or_hides_is_logged_as_it_is() {
+        let path = "/v1/a\u{1b}[2J\u{9b}31m\u{202e}x\u{200b}\u{feff}\n\\u{1b}\u{e000}é\u{7f}";
+        let shown = Visible(path).to_string();
+        assert!(shown.chars().all(|character| matches!(character, ' '..='~')), "{shown}");
+        assert!(shown.starts_with("/v1/a\\u{1b}[2J\\u{9b}31m\\u{202e}x"), "{shown}");
+        assert!(shown.contains("\\u{5c}u{1b}"), "{shown}");
+        assert_eq!(Visible("/v1/chat/completions").to_string(), "/v1/chat/completions");
     }
 }

@@ -1,11 +1,13 @@
 //! What the gate answers where it does not pass a request on.
 //!
 //! Every refusal is one value; [`crate::dialect`] renders it in the words of the API that was asked, so that an SDK raises its own
-//! exception with our words in it. What stands in a refusal reaches the client: it names rules, reasons, pointers, limits and
-//! what to do, and never holds text of a leaf, a header value or an upstream's internals.
+//! exception with our words in it. It has two messages. The client's names the rule, the reason, the pointer or the limit, and what to
+//! do. The operator's says what only the log should hold, as the chain of causes of a failed connection. Neither holds text of a leaf
+//! or a header value.
 //!
 //! SDKs retry 408, 409, 429 and 5xx and read 401 and 403 as a failed login. A refusal would be the same the next time, so it carries
-//! `x-should-retry: false`, which the official SDKs honour. Only trouble with the upstream leaves that header out.
+//! `x-should-retry: false`, which the official SDKs honour. Only trouble that may pass leaves that header out: with the upstream, and
+//! with too many bodies at a time.
 
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
@@ -21,7 +23,8 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 pub(crate) struct Refusal {
     status: StatusCode,
     code: Code,
-    message: String,
+    client_message: String,
+    operator_message: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -46,6 +49,8 @@ pub(crate) enum Code {
     TooLarge,
     /// The client stopped sending its request.
     Stalled,
+    /// The gate has too much to do at the moment.
+    Busy,
     /// The gate itself failed; the request did not leave.
     Internal,
     /// No usable answer from the upstream; the next try may have one.
@@ -66,6 +71,7 @@ impl Code {
             Code::Malformed => "leafgate_malformed",
             Code::TooLarge => "leafgate_too_large",
             Code::Stalled => "leafgate_stalled",
+            Code::Busy => "leafgate_busy",
             Code::Internal => "leafgate_internal",
             Code::Upstream => "leafgate_upstream",
             Code::Redirect => "leafgate_upstream_redirect",
@@ -75,7 +81,7 @@ impl Code {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        Refusal { status, code, message: message.into(), headers: Vec::new() }
+        Refusal { status, code, client_message: message.into(), operator_message: None, headers: Vec::new() }
     }
 
     /// 400: not what it claims to be.
@@ -98,6 +104,12 @@ impl Refusal {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
     }
 
+    /// Says more to the operator, in the log of the gate: what a client need not know, as what the network said.
+    pub(crate) fn for_operator(mut self, message: impl Into<String>) -> Self {
+        self.operator_message = Some(message.into());
+        self
+    }
+
     /// 502: the upstream gave no usable answer.
     pub(crate) fn upstream(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_GATEWAY, Code::Upstream, message)
@@ -117,14 +129,19 @@ impl Refusal {
         self.code
     }
 
-    /// For the client.
+    /// What the client reads.
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.client_message
+    }
+
+    /// What the operator reads beside it, in the log.
+    pub(crate) fn operator_message(&self) -> Option<&str> {
+        self.operator_message.as_deref()
     }
 
     /// Whether the same request may go better the next time.
     pub(crate) fn may_pass_later(&self) -> bool {
-        self.code == Code::Upstream
+        matches!(self.code, Code::Upstream | Code::Busy)
     }
 
     /// The answer, in the dialect of the API that was asked.

@@ -1,6 +1,7 @@
 //! Serving HTTP/1.1 on a loopback listener: accepts, gives each connection a task, and ends in good order.
 //!
-//! Both listeners of a gate are served by it. It knows nothing of what is answered.
+//! Both listeners of a gate are served by it, each within bounds of its own, so that clients cannot shut the admin API out. It knows
+//! nothing of what is answered.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -12,80 +13,164 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
-use crate::content::Content;
+use crate::connections::{Busy, CLOSING, Connections, Slot};
+use crate::content::{self, Content};
 use crate::listener::Listener;
+use crate::throttle::Throttle;
 
 /// How long accepting rests after it failed, which it does when file descriptors run out: an immediate retry would spin.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
+/// How often a line is logged about connections that cannot be served at once.
+const LOG_PERIOD: Duration = Duration::from_secs(60);
+
 /// How long a server waits, and for what.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// For the header of a request.
+pub(crate) struct Timeouts {
+    /// For the header of a request, and for the next request of a connection.
     pub(crate) idle: Duration,
     /// For requests in flight, after it was told to stop.
     pub(crate) grace: Duration,
 }
 
-/// Serves until `shutdown` is ready, then lets the requests in flight end, for a while.
+/// Serves until `shutdown` is ready, then lets the requests in flight end, for a while. Holds at most `limit` connections.
 pub(crate) async fn serve<A, F>(
     listener: Listener,
-    patience: Patience,
+    limit: usize,
+    timeouts: Timeouts,
     shutdown: impl Future<Output = ()>,
     answer: A,
 ) where
     A: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + 'static,
-    F: Future<Output = Response<Content>> + Send,
+    F: Future<Output = Response<Content>> + Send + 'static,
 {
-    let graceful = GracefulShutdown::new();
+    let connections = Connections::new(limit);
+    let (stop, stopping) = watch::channel(false);
     let mut shutdown = pin!(shutdown);
     let local = listener.address();
+    let log = Log::new(limit);
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listener, &connections, &log) => accepted,
             () = &mut shutdown => break,
         };
-        match accepted {
-            Ok(stream) => converse(stream, local, patience.idle, answer.clone(), &graceful),
-            Err(error) => {
-                tracing::warn!(target: "leafgate::listener", %error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_REST).await;
-            }
-        }
+        let Some((stream, slot)) = accepted else { continue };
+        tokio::spawn(serve_connection(stream, slot, local, timeouts.idle, answer.clone(), stopping.clone()));
     }
     drop(listener);
-    let _ = tokio::time::timeout(patience.grace, graceful.shutdown()).await;
+    let _ = stop.send(true);
+    let _ = timeout(timeouts.grace, connections.all_closed()).await;
 }
 
-/// Serves one connection in a task of its own: what fails there, fails there alone.
-fn converse<A, F>(
+/// Takes the next connection, and a slot for it.
+async fn accept(listener: &Listener, connections: &Connections, log: &Log) -> Option<(TcpStream, Slot)> {
+    let stream = match listener.accept().await {
+        Ok(stream) => stream,
+        Err(error) => {
+            log.failed(&error);
+            sleep(ACCEPT_REST).await;
+            return None;
+        }
+    };
+    let slot = match connections.free() {
+        Some(slot) => slot,
+        None => {
+            log.full();
+            connections.next().await
+        }
+    };
+    Some((stream, slot))
+}
+
+/// Serves one connection: what fails there, fails there alone.
+async fn serve_connection<A, F>(
     stream: TcpStream,
+    slot: Slot,
     local: SocketAddr,
     idle: Duration,
     answer: A,
-    graceful: &GracefulShutdown,
+    mut stopping: watch::Receiver<bool>,
 ) where
     A: Fn(Request<Incoming>, SocketAddr) -> F + Send + 'static,
-    F: Future<Output = Response<Content>> + Send,
+    F: Future<Output = Response<Content>> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
+    let activity = slot.activity();
     let service = service_fn(move |request| {
+        let busy = activity.begin();
         let answer = answer(request, local);
-        async move { Ok::<_, std::convert::Infallible>(answer.await) }
+        async move { Ok::<_, std::convert::Infallible>(answer.await.map(|body| while_busy(body, busy))) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(idle)
         .serve_connection(TokioIo::new(stream), service);
-    let watched = graceful.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = watched.await {
-            tracing::debug!(target: "leafgate::listener", cause = cause(&error), "a connection broke off");
+    let mut connection = pin!(connection);
+    let mut closing = pin!(sleep(Duration::MAX));
+    let (mut stopped, mut gives_way) = (false, false);
+    loop {
+        tokio::select! {
+            // The order makes sure that a connection is looked at as it is: a request is only taken by the last branch.
+            biased;
+            _ = stopping.wait_for(|stop| *stop), if !stopped => {
+                stopped = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = slot.asked_to_close(), if !gives_way => {
+                if slot.is_idle() {
+                    gives_way = true;
+                    connection.as_mut().graceful_shutdown();
+                    closing.set(sleep(CLOSING));
+                }
+            }
+            () = closing.as_mut(), if gives_way && slot.is_idle() => return,
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(target: "leafgate::listener", cause = cause(&error), "a connection broke off");
+                }
+                return;
+            }
         }
-    });
+    }
+}
+
+/// A body during which its connection is busy.
+fn while_busy(body: Content, busy: Busy) -> Content {
+    content::with(body, busy)
+}
+
+/// What is logged about connections, a line in a while.
+struct Log {
+    limit: usize,
+    failures: Throttle,
+    waits: Throttle,
+}
+
+impl Log {
+    fn new(limit: usize) -> Self {
+        Log { limit, failures: Throttle::new(LOG_PERIOD), waits: Throttle::new(LOG_PERIOD) }
+    }
+
+    fn failed(&self, error: &std::io::Error) {
+        if let Some(times) = self.failures.pass() {
+            tracing::warn!(target: "leafgate::listener", %error, times, "connections cannot be accepted");
+        }
+    }
+
+    fn full(&self) {
+        if let Some(times) = self.waits.pass() {
+            tracing::warn!(
+                target: "leafgate::listener",
+                limit = self.limit,
+                times,
+                "all connections are in use (limit `connections`): idle ones are closed for new ones"
+            );
+        }
+    }
 }
 
 /// Names why a connection ended without its words, which may quote what a client sent.

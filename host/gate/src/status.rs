@@ -1,11 +1,12 @@
 //! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{Counts, PolicyStatus};
+use http::StatusCode;
+use leafgate_admin::{Answers, Counts, PolicyStatus};
 use leafgate_policy::{Diagnostic, Policy, RuleChange};
 
 use crate::refusal::Code;
@@ -18,12 +19,61 @@ pub(crate) struct Counters {
     paused: AtomicU64,
     cancelled: AtomicU64,
     refused: AtomicU64,
+    succeeded: AtomicU64,
+    redirected: AtomicU64,
+    client_errors: AtomicU64,
+    server_errors: AtomicU64,
+    unanswered: AtomicU64,
+    faults: AtomicU64,
+    in_flight: Arc<AtomicUsize>,
+}
+
+/// A request in flight, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct InFlight(Arc<AtomicUsize>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 impl Counters {
     /// A request is sent on.
     pub(crate) fn forwarded(&self) {
         self.forwarded.fetch_add(1, Relaxed);
+    }
+
+    /// A request has come.
+    pub(crate) fn in_flight(&self) -> InFlight {
+        self.in_flight.fetch_add(1, Relaxed);
+        InFlight(Arc::clone(&self.in_flight))
+    }
+
+    /// How many requests have come and are not answered to their end.
+    pub(crate) fn count_in_flight(&self) -> usize {
+        self.in_flight.load(Relaxed)
+    }
+
+    /// The upstream answers.
+    pub(crate) fn answered(&self, status: StatusCode) {
+        match status.as_u16() {
+            200..300 => &self.succeeded,
+            400..500 => &self.client_errors,
+            500.. => &self.server_errors,
+            _ => &self.redirected,
+        }
+        .fetch_add(1, Relaxed);
+    }
+
+    /// There is no answer from the upstream.
+    pub(crate) fn unanswered(&self) {
+        self.unanswered.fetch_add(1, Relaxed);
+    }
+
+    /// Rules could not run to their end.
+    pub(crate) fn faults(&self, rules: usize) {
+        self.faults.fetch_add(rules as u64, Relaxed);
     }
 
     /// A turn begins to wait.
@@ -41,9 +91,12 @@ impl Counters {
         match code {
             // A guard that could not run counts as one that said no.
             Code::Blocked | Code::Internal => &self.blocked,
-            Code::Foreign | Code::Unsupported | Code::Malformed | Code::TooLarge | Code::Stalled => {
-                &self.refused
-            }
+            Code::Foreign
+            | Code::Unsupported
+            | Code::Malformed
+            | Code::TooLarge
+            | Code::Stalled
+            | Code::Busy => &self.refused,
             // Counted already: as turns, or as forwarded.
             Code::Cancelled | Code::TimedOut | Code::Replaced | Code::Upstream | Code::Redirect => return,
         }
@@ -57,6 +110,14 @@ impl Counters {
             paused: self.paused.load(Relaxed),
             cancelled: self.cancelled.load(Relaxed),
             refused: self.refused.load(Relaxed),
+            answers: Answers {
+                succeeded: self.succeeded.load(Relaxed),
+                redirected: self.redirected.load(Relaxed),
+                client_errors: self.client_errors.load(Relaxed),
+                server_errors: self.server_errors.load(Relaxed),
+                none: self.unanswered.load(Relaxed),
+            },
+            faults: self.faults.load(Relaxed),
         }
     }
 }

@@ -1,20 +1,27 @@
 //! The one model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
 
+mod connect;
+mod idle;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::{Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::timeout;
 
+use self::connect::{Connector, Unreachable, chain};
+use self::idle::WithoutSilence;
+use crate::config::GateLimits;
 use crate::content::{self, Content};
 use crate::echo;
+use crate::outgoing::Outgoing;
+use crate::refusal::{Code, Refusal};
 
 /// Where requests go: a URL, or `echo:`, the built-in endpoint that answers with the request it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,25 +115,21 @@ impl BaseUrl {
     }
 }
 
-/// A request as it leaves.
-pub(crate) struct Outgoing {
-    pub(crate) method: Method,
-    /// Path and query as received.
-    pub(crate) path: String,
-    pub(crate) headers: HeaderMap,
-    /// `None` where the request came without a body.
-    pub(crate) body: Option<Bytes>,
-}
-
-/// Why there is no answer. What the network said is for the log of the operator.
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SendError {
     #[error("the request cannot be addressed to the upstream")]
     Address,
-    #[error("the upstream cannot be reached")]
-    Connect(#[source] hyper_util::client::legacy::Error),
-    #[error("the upstream broke off before it answered")]
+    #[error("{why}")]
+    Connect {
+        why: Unreachable,
+        #[source]
+        source: hyper_util::client::legacy::Error,
+    },
+    #[error("it sent no answer within {} s (limit `answer-head`)", limit.as_secs_f64())]
+    Silent { limit: Duration },
+    #[error("it broke off before it answered")]
     Broken(#[source] hyper_util::client::legacy::Error),
 }
 
@@ -136,71 +139,93 @@ pub(crate) enum SendError {
 pub struct RootsError(std::io::Error);
 
 /// The upstream, ready to be asked.
-pub(crate) enum Upstream {
+pub(crate) struct Upstream {
+    /// Its address, as people are told it.
+    name: String,
+    endpoint: Endpoint,
+}
+
+enum Endpoint {
     Echo,
     Http(Box<HttpUpstream>),
 }
 
 /// A client of one endpoint, with its pool of connections.
-pub(crate) struct HttpUpstream {
+struct HttpUpstream {
     base: BaseUrl,
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<Connector, Full<Bytes>>,
+    answer_head: Duration,
+    answer_idle: Duration,
 }
 
 impl Upstream {
-    /// `connect` bounds how long reaching the upstream may take; an answer may take as long as it likes, since models think long.
-    pub(crate) fn new(target: UpstreamTarget, connect: Duration) -> Result<Self, RootsError> {
-        let base = match target {
-            UpstreamTarget::Echo => return Ok(Upstream::Echo),
-            UpstreamTarget::Http(base) => base,
+    pub(crate) fn new(target: UpstreamTarget, limits: &GateLimits) -> Result<Self, RootsError> {
+        let name = target.to_string();
+        let endpoint = match target {
+            UpstreamTarget::Echo => Endpoint::Echo,
+            UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, limits)?)),
         };
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect));
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(&base)?)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
-        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
-        Ok(Upstream::Http(Box::new(HttpUpstream { base, client })))
+        Ok(Upstream { name, endpoint })
     }
 
     /// Sends a request and returns the answer as soon as its header is there.
-    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
-        match self {
-            Upstream::Echo => Ok(echo::answer(&outgoing)),
-            Upstream::Http(upstream) => upstream.send(outgoing).await,
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, Refusal> {
+        match &self.endpoint {
+            Endpoint::Echo => Ok(echo::answer(&outgoing)),
+            Endpoint::Http(upstream) => {
+                upstream.send(outgoing).await.map_err(|error| self.unanswered(&error))
+            }
         }
+    }
+
+    /// What the client reads names the upstream and the cause; what the network said is for the operator.
+    fn unanswered(&self, error: &SendError) -> Refusal {
+        let name = &self.name;
+        let refusal = match error {
+            SendError::Address | SendError::Connect { .. } => {
+                Refusal::upstream(format!("this gate cannot reach its upstream {name}: {error}"))
+            }
+            SendError::Broken(_) => {
+                Refusal::upstream(format!("this gate got no answer from its upstream {name}: {error}"))
+            }
+            SendError::Silent { .. } => Refusal::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                Code::Upstream,
+                format!("this gate got no answer from its upstream {name}: {error}"),
+            ),
+        };
+        refusal.for_operator(chain(error))
     }
 }
 
 impl HttpUpstream {
+    fn new(base: BaseUrl, limits: &GateLimits) -> Result<Self, RootsError> {
+        let connector = Connector::new(&base, limits.connect)?;
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            // An idle connection is a file as well; no more of them than clients could use.
+            .pool_max_idle_per_host(limits.connections)
+            .build(connector);
+        let (answer_head, answer_idle) = (limits.answer_head, limits.answer_idle);
+        Ok(HttpUpstream { base, client, answer_head, answer_idle })
+    }
+
     async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
         let uri = self.base.join(&outgoing.path).map_err(|_| SendError::Address)?;
+        // Kept until there is an answer: the body is in memory until then.
+        let _reservation = outgoing.reservation;
         let mut request = Request::new(Full::new(outgoing.body.unwrap_or_default()));
         *request.method_mut() = outgoing.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = outgoing.headers;
-        let response = self.client.request(request).await.map_err(|error| {
-            if error.is_connect() { SendError::Connect(error) } else { SendError::Broken(error) }
+        let answer = timeout(self.answer_head, self.client.request(request)).await;
+        let answer = answer.map_err(|_| SendError::Silent { limit: self.answer_head })?;
+        let answer = answer.map_err(|error| match error.is_connect() {
+            true => SendError::Connect { why: Unreachable::of(&error), source: error },
+            false => SendError::Broken(error),
         })?;
-        Ok(response.map(content::stream))
+        Ok(answer.map(|body| content::stream(WithoutSilence::new(body, self.answer_idle))))
     }
-}
-
-/// TLS with the system's roots; an http upstream does without, so that a machine without a certificate store can use one.
-fn tls(base: &BaseUrl) -> Result<rustls::ClientConfig, RootsError> {
-    use hyper_rustls::ConfigBuilderExt;
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring serves the default protocol versions");
-    if base.scheme == Scheme::HTTP {
-        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
-    }
-    Ok(builder.with_native_roots().map_err(RootsError)?.with_no_client_auth())
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn id(text: &str) -> Result<TurnId, Failure> {
 }
 
 pub(super) fn bounds(gate: &Shared) -> Bounds {
-    Bounds { size: gate.limits.command, idle: gate.limits.idle }
+    Bounds { size: gate.limits.command, idle: gate.limits.idle, time: gate.limits.body_time }
 }
 
 /// Answers a call that came through the door.

@@ -11,15 +11,19 @@ mod calls;
 mod door;
 mod view;
 
-use http::{Request, Response};
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body;
 use hyper::body::Incoming;
 
-use crate::body;
-use crate::content::Content;
+use crate::content::{self, Content};
 use crate::gate::Shared;
+use crate::{body, guard};
 
 pub use door::{AdminToken, AdminTokenError};
+
+/// Where programs that keep others running ask whether the gate answers. It says nothing else, so it needs no token.
+const HEALTH: &str = "/health";
 
 /// Answers one call, whatever happens.
 pub(crate) async fn respond(
@@ -29,6 +33,11 @@ pub(crate) async fn respond(
     local: std::net::SocketAddr,
 ) -> Response<Content> {
     let (parts, mut body) = request.into_parts();
+    if is_health(&parts) && guard::check(&parts, local).is_ok() {
+        let mut response = Response::new(content::full(Bytes::new()));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        return response;
+    }
     let answered = match door::check(&parts, token, local) {
         Ok(()) => calls::answer(gate, &parts, &mut body).await,
         Err(failure) => Err(failure),
@@ -42,4 +51,8 @@ pub(crate) async fn respond(
             failure.into_response()
         }
     }
+}
+
+fn is_health(parts: &request::Parts) -> bool {
+    parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD)
 }

@@ -33,7 +33,7 @@ use crate::events::Hub;
 use crate::status::Counters;
 
 pub(crate) use guard::TurnGuard;
-pub(crate) use waiter::{Decision, Paused, Release, Waiter};
+pub(crate) use waiter::{Decision, Dismissed, Paused, Release, Waiter};
 
 /// All turns that wait for a person.
 pub(crate) struct Turns {
@@ -249,7 +249,11 @@ impl Turns {
                     let made = state.desk.summary(turn).map_or(0, |over| over.edits + over.redactions);
                     state.answer(to, Decision::Send(Release { body, target, digest, made }));
                 }
-                Effect::Answer { to, dismissal, .. } => state.answer(to, Decision::Dismissed(dismissal)),
+                Effect::Answer { turn, to, dismissal } => {
+                    let over = turn.and_then(|turn| state.desk.summary(turn).ok());
+                    let holds = over.map_or_else(Vec::new, |over| over.holds);
+                    state.answer(to, Decision::Dismissed(Dismissed { dismissal, holds }));
+                }
                 Effect::Changed(turn) => self.tell(state, turn, now),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
@@ -359,11 +363,11 @@ mod tests {
             policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
             generation: "one".into(),
             session: session.into(),
+            agent: leafgate_policy::OTHER_AGENT,
             vault: Vault::new(keys),
             recall: Recall::default(),
         };
         let hold = Hold {
-            agent: leafgate_policy::OTHER_AGENT,
             rule: "ask".into(),
             cause: Cause::Rule,
             reason: String::new(),
@@ -384,7 +388,7 @@ mod tests {
     async fn times_out(waiter: &mut Waiter) -> Duration {
         let began = Instant::now();
         let decision = waiter.decision().await;
-        assert!(matches!(decision, Decision::Dismissed(Dismissal::TimedOut { .. })));
+        assert!(matches!(decision, Decision::Dismissed(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })));
         began.elapsed()
     }
 
@@ -424,6 +428,6 @@ mod tests {
         assert!(timeout(Duration::from_secs(15), waiter.decision()).await.is_err());
         turns.cancel(TurnId(1), CancelReason::User).unwrap();
         let decision = waiter.decision().await;
-        assert!(matches!(decision, Decision::Dismissed(Dismissal::Cancelled(CancelReason::User))));
+        assert!(matches!(decision, Decision::Dismissed(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })));
     }
 }

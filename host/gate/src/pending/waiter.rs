@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{CancelReason, ConnectionId, Digest, Dismissal, Target, Title};
+use leafgate_desk::{CancelReason, ConnectionId, Digest, Dismissal, Target, Title, TurnHold};
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
@@ -38,7 +38,14 @@ pub(crate) enum Decision {
     /// It is to be sent.
     Send(Release),
     /// The client gets a refusal.
-    Dismissed(Dismissal),
+    Dismissed(Dismissed),
+}
+
+/// A turn that is not sent.
+pub(crate) struct Dismissed {
+    pub(crate) dismissal: Dismissal,
+    /// Why it waited.
+    pub(crate) holds: Vec<TurnHold>,
 }
 
 /// A turn that was let go.
@@ -78,7 +85,8 @@ impl Waiter {
     /// Waits; may be given up and called again. The desk answers every connection once, at its deadline at the latest.
     pub(crate) async fn decision(&mut self) -> Decision {
         let decided = (&mut self.decision).await;
-        decided.unwrap_or(Decision::Dismissed(Dismissal::Cancelled(CancelReason::Invalid)))
+        let lost = || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::Invalid), holds: Vec::new() };
+        decided.unwrap_or_else(|_| Decision::Dismissed(lost()))
     }
 }
 

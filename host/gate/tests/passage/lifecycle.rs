@@ -79,9 +79,8 @@ async fn an_upstream_that_breaks_off_breaks_the_answer_off() {
     }
 }
 
-/// Invariant 8.
 #[tokio::test]
-async fn one_request_one_generation() {
+async fn invariant_8_one_request_one_generation() {
     let (arrived, mut arrivals) = mpsc::unbounded_channel();
     let upstream = Upstream::start(move |_| {
         let (release, released) = oneshot::channel::<()>();

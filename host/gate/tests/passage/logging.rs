@@ -4,6 +4,9 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::Once;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
 use crate::support::{Client, EMAIL, REDACT_EMAIL, chat, gate, says};
 
 thread_local! {
@@ -35,6 +38,42 @@ fn record() {
     CAPTURED.with_borrow_mut(|captured| *captured = Some(Vec::new()));
 }
 
+fn logged() -> String {
+    CAPTURED.with_borrow(|captured| String::from_utf8(captured.clone().unwrap()).unwrap())
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_a_terminal_obeys_in_a_path_is_logged_as_numbers() {
+    record();
+    let gate = gate("", "echo:").await;
+    let mut stream = TcpStream::connect(gate.address).await.unwrap();
+    let head = format!(
+        "GET /v1/\u{9b}31m\u{202e}gnp.exe HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+        gate.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let log = logged();
+    assert!(log.contains("path=/v1/\\u{9b}31m\\u{202e}gnp.exe"), "{log}");
+    assert!(!log.contains(['\u{9b}', '\u{202e}']), "{log}");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_rule_that_could_not_run_is_a_warning_even_where_the_request_passes() {
+    record();
+    let rules = "[[rule]]\nid = 'broken'\nmatch = { role = 'user' }\nwhen = 'int(leaf.text) > 3'\n\
+                 action = 'block'\non_error = 'pass'\n";
+    let gate = gate(rules, "echo:").await;
+    let mut client = Client::connect(gate.address).await;
+    assert_eq!(client.whole(chat(says("canary7391"))).await.status, 200);
+    drop(client);
+    let log = logged();
+    let warning = log.lines().find(|line| line.contains("could not run")).unwrap();
+    assert!(warning.contains("WARN leafgate::policy") && warning.contains("broken"), "{warning}");
+    assert!(!log.contains("canary"), "{log}");
+}
+
 /// On one thread, so that all that its gate logs is logged there.
 #[tokio::test(flavor = "current_thread")]
 async fn nothing_of_a_request_is_logged() {
@@ -63,7 +102,7 @@ async fn nothing_of_a_request_is_logged() {
         http::Request::get("/v1/models?key=canary7391").body(http_body_util::Full::default()).unwrap();
     client.whole(query).await;
     drop(client);
-    let log = CAPTURED.with_borrow(|captured| String::from_utf8(captured.clone().unwrap()).unwrap());
+    let log = logged();
     assert!(log.matches("leafgate::request").count() >= 12, "one line a request: {log}");
     assert!(log.contains("rules=mail") && log.contains("path=/v1/chat/completions"), "{log}");
     assert!(!log.contains("canary") && !log.contains("jane.doe"), "{log}");

@@ -5,6 +5,8 @@
 
 mod answers;
 mod apis;
+mod bounds;
+mod faults;
 mod fixtures;
 mod identity;
 mod lifecycle;

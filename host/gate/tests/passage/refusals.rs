@@ -176,16 +176,25 @@ async fn a_blocked_request_reaches_no_upstream_and_hears_the_reason_of_the_rule(
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_there_may_be_asked_again() {
+async fn an_upstream_that_cannot_be_reached_is_named_with_the_cause_and_may_be_asked_again() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = unused.local_addr().unwrap();
+    let nobody = format!("http://{}", unused.local_addr().unwrap());
     drop(unused);
-    let gate = gate("", &format!("http://{address}")).await;
-    let refusal = once(&gate, chat(says("hi"))).await;
-    assert_eq!(refusal.status, 502);
-    assert!(!refusal.headers.contains_key("x-should-retry"));
-    let (_, message) = refusal.error();
-    assert!(!message.contains(&address.port().to_string()), "{message}");
+    let plain = Upstream::silent().await;
+    let no_tls = plain.url().replace("http://", "https://");
+    for (upstream, cause) in [
+        (nobody.as_str(), "nothing listens on its port"),
+        ("http://leafgate.invalid", "no address is known for its host name"),
+        (&no_tls, "no TLS connection could be made"),
+    ] {
+        let gate = gate("", upstream).await;
+        let refusal = once(&gate, chat(says("hi"))).await;
+        assert_eq!(refusal.status, 502);
+        assert!(!refusal.headers.contains_key("x-should-retry"));
+        let (_, message) = refusal.error();
+        assert!(message.contains(upstream) && message.contains(cause), "{message}");
+        assert!(!message.contains("os error"), "the operator's words stay in the log: {message}");
+    }
 }
 
 #[tokio::test]

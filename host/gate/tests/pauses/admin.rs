@@ -23,6 +23,20 @@ async fn attack(house: &House, method: Method, path: &str, headers: &[(&str, &st
 }
 
 #[tokio::test]
+async fn a_health_check_needs_no_token_and_says_nothing() {
+    let house = House::start().await;
+    let no_token = ("authorization", "");
+    for method in [Method::GET, Method::HEAD] {
+        let answer = attack(&house, method, "/health", &[no_token], "").await;
+        assert_eq!((answer.status, answer.text()), (204, ""));
+    }
+    let rebound = format!("rebound.example:{}", house.admin.port());
+    assert_eq!(attack(&house, Method::GET, "/health", &[no_token, ("host", &rebound)], "").await.status, 403);
+    assert_eq!(attack(&house, Method::POST, "/health", &[no_token], "").await.status, 401);
+    assert_eq!(attack(&house, Method::GET, "/health/x", &[no_token], "").await.status, 401);
+}
+
+#[tokio::test]
 async fn who_may_not_call_learns_and_changes_nothing() {
     let house = House::start().await;
     let mut events = house.events().await;
@@ -186,7 +200,7 @@ async fn a_request_that_is_no_chat_shows_every_leaf_too() {
         *request.uri_mut() = "/v1/embeddings".parse().unwrap();
         let client = house.send_raw(request);
         let paused = events.paused().await;
-        assert!(paused.label.starts_with("request · client"), "{}", paused.label);
+        assert!(paused.label.starts_with("request · other"), "{}", paused.label);
         let turn = house.turn(&paused.id).await;
         let leaves_shown = turn.sections.iter().flat_map(|section| &section.leaves);
         let mut shown: Vec<_> = leaves_shown.map(|leaf| leaf.pointer.clone()).collect();

@@ -158,8 +158,8 @@ async fn a_cancelled_request_is_refused_in_its_dialect_and_never_sent() {
     let id = events.paused().await.id;
     assert_eq!(house.cancel(&id).await.unwrap().state, State::Cancelled);
     let answer = client.await.unwrap();
-    let refusal = ("leafgate_cancelled".to_owned(), "Request canceled before sending.".to_owned());
-    assert_eq!(answer.refusal(), refusal);
+    let words = "held by this gate (rule `production`): Request canceled before sending.";
+    assert_eq!(answer.refusal(), ("leafgate_cancelled".to_owned(), words.to_owned()));
     assert_eq!(answer.header("leafgate-generation").len(), 12);
     assert_eq!(house.upstream.received().len(), 0);
     assert!(house.pending().await.is_empty());
@@ -172,7 +172,8 @@ async fn a_deadline_cancels_where_nothing_else_is_said() {
     let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
     let (code, message) = house.send(&chat("prod-db")).await.unwrap().refusal();
     assert_eq!(code, "leafgate_timed_out");
-    assert!(message.starts_with("Nobody decided"), "{message}");
+    let words = format!("(rule `production`): nobody decided about this request within {} s", SOON.as_secs_f64());
+    assert!(message.contains(&words), "{message}");
     assert_eq!(house.upstream.received().len(), 0);
     // The clock goes on after a deadline: the next one is met too.
     assert_eq!(house.send(&chat("prod-db")).await.unwrap().refusal().0, "leafgate_timed_out");
@@ -245,7 +246,9 @@ async fn a_gate_that_stops_answers_who_waits() {
     let client = house.send(&chat("prod-db"));
     let id = events.paused().await.id;
     house.stop().await;
-    assert_eq!(client.await.unwrap().refusal().0, "leafgate_cancelled");
+    let (code, message) = client.await.unwrap().refusal();
+    assert_eq!(code, "leafgate_cancelled");
+    assert!(message.contains("the gate is stopping"), "{message}");
     events.until(&id, State::Cancelled).await;
     assert_eq!(house.upstream.received().len(), 0);
 }

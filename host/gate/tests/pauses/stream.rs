@@ -54,7 +54,7 @@ async fn before_the_grace_period_is_over_an_error_has_a_status() {
     let client = house.send(&streaming(chat("prod-db")));
     let id = events.paused().await.id;
     house.cancel(&id).await.unwrap();
-    assert_eq!(client.await.unwrap().refusal().1, "Request canceled before sending.");
+    assert_eq!(client.await.unwrap().refusal().1, "held by this gate (rule `production`): Request canceled before sending.");
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_cancel_after_the_grace_period_is_an_event() {
     let (body, id) = begun(&house, "prod-db").await;
     house.cancel(&id).await.unwrap();
     let error = error(&rest(body).await);
-    assert_eq!(error["message"], "Request canceled before sending.");
+    assert_eq!(error["message"], "held by this gate (rule `production`): Request canceled before sending.");
     assert_eq!(
         (&error["code"], &error["type"]),
         (&"leafgate_cancelled".into(), &"invalid_request_error".into())
@@ -154,7 +154,7 @@ async fn each_api_is_kept_alive_and_refused_in_its_own_events() {
                 (data["type"].as_str(), data.pointer(pointer).unwrap().as_str()),
                 (Some(name), Some(word))
             );
-            assert!(rest.contains("Request canceled before sending."), "{rest}");
+            assert!(rest.contains("held by this gate (rule `production`): Request canceled before sending."), "{rest}");
         }
         assert_eq!(house.upstream.received().len(), 0);
     }

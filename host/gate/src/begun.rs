@@ -1,0 +1,113 @@
+//! A stream that is begun before its answer is there.
+//!
+//! A client that asked for a stream gets one after a silent grace period: signs of life that keep the connection open, then the
+//! upstream's events, or an error as an event, which SDKs raise like any other.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use tokio::time::sleep;
+
+use crate::apis::Api;
+use crate::body::{self, Bounds};
+use crate::content::{self, Content, ContentError};
+use crate::dialect::{self, ErrorBody};
+use crate::refusal::Refusal;
+
+/// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
+const MOST_ERROR: usize = 64 * 1024;
+
+/// How long an upstream may be silent within its error.
+const ERROR_IDLE: Duration = Duration::from_secs(10);
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Content>, Refusal>> + Send>>;
+
+/// How a begun stream goes on.
+enum Begun {
+    /// There is no answer yet.
+    Waiting(Answer),
+    /// The upstream's events pass.
+    Passing(Content),
+    Over,
+}
+
+/// Begins a stream before there is an answer to fill it with. Dropping its body gives `answer` up.
+pub(crate) fn begin(
+    answer: impl Future<Output = Result<Response<Content>, Refusal>> + Send + 'static,
+    api: Api,
+    every: Duration,
+) -> Response<Content> {
+    let first = stream::iter([Ok::<_, ContentError>(Frame::data(dialect::keepalive(api)))]);
+    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
+    let events = futures_util::StreamExt::chain(first, rest);
+    let mut response = Response::new(content::stream(StreamBody::new(events)));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+async fn go_on(
+    begun: Begun,
+    api: Api,
+    every: Duration,
+) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
+    let mut passing = match begun {
+        Begun::Over => return None,
+        Begun::Passing(body) => body,
+        Begun::Waiting(mut answer) => {
+            let answered = tokio::select! {
+                biased;
+                answered = &mut answer => answered,
+                () = sleep(every) => {
+                    return Some((Ok(Frame::data(dialect::keepalive(api))), Begun::Waiting(answer)));
+                }
+            };
+            match splice(answered, api).await {
+                Ok(body) => body,
+                Err(last) => return Some((Ok(Frame::data(last)), Begun::Over)),
+            }
+        }
+    };
+    passing.frame().await.map(|frame| (frame, Begun::Passing(passing)))
+}
+
+/// The body that the begun stream goes on with, or the events that end it.
+async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
+    let refused = |refusal: Refusal| ErrorBody::of(&refusal, api).events(api, refusal.may_pass_later());
+    let (parts, body) = answered.map_err(refused)?.into_parts();
+    if !parts.status.is_success() {
+        let said = upstream_error(body).await.map(|error| error.events(api, passes_later(parts.status)));
+        return Err(said.unwrap_or_else(|| {
+            refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
+        }));
+    }
+    if !is_event_stream(&parts.headers) {
+        return Err(refused(Refusal::upstream("the upstream answered without an event stream")));
+    }
+    Ok(body)
+}
+
+/// Which errors SDKs try again at.
+fn passes_later(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 409 | 429 | 500..)
+}
+
+/// A begun stream has no `content-encoding`, and its upstream was asked for none.
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let plain = headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes() == b"identity");
+    plain && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+/// The upstream's own words, where they are an error.
+async fn upstream_error(mut body: Content) -> Option<ErrorBody> {
+    let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE, time: ERROR_IDLE };
+    ErrorBody::read(&body::read(&mut body, bounds).await.ok()?)
+}

@@ -1,0 +1,98 @@
+//! How many bytes of request bodies a gate holds at a time.
+//!
+//! A bound on one body bounds nothing where clients may send any number of them, slowly. All bodies in flight share one budget, and a
+//! body that does not fit into what is left of it is refused. It does not wait: bodies that wait for each other would wait for ever.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::header::{HeaderValue, RETRY_AFTER};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::refusal::{Code, Refusal};
+
+/// The budget is counted in pieces of so many bytes.
+const PIECE: usize = 4096;
+
+/// What all bodies of a gate share.
+pub(crate) struct BodyBudget {
+    free: Arc<Semaphore>,
+    bytes: usize,
+}
+
+/// What one body takes of it; given back when it is dropped.
+pub(crate) struct Reservation {
+    budget: Option<(Arc<Semaphore>, usize)>,
+    pieces: Option<OwnedSemaphorePermit>,
+    bytes: usize,
+}
+
+impl BodyBudget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        let pieces = (bytes / PIECE).clamp(1, u32::MAX as usize);
+        BodyBudget { free: Arc::new(Semaphore::new(pieces)), bytes }
+    }
+
+    /// A reservation for a body of which nothing is there yet.
+    pub(crate) fn reserve(&self) -> Reservation {
+        Reservation { budget: Some((Arc::clone(&self.free), self.bytes)), pieces: None, bytes: 0 }
+    }
+}
+
+impl Reservation {
+    /// A reservation for a body that is bounded otherwise.
+    pub(crate) fn unbounded() -> Self {
+        Reservation { budget: None, pieces: None, bytes: 0 }
+    }
+
+    /// Takes what is lacking for a body of so many bytes.
+    pub(crate) fn cover(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let Some((free, budget)) = &self.budget else { return Ok(()) };
+        let lacking = bytes.saturating_sub(self.bytes).div_ceil(PIECE);
+        if lacking == 0 {
+            return Ok(());
+        }
+        let more = u32::try_from(lacking).ok().and_then(|pieces| Arc::clone(free).try_acquire_many_owned(pieces).ok());
+        let more = more.ok_or_else(|| exhausted(*budget))?;
+        match &mut self.pieces {
+            Some(pieces) => pieces.merge(more),
+            None => self.pieces = Some(more),
+        }
+        self.bytes += lacking * PIECE;
+        Ok(())
+    }
+}
+
+fn exhausted(bytes: usize) -> Refusal {
+    let message = format!(
+        "this gate holds nearly {bytes} bytes of request bodies, the most that it keeps at a time (limit `bodies`); send the request again in a moment"
+    );
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message)
+        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_share_one_budget_and_give_their_part_back() {
+        let budget = BodyBudget::new(10 * PIECE);
+        let (mut one, mut two) = (budget.reserve(), budget.reserve());
+        for bytes in [1, PIECE, 4 * PIECE - 1] {
+            one.cover(bytes).unwrap();
+        }
+        two.cover(6 * PIECE).unwrap();
+        let refusal = two.cover(6 * PIECE + 1).unwrap_err();
+        assert_eq!((refusal.status(), refusal.code()), (StatusCode::SERVICE_UNAVAILABLE, Code::Busy));
+        assert!(refusal.message().contains("limit `bodies`"));
+        drop(one);
+        two.cover(10 * PIECE).unwrap();
+        assert!(two.cover(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn what_is_bounded_otherwise_takes_nothing() {
+        Reservation::unbounded().cover(usize::MAX).unwrap();
+    }
+}

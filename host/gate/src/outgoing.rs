@@ -1,0 +1,93 @@
+//! A request on its way out: the body as it came, what may leave of it, and the request that leaves.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, request};
+
+use crate::budget::Reservation;
+use crate::headers::{self, RequestChanges};
+use crate::restore::Restoring;
+
+/// A body as it came over the wire.
+pub(crate) struct Received {
+    pub(crate) body: Bytes,
+    /// Whether it is compressed.
+    pub(crate) coded: bool,
+    /// Whether it may hold bytes that were not looked at. It leaves decoded then.
+    pub(crate) wraps_more: bool,
+    /// Its part of the bytes that a gate may hold; none for a paused request, which the desk counts.
+    pub(crate) reservation: Option<Reservation>,
+}
+
+impl Received {
+    /// Returns what leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
+    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
+        let as_it_came = rendered == source && !self.wraps_more;
+        let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
+        Passed { body, decoded, restoring, reservation: self.reservation }
+    }
+}
+
+/// A body that may leave.
+pub(crate) struct Passed {
+    pub(crate) body: Bytes,
+    /// Whether the body leaves without the codings that it came in.
+    pub(crate) decoded: bool,
+    /// How its answer is restored, where it may repeat tokens.
+    pub(crate) restoring: Option<Restoring>,
+    pub(crate) reservation: Option<Reservation>,
+}
+
+/// A request as it leaves, and how its answer is restored.
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    /// Path and query as received.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    /// `None` where the request came without a body.
+    pub(crate) body: Option<Bytes>,
+    pub(crate) restoring: Option<Restoring>,
+    pub(crate) reservation: Option<Reservation>,
+}
+
+impl Outgoing {
+    /// One without a body.
+    pub(crate) fn without_body(parts: &request::Parts) -> Self {
+        Outgoing {
+            method: parts.method.clone(),
+            path: path(parts).to_owned(),
+            headers: headers::of_request(&parts.headers, RequestChanges::default()),
+            body: None,
+            restoring: None,
+            reservation: None,
+        }
+    }
+
+    /// One whose body may leave.
+    pub(crate) fn with_body(parts: &request::Parts, passed: Passed) -> Self {
+        let plain_answer = passed.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
+        Outgoing::new(parts, passed, plain_answer)
+    }
+
+    /// One whose answer goes into a stream that has begun, uncompressed.
+    pub(crate) fn for_begun_stream(parts: &request::Parts, passed: Passed) -> Self {
+        Outgoing::new(parts, passed, true)
+    }
+
+    fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
+        let Passed { body, decoded, restoring, reservation } = passed;
+        let changes = RequestChanges { decoded, plain_answer };
+        Outgoing {
+            method: parts.method.clone(),
+            path: path(parts).to_owned(),
+            headers: headers::of_request(&parts.headers, changes),
+            body: Some(body),
+            restoring,
+            reservation,
+        }
+    }
+}
+
+/// Path and query as received.
+pub(crate) fn path(parts: &request::Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
+}

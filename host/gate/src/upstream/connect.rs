@@ -1,0 +1,196 @@
+//! Connecting to the upstream: name, TCP and TLS within one timeout, and in words why it failed.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::Scheme;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use tokio::time::timeout;
+use tower_service::Service;
+
+use super::{BaseUrl, RootsError};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+type Pending<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+
+/// Why the upstream cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unreachable {
+    #[error("no address is known for its host name")]
+    UnknownHost,
+    #[error("nothing listens on its port")]
+    Refused,
+    #[error("no TLS connection could be made: its certificate does not fit, or it speaks no TLS")]
+    Tls,
+    #[error("no connection could be made within {} s (limit `connect`)", .0.as_secs_f64())]
+    TimedOut(Duration),
+    #[error("the connection failed")]
+    Other,
+}
+
+impl Unreachable {
+    /// Tells from the chain of causes.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        let found = causes(error).find_map(|cause| {
+            if let Some(TimedOut(limit)) = cause.downcast_ref() {
+                return Some(Unreachable::TimedOut(*limit));
+            }
+            if cause.is::<UnknownHost>() {
+                return Some(Unreachable::UnknownHost);
+            }
+            if cause.is::<rustls::Error>() {
+                return Some(Unreachable::Tls);
+            }
+            let refused = cause.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::ConnectionRefused);
+            refused.then_some(Unreachable::Refused)
+        });
+        found.unwrap_or(Unreachable::Other)
+    }
+}
+
+/// Returns an error and its causes, from the outermost on.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| cause_of(*error))
+}
+
+fn cause_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    // What an I/O error was made of is itself no source of it, only its source is.
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| error.source())
+}
+
+/// Returns the words of an error and of its causes, each once.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut words = String::new();
+    for cause in causes(error) {
+        let cause = cause.to_string();
+        // Some errors quote their cause.
+        if !words.ends_with(&cause) {
+            let _ = write!(words, "{}{cause}", if words.is_empty() { "" } else { ": " });
+        }
+    }
+    words
+}
+
+/// Connects within one timeout.
+#[derive(Clone)]
+pub(super) struct Connector {
+    https: HttpsConnector<HttpConnector<Resolver>>,
+    limit: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(base: &BaseUrl, limit: Duration) -> Result<Self, RootsError> {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        // Divided among the addresses of a name, so that one that is silent leaves time for the next.
+        tcp.set_connect_timeout(Some(limit));
+        let https = HttpsConnectorBuilder::new()
+            .with_tls_config(tls(base)?)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        Ok(Connector { https, limit })
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = <HttpsConnector<HttpConnector<Resolver>> as Service<Uri>>::Response;
+    type Error = BoxError;
+    type Future = Pending<Self::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.https.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let (connecting, limit) = (self.https.call(uri), self.limit);
+        Box::pin(async move { timeout(limit, connecting).await.map_err(|_| TimedOut(limit))? })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no connection within {} s", .0.as_secs_f64())]
+struct TimedOut(Duration);
+
+/// The system's resolver, with an error of its own type, so that nobody must tell by words.
+#[derive(Clone)]
+pub(super) struct Resolver(GaiResolver);
+
+#[derive(Debug, thiserror::Error)]
+#[error("the name cannot be resolved")]
+struct UnknownHost(#[source] io::Error);
+
+impl Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pending<Self::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let resolving = self.0.call(name);
+        Box::pin(async move {
+            let addresses = resolving.await.map_err(UnknownHost)?;
+            Ok(addresses.collect::<Vec<_>>().into_iter())
+        })
+    }
+}
+
+/// TLS with the system's roots; an http upstream does without, so that a machine without a certificate store can use one.
+fn tls(base: &BaseUrl) -> Result<rustls::ClientConfig, RootsError> {
+    use hyper_rustls::ConfigBuilderExt;
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring serves the default protocol versions");
+    if base.scheme == Scheme::HTTP {
+        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
+    }
+    Ok(builder.with_native_roots().map_err(RootsError)?.with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] BoxError);
+
+    #[test]
+    fn a_cause_is_found_wherever_it_stands_in_the_chain() {
+        let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+        for (error, kind) in [
+            (BoxError::from(refused()), Unreachable::Refused),
+            (Box::new(Outer(refused().into())), Unreachable::Refused),
+            (Box::new(Outer(io::Error::other(rustls::Error::DecryptError).into())), Unreachable::Tls),
+            (Box::new(UnknownHost(io::Error::other("no"))), Unreachable::UnknownHost),
+            (
+                Box::new(Outer(TimedOut(Duration::from_secs(3)).into())),
+                Unreachable::TimedOut(Duration::from_secs(3)),
+            ),
+            ("else".into(), Unreachable::Other),
+        ] {
+            assert_eq!(Unreachable::of(&*error), kind, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_chain_says_everything_once() {
+        let error = Outer(io::Error::other(UnknownHost(io::Error::other("try again"))).into());
+        assert_eq!(chain(&error), "outer: the name cannot be resolved: try again");
+    }
+}
