@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use leafgate_admin::RuntimeFile;
-use leafgate_gate::UpstreamTarget;
+use leafgate_gate::{UpstreamTarget, listen_address};
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
@@ -92,7 +92,7 @@ pub(crate) enum DetectorsCommand {
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The loopback address to listen on; port 0 takes a free one. The first line of output is the gate's URL
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: UpstreamTarget,
     /// The loopback address of the admin API, which `status`, `pending` and `review` ask
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = listen_address)]
     pub(crate) admin_listen: SocketAddr,
     /// Serve no admin API: paused requests then wait for nothing but their deadline
     #[arg(long, conflicts_with = "admin_listen")]
@@ -138,6 +138,11 @@ impl GateArgs {
     /// Finds the gate.
     pub(crate) fn find(&self) -> anyhow::Result<RuntimeFile> {
         runtime::find(&runtime::folder()?, self.name.as_ref())
+    }
+
+    /// Finds the gate that is named, or all that run.
+    pub(crate) fn find_all(&self) -> anyhow::Result<Vec<RuntimeFile>> {
+        runtime::find_all(&runtime::folder()?, self.name.as_ref())
     }
 }
 

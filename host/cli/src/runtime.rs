@@ -149,6 +149,15 @@ pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Run
     }
 }
 
+/// Finds the gate that is named, or else all that run: one at least.
+pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Vec<RuntimeFile>> {
+    let running = match name {
+        Some(_) => return Ok(vec![find(folder, name)?]),
+        None => running(folder)?,
+    };
+    if running.is_empty() { Err(none_runs(folder)) } else { Ok(running) }
+}
+
 fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
     let shown = path.display();
     match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
@@ -161,12 +170,16 @@ fn only(folder: &Path) -> anyhow::Result<RuntimeFile> {
     let mut running = running(folder)?;
     match (running.pop(), running.is_empty()) {
         (Some(gate), true) => Ok(gate),
-        (None, _) => Err(anyhow!(
-            "no gate runs: {} names none; start one with `leafgate run`, or name its runtime file with --gate",
-            folder.display()
-        )),
+        (None, _) => Err(none_runs(folder)),
         (Some(_), false) => bail!("several gates run{}", others(folder)),
     }
+}
+
+fn none_runs(folder: &Path) -> anyhow::Error {
+    anyhow!(
+        "no gate runs: {} names none; start one with `leafgate run`, or name its runtime file with --gate",
+        folder.display()
+    )
 }
 
 /// What could have been named instead.
@@ -280,6 +293,9 @@ mod tests {
         let error = found(folder.path(), None).unwrap_err();
         assert!(error.contains("http://127.0.0.1:1, http://127.0.0.1:2"), "{error}");
         assert_eq!(found(folder.path(), Some("2")).unwrap(), "http://127.0.0.1:2");
+        let all: Vec<_> = find_all(folder.path(), None).unwrap().into_iter().map(|gate| gate.listen).collect();
+        assert_eq!(all, ["http://127.0.0.1:1", "http://127.0.0.1:2"]);
+        assert_eq!(find_all(folder.path(), Some(&GateName::Port(2))).unwrap().len(), 1);
         let error = publish(folder.path(), 2, &gate(2)).unwrap_err();
         assert!(format!("{error:#}").contains("another port"), "{error:#}");
     }

@@ -1,6 +1,8 @@
 //! `status`: how a running gate is, and why the newest policy does not serve if it does not.
 
-use leafgate_admin::{ApiError, Status};
+use std::fmt::Write as _;
+
+use leafgate_admin::{Answers, ApiError, RuntimeFile, Status};
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -8,12 +10,38 @@ use crate::args::GateArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
+/// Asks the gate that is named, or all that run: each in turn, and one that does not answer does not hide the others.
 pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let status = match AdminClient::new(&args.find()?)?.status() {
+    let gates = args.find_all()?;
+    if let [gate] = &gates[..] {
+        return one(gate, args.json, printer);
+    }
+    let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status())));
+    let asked: Vec<_> = asked.collect::<anyhow::Result<_>>()?;
+    if args.json {
+        let told: Vec<_> = asked.iter().map(|(gate, status)| Told::of(gate, status)).collect();
+        printer.json(&told)?;
+    } else {
+        for (place, (gate, status)) in asked.iter().enumerate() {
+            if place > 0 {
+                printer.line("")?;
+            }
+            match status {
+                Ok(status) => print(status, printer)?,
+                Err(error) => printer.line(&format!("{}: {}", gate.listen, error.message))?,
+            }
+        }
+    }
+    printer.flush()?;
+    Ok(if asked.iter().all(|(_, status)| status.is_ok()) { Exit::Done } else { Exit::Bad })
+}
+
+fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let status = match AdminClient::new(gate)?.status() {
         Ok(status) => status,
-        Err(error) => return refused(&error, args.json, printer),
+        Err(error) => return refused(&error, json, printer),
     };
-    match args.json {
+    match json {
         true => printer.json(&status)?,
         false => print(&status, printer)?,
     }
@@ -21,8 +49,25 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
     Ok(Exit::Done)
 }
 
+/// What `--json` writes of each of several gates.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told<'a> {
+    Status(&'a Status),
+    Failed { listen: &'a str, error: &'a ApiError },
+}
+
+impl<'a> Told<'a> {
+    fn of(gate: &'a RuntimeFile, status: &'a Result<Status, ApiError>) -> Self {
+        match status {
+            Ok(status) => Told::Status(status),
+            Err(error) => Told::Failed { listen: &gate.listen, error },
+        }
+    }
+}
+
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
-    let Status { version, listen, upstream, policy, pending, requests } = status;
+    let Status { version, listen, upstream, policy, pending, in_flight, requests } = status;
     let mut row = |name: &str, text: String| {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
@@ -45,10 +90,13 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     row(
         "requests",
         format!(
-            "{} forwarded, {} blocked, {} paused, {} cancelled, {} refused",
+            "{} forwarded, {} blocked, {} paused, {} cancelled, {} refused; {in_flight} in flight",
             requests.forwarded, requests.blocked, requests.paused, requests.cancelled, requests.refused
         ),
     )?;
+    row("answers", answers(requests.answers))?;
+    let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
+    row("faults", format!("{}{hint}", requests.faults))?;
     let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };
     row("pending", format!("{pending}{hint}"))?;
     if let Some(diagnostics) = &policy.refused {
@@ -57,6 +105,23 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line(diagnostics.trim_end())?;
     }
     Ok(())
+}
+
+/// What the upstream answered; a class without answers is left out, but for the first.
+fn answers(answers: Answers) -> String {
+    let Answers { succeeded, redirected, client_errors, server_errors, none } = answers;
+    let mut said = format!("{succeeded} succeeded (2xx)");
+    for (count, what) in [
+        (redirected, "redirected (3xx)"),
+        (client_errors, "refused by the upstream (4xx)"),
+        (server_errors, "failed there (5xx)"),
+        (none, "not answered at all"),
+    ] {
+        if count > 0 {
+            let _ = write!(said, ", {count} {what}");
+        }
+    }
+    said
 }
 
 /// What `--json` writes where the gate refused a call or does not answer.

@@ -178,9 +178,13 @@ fn a_gate_is_found_while_it_runs() {
     let first = Running::start(bench, &[]);
     let port = first.port();
     let second = first.another(&[]);
-    let several = first.run(&["status"]);
+    let several = first.run(&["pending", "list"]);
     assert_eq!(several.code, 2);
     assert!(several.err.contains("--gate") && several.err.contains(&first.url), "{}", several.err);
+    let both = first.run(&["status"]);
+    assert_eq!((both.code, both.out.matches("before echo:").count()), (0, 2), "{}", both.shown());
+    let both = first.json(&["status", "--json"]);
+    assert!(both.as_array().unwrap().iter().any(|status| status["listen"] == first.url), "{both}");
     let status = first.json(&["status", "--json", "--gate", &port]);
     assert_eq!((&status["listen"], &status["policy"]["source"]), (&json!(first.url), &json!("default")));
     second.kill();
