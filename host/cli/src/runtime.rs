@@ -293,7 +293,8 @@ mod tests {
         let error = found(folder.path(), None).unwrap_err();
         assert!(error.contains("http://127.0.0.1:1, http://127.0.0.1:2"), "{error}");
         assert_eq!(found(folder.path(), Some("2")).unwrap(), "http://127.0.0.1:2");
-        let all: Vec<_> = find_all(folder.path(), None).unwrap().into_iter().map(|gate| gate.listen).collect();
+        let all: Vec<_> =
+            find_all(folder.path(), None).unwrap().into_iter().map(|gate| gate.listen).collect();
         assert_eq!(all, ["http://127.0.0.1:1", "http://127.0.0.1:2"]);
         assert_eq!(find_all(folder.path(), Some(&GateName::Port(2))).unwrap().len(), 1);
         let error = publish(folder.path(), 2, &gate(2)).unwrap_err();

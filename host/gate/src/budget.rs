@@ -52,7 +52,9 @@ impl Reservation {
         if lacking == 0 {
             return Ok(());
         }
-        let more = u32::try_from(lacking).ok().and_then(|pieces| Arc::clone(free).try_acquire_many_owned(pieces).ok());
+        let more = u32::try_from(lacking)
+            .ok()
+            .and_then(|pieces| Arc::clone(free).try_acquire_many_owned(pieces).ok());
         let more = more.ok_or_else(|| exhausted(*budget))?;
         match &mut self.pieces {
             Some(pieces) => pieces.merge(more),

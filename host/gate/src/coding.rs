@@ -270,11 +270,17 @@ mod tests {
             let decoded = decode(body.clone().into(), &[coding], CAPS).unwrap();
             assert_eq!(decoded, Decoded { body: "{}".into(), wraps_more: true }, "{coding:?}");
             let outer = encode(Coding::Gzip, &body);
-            assert!(decode(outer.into(), &[coding, Coding::Gzip], CAPS).unwrap().wraps_more, "{coding:?} within gzip");
+            assert!(
+                decode(outer.into(), &[coding, Coding::Gzip], CAPS).unwrap().wraps_more,
+                "{coding:?} within gzip"
+            );
         }
         for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
             let body = encode(coding, b"{}");
-            assert_eq!(decode(body.into(), &[coding], CAPS).unwrap(), Decoded { body: "{}".into(), wraps_more: false });
+            assert_eq!(
+                decode(body.into(), &[coding], CAPS).unwrap(),
+                Decoded { body: "{}".into(), wraps_more: false }
+            );
         }
         assert!(!decode("{}".into(), &[], CAPS).unwrap().wraps_more);
     }

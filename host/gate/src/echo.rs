@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::apis::Api;
 use crate::content::{self, Content};
-use crate::refusal::Refusal;
 use crate::outgoing::Outgoing;
+use crate::refusal::Refusal;
 
 /// Characters per fragment, in turn; short against a token, so that each token is broken, and each time elsewhere.
 const FRAGMENTS: [usize; 5] = [7, 3, 11, 1, 5];
@@ -128,7 +128,14 @@ mod tests {
     async fn echoed(method: Method, path: &str, body: Option<&str>) -> String {
         let headers = http::HeaderMap::new();
         let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
-        let answer = answer(&Outgoing { method, path: path.to_owned(), headers, body, restoring: None, reservation: None });
+        let answer = answer(&Outgoing {
+            method,
+            path: path.to_owned(),
+            headers,
+            body,
+            restoring: None,
+            reservation: None,
+        });
         assert_eq!(answer.status(), StatusCode::OK);
         String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
     }

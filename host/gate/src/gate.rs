@@ -132,10 +132,16 @@ impl Gate {
             self.0.turns.close();
         };
         let limits = &self.0.limits;
-        let serving = server::serve(listener, limits.connections, self.0.timeouts(), stopping, move |request, local| {
-            let shared = Arc::clone(&shared);
-            async move { shared.respond(request, local).await }
-        });
+        let serving = server::serve(
+            listener,
+            limits.connections,
+            self.0.timeouts(),
+            stopping,
+            move |request, local| {
+                let shared = Arc::clone(&shared);
+                async move { shared.respond(request, local).await }
+            },
+        );
         tokio::select! {
             () = serving => {}
             () = self.0.turns.keep_time() => {}
@@ -157,10 +163,16 @@ impl Gate {
             self.0.hub.close();
         };
         let limits = &self.0.limits;
-        server::serve(listener, limits.admin_connections, self.0.timeouts(), stopping, move |request, local| {
-            let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
-            async move { admin::respond(&shared, &token, request, local).await }
-        })
+        server::serve(
+            listener,
+            limits.admin_connections,
+            self.0.timeouts(),
+            stopping,
+            move |request, local| {
+                let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
+                async move { admin::respond(&shared, &token, request, local).await }
+            },
+        )
         .await;
     }
 }

@@ -81,7 +81,8 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 /// Refuses a request whose `Connection` names a field that is for everybody, or nothing that can be read.
 pub(crate) fn check_connection(headers: &HeaderMap) -> Result<(), Refusal> {
     for value in headers.get_all(CONNECTION) {
-        let value = value.to_str().map_err(|_| Refusal::malformed("the Connection header is not plain ASCII"))?;
+        let value =
+            value.to_str().map_err(|_| Refusal::malformed("the Connection header is not plain ASCII"))?;
         let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
         for name in names {
             let name: HeaderName =
@@ -167,7 +168,9 @@ mod tests {
 
     #[test]
     fn a_field_for_everybody_is_not_taken_off_because_connection_names_it() {
-        for name in ["content-encoding", "Content-Type", "authorization", "x-api-key", "transfer-encoding", "host"] {
+        for name in
+            ["content-encoding", "Content-Type", "authorization", "x-api-key", "transfer-encoding", "host"]
+        {
             let headers = HeaderMap::from_iter([(CONNECTION, format!("close, {name}").parse().unwrap())]);
             let refusal = check_connection(&headers).unwrap_err();
             assert!(refusal.message().contains(&name.to_lowercase()), "{}", refusal.message());

@@ -192,7 +192,10 @@ mod tests {
         assert!(words.contains("(rules `a`, `b`)") && words.contains("within 9 s"), "{words}");
         assert!(said(timed_out, vec![held("a", None, Cancel)]).contains("within 300 s"));
         assert_eq!(
-            said(Dismissal::Cancelled(CancelReason::User), vec![held("a", None, Cancel), held("a", None, Cancel)]),
+            said(
+                Dismissal::Cancelled(CancelReason::User),
+                vec![held("a", None, Cancel), held("a", None, Cancel)]
+            ),
             "held by this gate (rule `a`): Request canceled before sending."
         );
         let stopping = said(Dismissal::Cancelled(CancelReason::EditorDisabled), Vec::new());

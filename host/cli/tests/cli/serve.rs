@@ -49,7 +49,11 @@ fn localhost_is_an_address_and_a_taken_port_is_told_once() {
     let port = taken.local_addr().unwrap().port();
     let ran = Bench::new().run(&["run", "--listen", &format!("localhost:{port}"), "--upstream", "echo:"], "");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains(&format!("127.0.0.1:{port}")) && ran.err.contains("choose another port"), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("127.0.0.1:{port}")) && ran.err.contains("choose another port"),
+        "{}",
+        ran.err
+    );
     assert_eq!(ran.err.matches("another program").count(), 1, "{}", ran.err);
     assert!(!ran.err.contains("os error"), "{}", ran.err);
 }

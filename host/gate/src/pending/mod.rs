@@ -388,7 +388,10 @@ mod tests {
     async fn times_out(waiter: &mut Waiter) -> Duration {
         let began = Instant::now();
         let decision = waiter.decision().await;
-        assert!(matches!(decision, Decision::Dismissed(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })));
+        assert!(matches!(
+            decision,
+            Decision::Dismissed(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })
+        ));
         began.elapsed()
     }
 
@@ -428,6 +431,9 @@ mod tests {
         assert!(timeout(Duration::from_secs(15), waiter.decision()).await.is_err());
         turns.cancel(TurnId(1), CancelReason::User).unwrap();
         let decision = waiter.decision().await;
-        assert!(matches!(decision, Decision::Dismissed(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })));
+        assert!(matches!(
+            decision,
+            Decision::Dismissed(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })
+        ));
     }
 }

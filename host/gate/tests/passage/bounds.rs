@@ -9,9 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::support::{
-    Client, SOON, Upstream, answer, chat, fed, gate_with, json_answer, once, says,
-};
+use crate::support::{Client, SOON, Upstream, answer, chat, fed, gate_with, json_answer, once, says};
 
 /// Passes at once where something is bounded, and hangs a test where it is not.
 const SHORT: Duration = Duration::from_millis(50);

@@ -130,7 +130,8 @@ async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded(
     let gate = gate("", &upstream.url()).await;
     let body = says("hi");
     let mut named = Vec::new();
-    let mut encoder = flate2::GzBuilder::new().filename(EMAIL).write(&mut named, flate2::Compression::default());
+    let mut encoder =
+        flate2::GzBuilder::new().filename(EMAIL).write(&mut named, flate2::Compression::default());
     encoder.write_all(body.as_bytes()).unwrap();
     encoder.finish().unwrap();
     let frame = zstd::encode_all(body.as_bytes(), 3).unwrap();

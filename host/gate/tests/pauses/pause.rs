@@ -172,7 +172,8 @@ async fn a_deadline_cancels_where_nothing_else_is_said() {
     let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
     let (code, message) = house.send(&chat("prod-db")).await.unwrap().refusal();
     assert_eq!(code, "leafgate_timed_out");
-    let words = format!("(rule `production`): nobody decided about this request within {} s", SOON.as_secs_f64());
+    let words =
+        format!("(rule `production`): nobody decided about this request within {} s", SOON.as_secs_f64());
     assert!(message.contains(&words), "{message}");
     assert_eq!(house.upstream.received().len(), 0);
     // The clock goes on after a deadline: the next one is met too.

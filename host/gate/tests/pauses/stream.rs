@@ -54,7 +54,10 @@ async fn before_the_grace_period_is_over_an_error_has_a_status() {
     let client = house.send(&streaming(chat("prod-db")));
     let id = events.paused().await.id;
     house.cancel(&id).await.unwrap();
-    assert_eq!(client.await.unwrap().refusal().1, "held by this gate (rule `production`): Request canceled before sending.");
+    assert_eq!(
+        client.await.unwrap().refusal().1,
+        "held by this gate (rule `production`): Request canceled before sending."
+    );
 }
 
 #[tokio::test]
@@ -154,7 +157,10 @@ async fn each_api_is_kept_alive_and_refused_in_its_own_events() {
                 (data["type"].as_str(), data.pointer(pointer).unwrap().as_str()),
                 (Some(name), Some(word))
             );
-            assert!(rest.contains("held by this gate (rule `production`): Request canceled before sending."), "{rest}");
+            assert!(
+                rest.contains("held by this gate (rule `production`): Request canceled before sending."),
+                "{rest}"
+            );
         }
         assert_eq!(house.upstream.received().len(), 0);
     }

@@ -147,8 +147,9 @@ impl<'e> Checker<'e> {
             None => return,
         };
         if object == "request" && UNKNOWN_REQUEST_FIELDS.contains(&field) {
-            let message =
-                format!("`request.{field}` is not supported yet: no gate can tell which requests a sub-agent sends");
+            let message = format!(
+                "`request.{field}` is not supported yet: no gate can tell which requests a sub-agent sends"
+            );
             let hint = "leave the term out; `request.agent` names the client program".to_owned();
             self.fault_at(self.name_near(id, field), message, hint);
         } else if !known.contains(&field) {
