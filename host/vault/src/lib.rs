@@ -10,6 +10,8 @@
 //! - **One identity's tokens mean nothing to another**: every client has keys of its own ([`TokenKeys::derive`]).
 //! - **A value is restored only if this session, or the one it descends from, sent it**, and in text for people
 //!   never where something could fetch it by itself (see [`Channel::Text`]).
+//! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts restores a value that the
+//!   joined text would not.
 //! - **A stream restores as its whole text does**, wherever it is split, and holds back only what begins a token.
 //!
 //! This crate does no I/O and reads neither a clock nor randomness; it never prints a value, in `Debug` or in an
@@ -20,13 +22,15 @@ mod context;
 mod keys;
 mod memory;
 mod restore;
+mod shared;
 mod standin;
 mod vault;
 mod word;
 
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};
-pub use restore::{Channel, Restorer};
+pub use restore::{Channel, Joined, Restorer};
+pub use shared::Shared;
 pub use standin::{mask, surrogate};
 pub use vault::{Collision, Vault};
 pub use word::{MAX_LABEL, Token};

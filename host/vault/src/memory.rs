@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use zeroize::Zeroizing;
 
-use crate::word::{TAIL, Tail, Token};
+use crate::{
+    shared::Shared,
+    word::{TAIL, Tail, Token},
+};
 
 /// Values that one session remembers. The longest recorded agent conversations hold some hundred; this is far above
 /// them and far below what would hurt a gate with a thousand sessions.
@@ -16,30 +19,65 @@ pub const MAX_ENTRIES: usize = 16_384;
 /// Bytes of values that one session remembers: room for a thousand private keys of the usual size.
 pub const MAX_BYTES: usize = 4 << 20;
 
+/// What an entry costs besides the bytes of its value: its places in two trees, roughly.
+pub(crate) const ENTRY: usize = 192;
+
 /// A remembered value. Wiped when it is dropped.
 pub(crate) type Value = Zeroizing<String>;
 
 /// The values of one session by label and tail; and the order in which they were last sent.
-#[derive(Default)]
 pub(crate) struct Memory {
     labels: BTreeMap<Arc<str>, BTreeMap<Tail, Entry>>,
     by_age: BTreeMap<u64, (Arc<str>, Tail)>,
     bytes: usize,
+    restorable: usize,
     next_age: u64,
+    /// What all memories under one bound hold together.
+    shared: Shared,
+}
+
+/// What a value is remembered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// To be put back.
+    Restore,
+    /// Not to be put back, whoever else asks for it.
+    Keep,
 }
 
 struct Entry {
     value: Value,
     age: u64,
+    as_what: Use,
 }
 
-/// A token that ends in some text, and its value.
+/// A token that ends in some text, and its value; `None` where the token is to stay.
 pub(crate) struct Recalled {
     pub(crate) label: usize,
-    pub(crate) value: Value,
+    pub(crate) value: Option<Value>,
 }
 
 impl Memory {
+    pub(crate) fn within(shared: &Shared) -> Self {
+        Self {
+            labels: BTreeMap::new(),
+            by_age: BTreeMap::new(),
+            bytes: 0,
+            restorable: 0,
+            next_age: 0,
+            shared: shared.clone(),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Returns how many values may be put back.
+    pub(crate) fn restorable(&self) -> usize {
+        self.restorable
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.by_age.len()
     }
@@ -54,17 +92,20 @@ impl Memory {
 
     /// Remembers a value as the youngest, and forgets the oldest while there are too many. A value that alone is
     /// above the bound is not remembered at all.
-    pub(crate) fn remember(&mut self, token: &Token, value: &str) {
+    pub(crate) fn remember(&mut self, token: &Token, value: &str, as_what: Use) {
         let tail = token.tail();
-        self.forget(token.label(), &tail);
+        let before = self.forget(token.label(), &tail);
+        let as_what = if before == Some(Use::Keep) { Use::Keep } else { as_what };
         let age = self.next_age;
         self.next_age += 1;
         let label = match self.labels.get_key_value(token.label()) {
             Some((label, _)) => Arc::clone(label),
             None => Arc::from(token.label()),
         };
-        let entry = Entry { value: Zeroizing::new(value.to_owned()), age };
+        let entry = Entry { value: Zeroizing::new(value.to_owned()), age, as_what };
         self.bytes += value.len();
+        self.shared.add(value.len() + ENTRY);
+        self.restorable += usize::from(as_what == Use::Restore);
         self.labels.entry(Arc::clone(&label)).or_default().insert(tail, entry);
         self.by_age.insert(age, (label, tail));
         self.shrink();
@@ -78,7 +119,9 @@ impl Memory {
             if !label_reads(&before[start..], label.as_bytes(), previous) {
                 return None;
             }
-            Some(Recalled { label: label.len(), value: tails.get(tail)?.value.clone() })
+            let entry = tails.get(tail)?;
+            let value = (entry.as_what == Use::Restore).then(|| entry.value.clone());
+            Some(Recalled { label: label.len(), value })
         })
     }
 
@@ -96,21 +139,32 @@ impl Memory {
     }
 
     fn shrink(&mut self) {
-        while self.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+        while self.len() > MAX_ENTRIES || self.bytes > MAX_BYTES || self.shared.is_over() {
             let Some((_, (label, tail))) = self.by_age.pop_first() else { return };
+            // `pop_first` took its age already.
             self.forget(&label, &tail);
         }
     }
 
-    fn forget(&mut self, label: &str, tail: &Tail) {
-        let Some(tails) = self.labels.get_mut(label) else { return };
-        if let Some(entry) = tails.remove(tail) {
-            self.bytes -= entry.value.len();
-            self.by_age.remove(&entry.age);
-        }
+    /// Forgets a value, and returns what it was remembered for.
+    fn forget(&mut self, label: &str, tail: &Tail) -> Option<Use> {
+        let tails = self.labels.get_mut(label)?;
+        let forgotten = tails.remove(tail);
         if tails.is_empty() {
             self.labels.remove(label);
         }
+        let entry = forgotten?;
+        self.bytes -= entry.value.len();
+        self.shared.remove(entry.value.len() + ENTRY);
+        self.restorable -= usize::from(entry.as_what == Use::Restore);
+        self.by_age.remove(&entry.age);
+        Some(entry.as_what)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.shared.remove(self.bytes + self.len() * ENTRY);
     }
 }
 

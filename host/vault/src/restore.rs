@@ -5,7 +5,8 @@
 //! leaves at once.
 //!
 //! Where in a text for people a value must stay a token is the business of [`crate::context`]. It reads what was
-//! emitted, restored values included: a value that is a link's beginning must not carry the next one away.
+//! emitted, restored values included: a value that is a link's beginning must not carry the next one away. An answer of
+//! many texts is read as each of them alone and as a client may join them; each reading's veto is enough.
 
 use std::{borrow::Cow, fmt};
 
@@ -29,15 +30,51 @@ pub enum Channel {
     Literal,
 }
 
-/// Restores one channel of one choice of one response stream. Fragments are decoded text.
+/// Restores one text of one answer. Fragments are decoded text.
 pub struct Restorer {
     vault: Vault,
-    /// `None` in a channel that restores everywhere.
-    context: Option<Context>,
+    /// False in a channel that restores everywhere.
+    watches: bool,
+    /// The ways to read what was emitted, without equal ones: first this text alone; while a fragment is taken, also
+    /// what a client may have joined before it.
+    readings: Vec<Reading>,
     /// What begins a token, not emitted yet: always shorter than the longest token.
     held: String,
-    /// The last byte of the model's text before `held`.
+}
+
+/// Several texts of an answer, in the order in which they were emitted, as a client may join them.
+///
+/// A client shows the parts of an answer one behind the other, so a link that one part begins may end in the next.
+/// Each text is therefore restored within everything that may stand before it, see [`Restorer::push_within`].
+#[derive(Clone, Copy, Default)]
+pub struct Joined(Reading);
+
+/// One way to read what was emitted.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Reading {
+    context: Context,
+    /// The last byte of the model's own text.
     previous: Option<u8>,
+}
+
+impl Joined {
+    /// Reads on over a text that was emitted as it is.
+    pub fn read(&mut self, text: &str) {
+        self.0.read(text);
+    }
+}
+
+impl Reading {
+    fn read(&mut self, text: &str) {
+        self.context.read(text);
+        self.previous = text.as_bytes().last().copied().or(self.previous);
+    }
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").field("vetoes", &self.0.context.vetoes()).finish()
+    }
 }
 
 /// A token that stands in a text from `start` to `end`.
@@ -49,27 +86,37 @@ struct Found {
 
 impl Restorer {
     pub(crate) fn new(vault: Vault, channel: Channel) -> Self {
-        let context = match channel {
-            Channel::Text => Some(Context::default()),
-            Channel::Literal => None,
+        let watches = match channel {
+            Channel::Text => true,
+            Channel::Literal => false,
         };
-        Self { vault, context, held: String::new(), previous: None }
+        Self { vault, watches, readings: vec![Reading::default()], held: String::new() }
     }
 
     /// Takes the next fragment and returns what can be emitted now.
     pub fn push(&mut self, fragment: &str) -> String {
-        if self.held.is_empty() {
-            return self.take(fragment);
-        }
-        let mut joined = std::mem::take(&mut self.held);
-        joined.push_str(fragment);
-        self.take(&joined)
+        self.push_within(fragment, &mut [])
     }
 
     /// Ends the text and returns what was held back.
     pub fn finish(&mut self) -> String {
+        self.finish_within(&mut [])
+    }
+
+    /// Takes the next fragment as [`Restorer::push`] does, and restores only what each of the joined texts would
+    /// restore too. They read on over what is returned.
+    pub fn push_within(&mut self, fragment: &str, joined: &mut [Joined]) -> String {
+        if self.held.is_empty() {
+            return self.within(joined, |this| this.take(fragment));
+        }
+        let text = std::mem::take(&mut self.held) + fragment;
+        self.within(joined, |this| this.take(&text))
+    }
+
+    /// Ends the text as [`Restorer::finish`] does. The joined texts read on over what is returned.
+    pub fn finish_within(&mut self, joined: &mut [Joined]) -> String {
         let rest = std::mem::take(&mut self.held);
-        self.emit(&rest, &mut String::new());
+        self.within(joined, |this| this.emit(&rest, &mut String::new()));
         rest
     }
 
@@ -78,38 +125,70 @@ impl Restorer {
         !self.held.is_empty()
     }
 
+    /// Emits text for all readings at once. Joined texts that read alike are read once.
+    fn within<R>(&mut self, joined: &mut [Joined], emit: impl FnOnce(&mut Self) -> R) -> R {
+        let mut places = Vec::with_capacity(joined.len());
+        for Joined(reading) in joined.iter() {
+            let known = self.readings.iter().position(|known| known == reading);
+            places.push(known.unwrap_or(self.readings.len()));
+            if known.is_none() {
+                self.readings.push(*reading);
+            }
+        }
+        let emitted = emit(self);
+        for (Joined(reading), place) in joined.iter_mut().zip(places) {
+            *reading = self.readings[place];
+        }
+        self.readings.truncate(1);
+        emitted
+    }
+
     fn take(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
-        while let Some(found) = next_token(&self.vault, &text[from..], self.previous) {
+        while let Some(found) = next_token(&self.vault, &text[from..], self.previous()) {
             self.emit(&text[from..from + found.start], &mut out);
             self.put_back(&text[from + found.start..from + found.end], found.value, &mut out);
             from += found.end;
         }
         let rest = &text[from..];
-        let hold = held_from(&self.vault, rest, self.previous);
+        let hold = held_from(&self.vault, rest, self.previous());
         self.emit(&rest[..hold], &mut out);
         self.held.push_str(&rest[hold..]);
         out
     }
 
+    /// The last byte of the model's text: one of a word, where any reading has one, since glued tokens are read more
+    /// strictly.
+    fn previous(&self) -> Option<u8> {
+        let glues =
+            self.readings.iter().find_map(|reading| reading.previous.filter(|&byte| word::is_word(byte)));
+        glues.or(self.readings[0].previous)
+    }
+
     /// Emits the model's own text.
     fn emit(&mut self, text: &str, out: &mut String) {
-        if let Some(context) = &mut self.context {
-            context.read(text);
+        for reading in &mut self.readings {
+            if self.watches {
+                reading.read(text);
+            } else {
+                reading.previous = text.as_bytes().last().copied().or(reading.previous);
+            }
         }
-        self.previous = text.as_bytes().last().copied().or(self.previous);
         out.push_str(text);
     }
 
     /// Emits a token's value, or the token where its value must not stand.
     fn put_back(&mut self, token: &str, value: Value, out: &mut String) {
-        match &mut self.context {
-            Some(context) if context.vetoes() => return self.emit(token, out),
-            Some(context) => context.read(&value),
-            None => {}
+        if self.watches && self.readings.iter().any(|reading| reading.context.vetoes()) {
+            return self.emit(token, out);
         }
-        self.previous = token.as_bytes().last().copied();
+        for reading in &mut self.readings {
+            if self.watches {
+                reading.context.read(&value);
+            }
+            reading.previous = token.as_bytes().last().copied();
+        }
         out.push_str(&value);
     }
 }
@@ -146,7 +225,7 @@ fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<Found> 
         let from = underscore.saturating_sub(MAX_LABEL + 1);
         let previous = if from == 0 { previous } else { Some(bytes[from - 1]) };
         let known = vault.recall(&bytes[from..underscore], previous, &tail)?;
-        Some(Found { start: underscore - known.label, end: underscore + 1 + TAIL, value: known.value })
+        Some(Found { start: underscore - known.label, end: underscore + 1 + TAIL, value: known.value? })
     })
 }
 

@@ -8,8 +8,9 @@ use std::{
 
 use crate::{
     keys::TokenKeys,
-    memory::{Memory, Recalled},
+    memory::{Memory, Recalled, Use},
     restore::{Channel, Restorer},
+    shared::Shared,
     word::{Tail, Token},
 };
 
@@ -39,16 +40,21 @@ pub struct Collision {
 }
 
 impl Vault {
-    /// Begins a session that has sent nothing yet.
+    /// Begins a session that has sent nothing yet, with a memory that only its own bounds limit.
     pub fn new(keys: TokenKeys) -> Self {
-        Self(Arc::new(Inner { keys, memory: Mutex::default(), parent: None }))
+        Self::within(keys, &Shared::unbounded())
+    }
+
+    /// Begins a session whose memory counts towards a bound that it shares with others.
+    pub fn within(keys: TokenKeys, shared: &Shared) -> Self {
+        Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), parent: None }))
     }
 
     /// Begins the session of a sub-agent: it restores what its parent sent too, and the parent nothing of its.
     pub fn child(&self) -> Self {
         Self(Arc::new(Inner {
             keys: self.keys().clone(),
-            memory: Mutex::default(),
+            memory: Mutex::new(Memory::within(self.memory().shared())),
             parent: Some(self.clone()),
         }))
     }
@@ -65,12 +71,23 @@ impl Vault {
     /// [`Collision`] where the token already stands for another value of this session or its parent.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
-        self.remember(token, value)
+        self.remember(token, value, Use::Restore)
+    }
+
+    /// Returns the token of a value that is not to be restored: an answer that repeats the token keeps it, also where
+    /// [`Vault::tokenize`] was or will be asked for the same value.
+    ///
+    /// # Errors
+    ///
+    /// [`Collision`] where the token already stands for another value of this session or its parent.
+    pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
+        let token = self.keys().token(label, value);
+        self.remember(token, value, Use::Keep)
     }
 
     /// Returns whether there is nothing to restore, here and in the parent.
     pub fn is_empty(&self) -> bool {
-        self.lineage().all(|vault| vault.memory().len() == 0)
+        self.lineage().all(|vault| vault.memory().restorable() == 0)
     }
 
     /// Puts values back in a whole text.
@@ -83,7 +100,7 @@ impl Vault {
         Restorer::new(self.clone(), channel)
     }
 
-    fn remember(&self, token: Token, value: &str) -> Result<Token, Collision> {
+    fn remember(&self, token: Token, value: &str, as_what: Use) -> Result<Token, Collision> {
         let differs = |vault: &Vault| vault.memory().get(&token).is_some_and(|known| known != value);
         if self.0.parent.iter().flat_map(Vault::lineage).any(differs) {
             return Err(Collision { token });
@@ -92,12 +109,15 @@ impl Vault {
         if own.get(&token).is_some_and(|known| known != value) {
             return Err(Collision { token });
         }
-        own.remember(&token, value);
+        own.remember(&token, value, as_what);
         Ok(token)
     }
 
     pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
-        self.lineage().find_map(|vault| vault.memory().recall(before, previous, tail))
+        let mut known = self.lineage().filter_map(|vault| vault.memory().recall(before, previous, tail));
+        let nearest = known.next()?;
+        let kept = nearest.value.is_none() || known.any(|recalled| recalled.value.is_none());
+        if kept { None } else { Some(nearest) }
     }
 
     pub(crate) fn begins(&self, partial: &[u8], previous: Option<u8>) -> bool {
@@ -140,7 +160,7 @@ mod tests {
         let vault = vault();
         let token = vault.tokenize("EMAIL", "ann@example.org").unwrap();
         // No two known values meet in 80 bits, so the second one is put there by hand.
-        let collision = vault.remember(token.clone(), "bob@example.org").unwrap_err();
+        let collision = vault.remember(token.clone(), "bob@example.org", Use::Restore).unwrap_err();
         assert_eq!(collision.token, token);
         assert!(!format!("{collision} {collision:?}").contains("example.org"));
         assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");
@@ -150,6 +170,6 @@ mod tests {
     fn a_token_of_the_parent_collides_in_the_child() {
         let parent = vault();
         let token = parent.tokenize("EMAIL", "ann@example.org").unwrap();
-        assert!(parent.child().child().remember(token, "bob@example.org").is_err());
+        assert!(parent.child().child().remember(token, "bob@example.org", Use::Restore).is_err());
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{BlankLine, is_space};
 
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Definition {
     place: Place,
     /// Nothing but indent and marks on this line.
@@ -15,7 +16,7 @@ pub(super) struct Definition {
     paragraph: BlankLine,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Place {
     Outside,
     /// Behind the colon, nothing yet.

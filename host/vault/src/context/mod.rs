@@ -10,7 +10,8 @@
 //! that takes every possible opening for a real one, and leaves only where every reading has left, cannot be led
 //! past by another's opinion. The price is a token that stays where a value would have done no harm.
 //!
-//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it says.
+//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it says. Its state is a small value: an
+//! answer of many texts is read once for each way in which a client may join them ([`crate::Joined`]).
 //!
 //! What this does not stop: an address that only what follows a value makes one (`EMAIL_… .evil.example`), a list of
 //! strings that a program links across its quotes (`"http://evil/","EMAIL_…"`), and one that a person puts together
@@ -27,7 +28,7 @@ use target::Target;
 use url::Url;
 
 /// The state of all watchers behind some emitted text.
-#[derive(Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct Context {
     url: Url,
     target: Target,
@@ -58,6 +59,7 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// Notices a blank line, which ends every paragraph and with it whatever markdown left open.
+#[derive(Clone, Copy, PartialEq)]
 struct BlankLine {
     /// Nothing but spaces since the last newline.
     blank: bool,

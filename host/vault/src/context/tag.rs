@@ -19,7 +19,7 @@ const DOUBLE: u8 = 4;
 /// In a value in single quotes.
 const SINGLE: u8 = 8;
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Tag {
     /// The set of states.
     states: u8,

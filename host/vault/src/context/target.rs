@@ -9,14 +9,14 @@
 
 use super::{BlankLine, is_space};
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Target {
     place: Place,
     previous: u8,
     paragraph: BlankLine,
 }
 
-#[derive(Default, Clone, Copy)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
     #[default]
     Outside,
@@ -25,7 +25,7 @@ enum Place {
     Tangled,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Inside {
     /// Brackets open.
     depth: u32,
@@ -34,7 +34,7 @@ struct Inside {
     escaped: bool,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Mode {
     /// Nothing but whitespace yet: `<` would open an angle here.
     Start,

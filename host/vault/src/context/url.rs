@@ -34,13 +34,13 @@ const SCHEMES: &[&[u8]] = &[
 /// Length of the longest of them.
 const LONGEST: usize = 10;
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Url {
     place: Place,
     word: Word,
 }
 
-#[derive(Default, Clone, Copy)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
     #[default]
     Outside,
@@ -51,7 +51,7 @@ enum Place {
 }
 
 /// What was read of a word that may become a URL.
-#[derive(Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct Word {
     /// The quote before the word.
     quote: Option<u8>,

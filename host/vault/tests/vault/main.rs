@@ -1,6 +1,7 @@
 //! Tests of the vault through its public interface.
 
 mod injection;
+mod joined;
 mod markdown;
 mod memory;
 mod restoring;

@@ -1,6 +1,6 @@
 //! What a session remembers, for how long, and who else may read it.
 
-use leafgate_vault::{Channel, MAX_BYTES, MAX_ENTRIES, Vault};
+use leafgate_vault::{Channel, MAX_BYTES, MAX_ENTRIES, Shared, Vault};
 
 use crate::{ADDRESS, keys, session};
 
@@ -68,4 +68,66 @@ fn what_is_larger_than_the_memory_is_not_remembered() {
     let token = vault.tokenize("BLOB", &"x".repeat(MAX_BYTES + 1)).unwrap();
     assert!(vault.is_empty());
     assert_eq!(vault.restore(token.as_str(), Channel::Literal), token.as_str());
+}
+
+#[test]
+fn sessions_together_remember_no_more_than_their_bound() {
+    let most = 3 * MAX_BYTES;
+    let shared = Shared::new(most);
+    let value = "x".repeat(64 * 1024);
+    let sessions: Vec<Vault> = (0..8).map(|_| Vault::within(keys("laptop"), &shared)).collect();
+    let mut tokens = Vec::new();
+    for n in 0..60 {
+        for session in &sessions {
+            let token = session.tokenize("BLOB", &format!("{n} {value}")).unwrap().to_string();
+            assert!(shared.bytes() <= most);
+            tokens.push((session, token));
+        }
+    }
+    assert!(!shared.has_room());
+    let restored =
+        tokens.iter().filter(|(session, token)| session.restore(token, Channel::Literal) != *token).count();
+    assert!(0 < restored && restored < tokens.len(), "{restored}: what was forgotten stays a token");
+    drop(tokens);
+    drop(sessions);
+    assert_eq!(shared.bytes(), 0, "nothing is counted twice");
+}
+
+#[test]
+fn a_small_value_counts_for_more_than_its_bytes() {
+    let shared = Shared::new(MAX_BYTES);
+    let session = Vault::within(keys("laptop"), &shared);
+    session.tokenize("PIN", "1").unwrap();
+    assert!(shared.bytes() > 100);
+    session.tokenize("PIN", "1").unwrap();
+    let once = shared.bytes();
+    session.tokenize("PIN", "1").unwrap();
+    assert_eq!(shared.bytes(), once);
+}
+
+#[test]
+fn a_value_that_is_not_to_be_restored_keeps_its_token_whoever_asks_for_it() {
+    let vault = Vault::new(keys("laptop"));
+    let kept = vault.tokenize_for_good("EMAIL", ADDRESS).unwrap().to_string();
+    assert!(vault.is_empty(), "there is nothing to restore");
+    assert_eq!(vault.tokenize("EMAIL", ADDRESS).unwrap().as_str(), kept);
+    let other = vault.tokenize("EMAIL", "bob@example.org").unwrap().to_string();
+    for text in [vault.child(), vault].iter().map(|vault| vault.restore(&kept, Channel::Literal).into_owned())
+    {
+        assert_eq!(text, kept);
+    }
+    assert_ne!(other, kept);
+}
+
+#[test]
+fn a_value_that_was_restored_before_is_not_restored_once_a_rule_says_so() {
+    let (vault, token) = session();
+    vault.tokenize_for_good("EMAIL", ADDRESS).unwrap();
+    vault.tokenize("EMAIL", ADDRESS).unwrap();
+    assert_eq!(vault.restore(&token, Channel::Literal), token);
+    let (parent, token) = session();
+    let child = parent.child();
+    child.tokenize_for_good("EMAIL", ADDRESS).unwrap();
+    assert_eq!(child.restore(&token, Channel::Literal), token);
+    assert_eq!(parent.restore(&token, Channel::Literal), ADDRESS);
 }

@@ -1,0 +1,55 @@
+//! A bound on what many sessions remember together.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use crate::memory::{ENTRY, MAX_BYTES};
+
+/// Counts the bytes that all vaults under it remember, and bounds them. A clone is the same count.
+///
+/// A vault that would take the sum above the bound forgets its own oldest values, so the bound holds whatever the
+/// vaults are used for. A value that was forgotten is not restored; its token stays in the answer.
+#[derive(Clone, Debug)]
+pub struct Shared(Arc<Counted>);
+
+#[derive(Debug)]
+struct Counted {
+    most: usize,
+    bytes: AtomicUsize,
+}
+
+impl Shared {
+    /// Bounds the sum to `most` bytes.
+    pub fn new(most: usize) -> Self {
+        Self(Arc::new(Counted { most, bytes: AtomicUsize::new(0) }))
+    }
+
+    /// Bounds nothing: each vault has its own bounds.
+    pub(crate) fn unbounded() -> Self {
+        Self::new(usize::MAX)
+    }
+
+    /// Returns how many bytes are remembered now.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes.load(Relaxed)
+    }
+
+    /// Returns whether one more session could remember as much as a session may.
+    pub fn has_room(&self) -> bool {
+        self.0.most.saturating_sub(self.bytes()) >= MAX_BYTES + ENTRY
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.bytes() > self.0.most
+    }
+
+    pub(crate) fn add(&self, bytes: usize) {
+        self.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn remove(&self, bytes: usize) {
+        self.0.bytes.fetch_sub(bytes, Relaxed);
+    }
+}
