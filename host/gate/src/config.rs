@@ -57,6 +57,9 @@ pub struct GateLimits {
     pub grace: Duration,
     /// Sessions whose tokens are remembered; beyond it the one that was used least recently is forgotten, and its tokens stay tokens.
     pub sessions: usize,
+    /// Bytes of redacted values that all sessions remember together, with what remembering them takes. Beyond it the sessions that were
+    /// used least recently are forgotten, and their tokens stay tokens.
+    pub vaults: usize,
     /// Bodies that are looked into at the same time on the blocking pool; others wait, so that a burst costs time and not memory.
     pub judges: usize,
     /// How many turns wait for a person, and for how long.
@@ -110,6 +113,7 @@ impl Default for GateLimits {
             answer_idle: Duration::from_secs(600),
             grace: Duration::from_secs(10),
             sessions: 1024,
+            vaults: 64 * 1024 * 1024,
             judges: std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
             desk: DeskLimits::default(),
             silence: Duration::from_secs(15),

@@ -76,7 +76,7 @@ impl Gate {
             upstream: Upstream::new(config.upstream, &limits)?,
             loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
-            sessions: Arc::new(Sessions::new(keys, limits.sessions)),
+            sessions: Arc::new(Sessions::new(keys, limits.sessions, limits.vaults)),
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters))),
             hub,
             counters,

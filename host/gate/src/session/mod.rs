@@ -5,12 +5,13 @@
 
 mod name;
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leafgate_tree::Document;
-use leafgate_vault::{TokenKeys, Vault};
+use leafgate_vault::{Shared, TokenKeys, Vault};
+use lru::LruCache;
 use sha2::{Digest, Sha256};
 
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Hint, Name};
@@ -20,22 +21,16 @@ pub(crate) use name::{BodyHints, CLAUDE_CODE, Hint, Name};
 pub const LOCAL_CLIENT: &str = "local";
 
 /// Responses that are remembered for each session, on the average: those of a conversation that goes on by naming the last one.
-const RESPONSES: usize = 8;
+const RESPONSES: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
-/// The conversations that the gate remembers.
+/// The conversations that the gate remembers, the least recently used forgotten first.
 pub(crate) struct Sessions {
     keys: TokenKeys,
-    vaults: Mutex<Remembered<Vault>>,
+    /// What the vaults of all conversations may remember together.
+    values: Shared,
+    vaults: Mutex<LruCache<Arc<str>, Vault>>,
     /// Which conversation a response belongs to, by the HMAC of its id.
-    responses: Mutex<Remembered<Arc<str>>>,
-}
-
-/// What was remembered, the least recently used of it forgotten first.
-struct Remembered<V> {
-    most: usize,
-    /// The age is the count of uses at the last one.
-    by_key: HashMap<String, (V, u64)>,
-    uses: u64,
+    responses: Mutex<LruCache<String, Arc<str>>>,
 }
 
 /// One request's conversation.
@@ -69,12 +64,15 @@ fn key(keys: &TokenKeys, name: &Name, document: &Document) -> String {
 }
 
 impl Sessions {
-    pub(crate) fn new(keys: TokenKeys, most: usize) -> Self {
+    /// Remembers up to `most` conversations, whose values have `bytes` together.
+    pub(crate) fn new(keys: TokenKeys, most: usize, bytes: usize) -> Self {
+        let most = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
         let responses = most.saturating_mul(RESPONSES);
         Sessions {
             keys,
-            vaults: Mutex::new(Remembered::new(most)),
-            responses: Mutex::new(Remembered::new(responses)),
+            values: Shared::new(bytes),
+            vaults: Mutex::new(LruCache::new(most)),
+            responses: Mutex::new(LruCache::new(responses)),
         }
     }
 
@@ -83,24 +81,23 @@ impl Sessions {
         let name = Name::of(document, hint);
         let own = || key(&self.keys, &name, document).into();
         let key: Arc<str> = match &name {
-            Name::None => return Session { key: own(), vault: Vault::new(self.keys.clone()) },
+            Name::None => {
+                return Session { key: own(), vault: Vault::within(self.keys.clone(), &self.values) };
+            }
             Name::Given(_) => own(),
             Name::Follows(response) => {
-                let known = self
-                    .responses
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get(&self.response(response));
-                known.unwrap_or_else(own)
+                // A panic while a lock is held leaves a whole map behind: every change is one call.
+                let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+                responses.get(&self.response(response)).cloned().unwrap_or_else(own)
             }
         };
-        // Whoever panicked while holding a lock left a whole map behind: every change is one call.
         let mut vaults = self.vaults.lock().unwrap_or_else(PoisonError::into_inner);
-        let vault = vaults.get(&key).unwrap_or_else(|| {
-            let vault = Vault::new(self.keys.clone());
-            vaults.put(key.to_string(), vault.clone());
-            vault
-        });
+        let begin = || Vault::within(self.keys.clone(), &self.values);
+        let vault = vaults.get_or_insert(Arc::clone(&key), begin).clone();
+        // A vault that is still in use elsewhere keeps its values, and goes on counting, until it is not.
+        while !self.values.has_room() && vaults.len() > 1 {
+            vaults.pop_lru();
+        }
         Session { key, vault }
     }
 
@@ -115,41 +112,12 @@ impl Sessions {
 }
 
 impl Thread {
-    /// A response of this conversation has this id.
+    /// A response of this conversation has this id. An id that a conversation has already stays its own: an upstream that gives it to
+    /// another one does not lead the next turn there.
     pub(crate) fn answered(&self, id: &str) {
         let response = self.sessions.response(&name::follows(id));
         let mut responses = self.sessions.responses.lock().unwrap_or_else(PoisonError::into_inner);
-        responses.put(response, Arc::clone(&self.key));
-    }
-}
-
-impl<V: Clone> Remembered<V> {
-    fn new(most: usize) -> Self {
-        Remembered { most: most.max(1), by_key: HashMap::new(), uses: 0 }
-    }
-
-    fn get(&mut self, key: &str) -> Option<V> {
-        self.uses += 1;
-        let (value, last_use) = self.by_key.get_mut(key)?;
-        *last_use = self.uses;
-        Some(value.clone())
-    }
-
-    fn put(&mut self, key: String, value: V) {
-        self.uses += 1;
-        if self.by_key.len() >= self.most && !self.by_key.contains_key(&key) {
-            self.forget_oldest();
-        }
-        self.by_key.insert(key, (value, self.uses));
-    }
-
-    /// A walk over all: it happens once per new conversation, among a thousand.
-    fn forget_oldest(&mut self) {
-        let oldest =
-            self.by_key.iter().min_by_key(|(_, (_, last_use))| *last_use).map(|(key, _)| key.clone());
-        if let Some(oldest) = oldest {
-            self.by_key.remove(&oldest);
-        }
+        responses.get_or_insert(response, || Arc::clone(&self.key));
     }
 }
 
@@ -169,6 +137,9 @@ mod tests {
 
     use super::*;
 
+    /// Room for the values of any test.
+    const BYTES: usize = 64 * 1024 * 1024;
+
     fn keys() -> TokenKeys {
         TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"))
     }
@@ -179,7 +150,7 @@ mod tests {
     }
 
     fn key(messages: serde_json::Value) -> Arc<str> {
-        Sessions::new(keys(), 10).of(&chat(&messages), None).key
+        Sessions::new(keys(), 10, BYTES).of(&chat(&messages), None).key
     }
 
     fn responses(body: &serde_json::Value) -> Document {
@@ -206,17 +177,17 @@ mod tests {
             http::HeaderName::from_static("session-id"),
             "s-1".parse().unwrap(),
         )]));
-        let sessions = Sessions::new(keys(), 10);
+        let sessions = Sessions::new(keys(), 10, BYTES);
         let key = sessions.of(&turn("Hi"), hint.as_ref()).key;
         assert_eq!(sessions.of(&turn("Ho"), hint.as_ref()).key, key);
         assert!(!key.contains("s-1"));
         let other = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("other"));
-        assert_ne!(Sessions::new(other, 10).of(&turn("Hi"), hint.as_ref()).key, key);
+        assert_ne!(Sessions::new(other, 10, BYTES).of(&turn("Hi"), hint.as_ref()).key, key);
     }
 
     #[test]
     fn who_goes_on_from_a_response_is_in_its_conversation() {
-        let sessions = Arc::new(Sessions::new(keys(), 10));
+        let sessions = Arc::new(Sessions::new(keys(), 10, BYTES));
         let next =
             |id: &str| sessions.of(&responses(&json!({ "input": "?", "previous_response_id": id })), None);
         let first = sessions.of(&responses(&json!({ "input": "Hi" })), None);
@@ -232,8 +203,37 @@ mod tests {
     }
 
     #[test]
+    fn a_response_stays_in_the_conversation_that_had_its_id_first() {
+        let sessions = Arc::new(Sessions::new(keys(), 10, BYTES));
+        let begun = |text: &str| sessions.of(&responses(&json!({ "input": text })), None);
+        let (first, other) = (begun("Hi"), begun("Ho"));
+        assert_ne!(first.key, other.key);
+        sessions.thread(&first.key).answered("resp_1");
+        sessions.thread(&other.key).answered("resp_1");
+        let next = sessions.of(&responses(&json!({ "input": "?", "previous_response_id": "resp_1" })), None);
+        assert_eq!(next.key, first.key);
+    }
+
+    #[test]
+    fn more_values_than_all_may_remember_make_the_least_recently_used_go() {
+        let bytes = 3 * leafgate_vault::MAX_BYTES;
+        let sessions = Sessions::new(keys(), 100, bytes);
+        let turn = |n: usize| chat(&json!([{ "role": "user", "content": format!("{n}") }]));
+        let large = "x".repeat(leafgate_vault::MAX_BYTES / 2);
+        for n in 0..20 {
+            let vault = sessions.of(&turn(n), None).vault;
+            let token = vault.tokenize("BLOB", &format!("{n} {large}")).unwrap();
+            let restored = vault.restore(token.as_str(), leafgate_vault::Channel::Literal);
+            assert_ne!(restored, token.as_str(), "a conversation that goes on remembers its own");
+            assert!(sessions.values.bytes() <= bytes);
+        }
+        assert!(!sessions.of(&turn(19), None).vault.is_empty());
+        assert!(sessions.of(&turn(0), None).vault.is_empty());
+    }
+
+    #[test]
     fn the_vault_of_a_conversation_is_found_again() {
-        let sessions = Sessions::new(keys(), 10);
+        let sessions = Sessions::new(keys(), 10, BYTES);
         let turn = chat(&json!([{ "role": "user", "content": "Hi" }]));
         sessions.of(&turn, None).vault.tokenize("EMAIL", "ann@example.org").unwrap();
         assert!(!sessions.of(&turn, None).vault.is_empty());
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_no_conversation_shares_its_vault_with_nobody() {
-        let sessions = Sessions::new(keys(), 10);
+        let sessions = Sessions::new(keys(), 10, BYTES);
         let generic =
             Document::parse(r#"{"input": "x"}"#.into(), Format::Generic, &Limits::default()).unwrap();
         let session = sessions.of(&generic, None);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_is_forgotten() {
-        let sessions = Sessions::new(keys(), 2);
+        let sessions = Sessions::new(keys(), 2, BYTES);
         let turns: Vec<_> =
             (0..3).map(|n| chat(&json!([{ "role": "user", "content": format!("{n}") }]))).collect();
         for turn in [&turns[0], &turns[1], &turns[0]] {
