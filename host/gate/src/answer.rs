@@ -5,15 +5,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
 
 use crate::content::{self, Content, ContentError};
-use crate::headers;
 use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
+use crate::{headers, media};
 
 /// How an answer comes, where it is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +59,12 @@ pub(crate) async fn prepare(
 
 /// A compressed answer, sent although it was asked not to be, passes with its tokens.
 fn form(headers: &HeaderMap) -> Form {
-    let is_plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
-        return Form::Untouched;
-    }
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => Form::Whole,
-        "text/event-stream" => Form::Events,
-        _ => Form::Untouched,
+    if media::is_json(headers) {
+        Form::Whole
+    } else if media::is_event_stream(headers) {
+        Form::Events
+    } else {
+        Form::Untouched
     }
 }
 

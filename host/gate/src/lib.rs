@@ -40,6 +40,7 @@ mod hold;
 mod judge;
 mod listener;
 mod log;
+mod media;
 mod outgoing;
 mod path;
 mod pending;

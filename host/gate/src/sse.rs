@@ -26,8 +26,18 @@ pub(crate) struct Lines {
 pub(crate) enum Piece {
     /// A whole line with its ending, which may lack at the end of the stream.
     Line(Bytes),
-    /// Bytes that are not looked into: a stretch of a line over the limit, or the LF of an ending whose CR came before.
-    Through(Bytes),
+    /// The LF of an ending whose CR came before.
+    LineFeed(Bytes),
+    /// A stretch of a line over the limit, which is not looked into.
+    Overlong(Bytes),
+}
+
+impl Piece {
+    pub(crate) fn bytes(&self) -> &Bytes {
+        match self {
+            Piece::Line(bytes) | Piece::LineFeed(bytes) | Piece::Overlong(bytes) => bytes,
+        }
+    }
 }
 
 impl Lines {
@@ -40,7 +50,7 @@ impl Lines {
     pub(crate) fn push(&mut self, mut chunk: Bytes, mut give: impl FnMut(Piece)) {
         while !chunk.is_empty() {
             if std::mem::take(&mut self.after_cr) && chunk[0] == b'\n' {
-                give(Piece::Through(chunk.split_to(1)));
+                give(Piece::LineFeed(chunk.split_to(1)));
                 continue;
             }
             match line_end(&chunk) {
@@ -66,7 +76,7 @@ impl Lines {
         // Without the ending, whose length depends on how the stream was cut.
         let length = self.held.len() + split_ending(&rest).0.len();
         if std::mem::take(&mut self.overlong) || length > self.limit {
-            return Piece::Through(self.joined(rest));
+            return Piece::Overlong(self.joined(rest));
         }
         Piece::Line(self.joined(rest))
     }
@@ -75,7 +85,7 @@ impl Lines {
     fn hold(&mut self, chunk: Bytes, mut give: impl FnMut(Piece)) {
         if self.overlong || self.held.len() + chunk.len() > self.limit {
             self.overlong = true;
-            give(Piece::Through(self.joined(chunk)));
+            give(Piece::Overlong(self.joined(chunk)));
         } else {
             self.held.extend_from_slice(&chunk);
         }
@@ -103,10 +113,34 @@ pub(crate) fn split_ending(line: &[u8]) -> (&[u8], &[u8]) {
     line.split_at(line.len() - ending)
 }
 
-/// What a `data` line carries; one space after the colon belongs to the framing.
-pub(crate) fn data(line: &[u8]) -> Option<&[u8]> {
-    let value = line.strip_prefix(b"data:")?;
-    Some(value.strip_prefix(b" ").unwrap_or(value))
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field<'l> {
+    /// An empty line, which ends an event.
+    End,
+    /// A comment.
+    Comment,
+    /// A `data` field, and what it carries: one space after the colon belongs to the framing.
+    Data(&'l [u8]),
+    /// Another field, or one that nobody knows.
+    Other,
+    /// Data to some readers and nothing to others: behind a byte order mark or blanks, or in capitals.
+    Unclear,
+}
+
+/// Returns what a line is.
+pub(crate) fn field(line: &[u8]) -> Field<'_> {
+    let line = split_ending(line).0;
+    let colon = line.iter().position(|&byte| byte == b':');
+    let (name, value) = (&line[..colon.unwrap_or(line.len())], colon.map_or(&[][..], |at| &line[at + 1..]));
+    match (name, colon) {
+        (b"", None) => Field::End,
+        (b"", Some(_)) => Field::Comment,
+        (b"data", _) => Field::Data(value.strip_prefix(b" ").unwrap_or(value)),
+        _ if name.starts_with("\u{feff}".as_bytes()) => Field::Unclear,
+        _ if name.trim_ascii().eq_ignore_ascii_case(b"data") => Field::Unclear,
+        _ => Field::Other,
+    }
 }
 
 /// Appends an event. Its data is one line, whatever it was on: a line end would end it.
@@ -145,16 +179,13 @@ mod tests {
     }
 
     fn bytes(pieces: &[Piece]) -> Vec<u8> {
-        let each = pieces.iter().flat_map(|piece| match piece {
-            Piece::Line(bytes) | Piece::Through(bytes) => bytes.to_vec(),
-        });
-        each.collect()
+        pieces.iter().flat_map(|piece| piece.bytes().to_vec()).collect()
     }
 
     fn texts(pieces: &[Piece]) -> Vec<Vec<u8>> {
         let lines = pieces.iter().filter_map(|piece| match piece {
             Piece::Line(line) => Some(split_ending(line).0.to_vec()),
-            Piece::Through(_) => None,
+            Piece::LineFeed(_) | Piece::Overlong(_) => None,
         });
         lines.collect()
     }
@@ -166,7 +197,7 @@ mod tests {
         lines.push(Bytes::from_static(b"data: a\r"), |piece| out.push(piece));
         assert_eq!(out, [Piece::Line("data: a\r".into())]);
         lines.push(Bytes::from_static(b"\n\r\n: c"), |piece| out.push(piece));
-        assert_eq!(out[1..], [Piece::Through("\n".into()), Piece::Line("\r\n".into())]);
+        assert_eq!(out[1..], [Piece::LineFeed("\n".into()), Piece::Line("\r\n".into())]);
         assert_eq!(lines.finish(), Some(Piece::Line(": c".into())));
         assert_eq!(lines.finish(), None);
     }
@@ -179,12 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn data_lines() {
-        assert_eq!(data(b"data: x"), Some(&b"x"[..]));
-        assert_eq!(data(b"data:x"), Some(&b"x"[..]));
-        assert_eq!(data(b"data:  x"), Some(&b" x"[..]));
-        assert_eq!(data(b": data: x"), None);
-        assert_eq!(data(b"database"), None);
+    fn a_line_is_data_to_every_reader_or_said_to_be_unclear() {
+        assert_eq!(field(b"data: x\r\n"), Field::Data(b"x"));
+        assert_eq!(field(b"data:x"), Field::Data(b"x"));
+        assert_eq!(field(b"data:  x"), Field::Data(b" x"));
+        assert_eq!(field(b"data\n"), Field::Data(b""));
+        assert_eq!(field(b": data: x"), Field::Comment);
+        assert_eq!(field(b"database: x"), Field::Other);
+        assert_eq!(field(b"event: data"), Field::Other);
+        assert_eq!(field(b"\r\n"), Field::End);
+        for unclear in ["\u{feff}data: x", " data: x", "data : x", "DATA: x", "\u{feff}: x"] {
+            assert_eq!(field(unclear.as_bytes()), Field::Unclear, "{unclear}");
+        }
     }
 
     proptest! {

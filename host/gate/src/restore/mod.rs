@@ -3,32 +3,36 @@
 //! - Never into tool arguments: a value restored into a shell or an HTTP call would be carried out.
 //! - Never into reasoning that is signed or has an encrypted copy: the client sends it back as it is, where it may not be changed and
 //!   so not be redacted again.
-//! - The other bytes of an answer stay as they are. What cannot be read as JSON passes as it came; the tokens in it are no secrets.
+//! - Never where a client that joins the texts of the answer would find it in a link ([`speech`]).
+//! - Never behind something that was not read, or that parsers read differently: nobody knows what a client made of it.
+//! - The other bytes of an answer stay as they are.
 //!
 //! The folder of each API has a [`Reader`] that says where its texts stand, in an answer that comes whole and in the events of a stream.
 //! [`stream`] does the work for streams, this file for the rest.
 
 pub(crate) mod said;
+mod speech;
 mod stream;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId};
-use leafgate_vault::{Channel, Vault};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
+use leafgate_vault::Vault;
 
-pub(crate) use said::{Added, Place, Reader, Said, Text};
+pub(crate) use said::{Added, Place, Position, Reader, Reading, Said, Text};
 pub(crate) use stream::EventStream;
 
 use crate::apis::Api;
 use crate::session::Thread;
+use speech::Speech;
 
 /// What one answer is restored from, and how it is read.
 pub(crate) struct Restoring {
     vault: Vault,
     reader: Box<dyn Reader>,
-    /// The conversation, which the next request may find by the id of this answer alone.
-    thread: Thread,
+    /// The conversation, which the next request may find by the name of this answer alone; `None` once it was told the name.
+    thread: Option<Thread>,
 }
 
 /// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in it is protected.
@@ -38,50 +42,61 @@ impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let reader = api.conversation()?.reader(request);
+        let thread = reader.names_answers().then_some(thread);
         Some(Restoring { vault, reader, thread })
     }
 
-    /// Whether the session has no values yet, so that there is nothing to restore.
+    /// Returns whether there is nothing to do: the session has no values yet, and the answer's name is of no use.
     pub(crate) fn is_idle(&self) -> bool {
-        self.vault.is_empty()
+        self.vault.is_empty() && self.thread.is_none()
     }
 
     /// Restores an answer that came whole.
     pub(crate) fn whole(&mut self, answer: &Bytes) -> Bytes {
-        let Some(document) = read(answer.clone()) else { return answer.clone() };
-        let said = self.reader.whole(&document);
+        let Ok(document) = read(answer.clone()) else { return answer.clone() };
+        let Some(mut said) = self.said(&document, |reader, answer| reader.whole(answer)) else {
+            return answer.clone();
+        };
+        said.push(Said::EndAll);
         let mut draft = Draft::new(Arc::new(document));
-        for one in said {
-            match one {
-                Said::Id(leaf) => self.follow(draft.document(), leaf),
-                Said::More(_, leaf) | Said::Whole(leaf) => self.repeat(&mut draft, leaf),
-                Said::End(_) | Said::EndItem(_) | Said::EndAll => {}
+        let mut speech = Speech::new(self.vault.clone(), self.reader.repeats());
+        match speech.hear(&mut draft, &said, |_| {}) {
+            Ok(()) => draft.render(),
+            Err(speech::Disorder) => answer.clone(),
+        }
+    }
+
+    /// Returns what an answer or an event says; `None` where parsers disagree about it. Remembers the answer's name.
+    fn said(
+        &mut self,
+        document: &Document,
+        read: impl FnOnce(&mut dyn Reader, &Reading<'_>) -> Vec<Said>,
+    ) -> Option<Vec<Said>> {
+        let reading = Reading::new(document);
+        let said = read(&mut *self.reader, &reading);
+        if reading.is_odd() {
+            return None;
+        }
+        for one in &said {
+            if let Said::Id(leaf) = one {
+                self.follow(document, *leaf);
             }
         }
-        draft.render()
+        Some(said)
     }
 
-    /// Remembers whose answer this is.
-    fn follow(&self, document: &Document, id: NodeId) {
-        if let Some(id) = document.leaf(id) {
-            self.thread.answered(id.text().expose());
+    /// Remembers whose answer this is. An answer has one name; the first counts.
+    fn follow(&mut self, document: &Document, name: NodeId) {
+        if let (Some(name), Some(thread)) = (document.leaf(name), self.thread.take()) {
+            thread.answered(name.text().expose());
         }
-    }
-
-    /// Restores a leaf whose text is whole.
-    fn repeat(&self, draft: &mut Draft, leaf: NodeId) {
-        let document = draft.document().clone();
-        let Some(leaf) = document.leaf(leaf) else { return };
-        let text = leaf.text();
-        // Refused only for leaves that `text` does not give; then the token stays.
-        let _ = draft.set(leaf.id(), &self.vault.restore(text.expose(), Channel::Text), &RESTORER);
     }
 }
 
 /// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is restored as text.
-fn read(json: Bytes) -> Option<Document> {
+fn read(json: Bytes) -> Result<Document, ParseError> {
     let limits = Limits { embedded: 0, ..Limits::default() };
-    Document::parse(json, Format::Generic, &limits).ok()
+    Document::parse(json, Format::Generic, &limits)
 }
 
 #[cfg(test)]

@@ -4,56 +4,64 @@
 //! suffix that may still become a token of this session. Held text leaves with the next event of its text; when the text ends, or the
 //! stream does, in an added event before that. Lines in which nothing was held or restored leave byte for byte as they came, before the
 //! next one is read.
+//!
+//! An event may have several `data` lines, which clients join (WHATWG HTML, 9.2.6). A line that is a JSON text of its own is read at
+//! once, since some servers end events with a single newline; one that is not complete waits for the rest of its event. After data that
+//! cannot be read, the rest of the stream passes as it comes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::{Channel, Restorer};
+use leafgate_tree::{Document, Draft, ParseErrorKind};
 
-use super::{Added, Place, RESTORER, Restoring, Said};
-use crate::sse::{self, Lines, Piece};
+use super::said::Added;
+use super::speech::{Disorder, Held, Speech};
+use super::{Reader, Restoring};
+use crate::sse::{self, Field, Lines, Piece};
 
-/// A line longer than this passes unrestored.
-const MAX_LINE: usize = 1024 * 1024;
-
-/// So many texts are restored at a time; no request asks for more choices.
-const MAX_TEXTS: usize = 512;
+/// A longer line, or a longer event of several lines, is not read.
+const MAX_EVENT: usize = 1024 * 1024;
 
 /// Restores one stream.
 pub(crate) struct EventStream {
     restoring: Restoring,
     lines: Lines,
-    texts: BTreeMap<Place, Spoken>,
-    /// Lines of the present event before its data: they must stay with it when an event is added before it.
-    pending: BytesMut,
+    speech: Speech,
+    /// Lines of the present event that have not left: they must stay with its data when an event is added before it.
+    pending: Pending,
     /// Whether the stream stands between two events.
     at_boundary: bool,
+    /// Nothing is restored any more.
+    stopped: bool,
 }
 
-/// A text that is being spoken.
-struct Spoken {
-    restorer: Restorer,
-    /// The event that ends in what is held.
-    last: Option<Arc<Document>>,
+/// The lines of an event that have come and not left.
+#[derive(Default)]
+struct Pending {
+    /// All of them.
+    lines: BytesMut,
+    /// Those that are no data.
+    fields: BytesMut,
+    /// The data of an event whose first line is no JSON text by itself.
+    data: Option<BytesMut>,
 }
 
 impl EventStream {
     pub(crate) fn new(restoring: Restoring) -> Self {
         EventStream {
+            lines: Lines::new(MAX_EVENT),
+            speech: Speech::new(restoring.vault.clone(), restoring.reader.repeats()),
             restoring,
-            lines: Lines::new(MAX_LINE),
-            texts: BTreeMap::new(),
-            pending: BytesMut::new(),
+            pending: Pending::default(),
             at_boundary: true,
+            stopped: false,
         }
     }
 
     /// Takes the next bytes of the stream and returns what may leave.
     pub(crate) fn push(&mut self, chunk: Bytes) -> Bytes {
         let mut out = BytesMut::with_capacity(chunk.len());
-        let mut lines = std::mem::replace(&mut self.lines, Lines::new(MAX_LINE));
+        let mut lines = std::mem::replace(&mut self.lines, Lines::new(MAX_EVENT));
         lines.push(chunk, |piece| self.piece(&piece, &mut out));
         self.lines = lines;
         out.freeze()
@@ -65,7 +73,7 @@ impl EventStream {
         if let Some(piece) = self.lines.finish() {
             self.piece(&piece, &mut out);
         }
-        out.extend_from_slice(&self.pending.split());
+        self.complete(&mut out);
         let mut added = BytesMut::new();
         if out.last().is_some_and(|last| !matches!(last, b'\n' | b'\r')) {
             // What is added must not go on with a line that was cut off.
@@ -73,7 +81,7 @@ impl EventStream {
             self.at_boundary = true;
         }
         let ending = added.len();
-        self.end(|_| true, &mut added);
+        self.release(&mut added);
         if added.len() > ending {
             out.extend_from_slice(&added);
         }
@@ -81,102 +89,142 @@ impl EventStream {
     }
 
     fn piece(&mut self, piece: &Piece, out: &mut BytesMut) {
+        // Whether there is something to do is settled once: what begins later has not read what came before.
+        self.stopped |= self.restoring.is_idle();
+        if self.stopped {
+            return out.extend_from_slice(piece.bytes());
+        }
         let line = match piece {
             Piece::Line(line) => line,
-            Piece::Through(bytes) if self.pending.is_empty() => return out.extend_from_slice(bytes),
-            Piece::Through(bytes) => return self.pending.extend_from_slice(bytes),
+            Piece::LineFeed(feed) if self.pending.lines.is_empty() => return out.extend_from_slice(feed),
+            Piece::LineFeed(feed) => return self.pending.lines.extend_from_slice(feed),
+            Piece::Overlong(bytes) => return self.stop(bytes, out),
         };
-        let (text, ending) = sse::split_ending(line);
-        if let Some(data) = sse::data(text) {
-            let restored = self.data(&line.slice_ref(data), out);
-            out.extend_from_slice(&self.pending.split());
-            match restored {
-                Some(restored) => {
-                    out.extend_from_slice(&text[..text.len() - data.len()]);
-                    out.extend_from_slice(&restored);
-                    out.extend_from_slice(ending);
-                }
-                None => out.extend_from_slice(line),
+        match sse::field(line) {
+            Field::End => {
+                self.complete(out);
+                out.extend_from_slice(line);
+                self.at_boundary = true;
             }
-            self.at_boundary = false;
-        } else if text.is_empty() {
-            out.extend_from_slice(&self.pending.split());
-            out.extend_from_slice(line);
-            self.at_boundary = true;
-        } else if self.pending.is_empty() && text.starts_with(b":")
-            || self.pending.len() + line.len() > MAX_LINE
-        {
+            Field::Data(data) => self.data(line, &line.slice_ref(data), out),
+            Field::Unclear => self.stop(line, out),
             // A comment is a sign of life and waits for nothing.
-            out.extend_from_slice(&self.pending.split());
-            out.extend_from_slice(line);
-        } else {
-            self.pending.extend_from_slice(line);
+            Field::Comment if self.pending.lines.is_empty() => out.extend_from_slice(line),
+            Field::Comment | Field::Other => self.pend(line, out),
         }
     }
 
-    /// Restores what a data line carries; `None` where it stays as it is. Events that must come before it are written to `out`.
-    fn data(&mut self, data: &Bytes, out: &mut BytesMut) -> Option<Bytes> {
-        if data.trim_ascii() == b"[DONE]" {
-            self.end(|_| true, out);
-            return None;
+    /// Keeps a line that is no data with the event it belongs to.
+    fn pend(&mut self, line: &[u8], out: &mut BytesMut) {
+        if self.pending.lines.len() + line.len() > MAX_EVENT {
+            return self.stop(line, out);
         }
-        let event = Arc::new(super::read(data.clone())?);
-        let said = self.restoring.reader.event(&event);
-        let mut draft = Draft::new(event);
-        for (at, &one) in said.iter().enumerate() {
-            match one {
-                Said::More(place, leaf) => {
-                    let ends = said[at..].contains(&Said::End(place));
-                    self.more(&mut draft, place, leaf, ends);
+        self.pending.lines.extend_from_slice(line);
+        if self.pending.data.is_some() {
+            self.pending.fields.extend_from_slice(line);
+        }
+    }
+
+    /// Takes a line with data.
+    fn data(&mut self, line: &Bytes, data: &Bytes, out: &mut BytesMut) {
+        if let Some(begun) = &mut self.pending.data {
+            if begun.len() + data.len() >= MAX_EVENT {
+                return self.stop(line, out);
+            }
+            begun.extend_from_slice(b"\n");
+            begun.extend_from_slice(data);
+            return self.pending.lines.extend_from_slice(line);
+        }
+        if data.trim_ascii().is_empty() {
+            return self.pend(line, out);
+        }
+        match super::read(data.clone()) {
+            Ok(event) => match self.event(event, out) {
+                Ok(restored) => {
+                    out.extend_from_slice(&self.pending.lines.split());
+                    match restored {
+                        Some(restored) => {
+                            let (text, ending) = sse::split_ending(line);
+                            out.extend_from_slice(&text[..text.len() - data.len()]);
+                            out.extend_from_slice(&restored);
+                            out.extend_from_slice(ending);
+                        }
+                        None => out.extend_from_slice(line),
+                    }
+                    self.at_boundary = false;
                 }
-                Said::Id(leaf) => self.restoring.follow(draft.document(), leaf),
-                Said::Whole(leaf) => self.restoring.repeat(&mut draft, leaf),
-                Said::End(place) => self.end(|other| other == place, out),
-                Said::EndItem(item) => self.end(|other| other.item == item, out),
-                Said::EndAll => self.end(|_| true, out),
+                Err(Disorder) => self.stop(line, out),
+            },
+            Err(_) if data.trim_ascii() == b"[DONE]" => self.stop(line, out),
+            Err(error) if error.kind() == ParseErrorKind::Truncated => {
+                self.pending.data = Some(BytesMut::from(&data[..]));
+                self.pending.fields = self.pending.lines.clone();
+                self.pending.lines.extend_from_slice(line);
             }
+            Err(_) => self.stop(line, out),
         }
-        draft.is_dirty().then(|| draft.render())
     }
 
-    /// Takes what a leaf says through the restorer of its text, and all that is held where the text ends with it.
-    fn more(&mut self, draft: &mut Draft, place: Place, leaf: NodeId, ends: bool) {
-        let event = draft.document().clone();
-        let Some(leaf) = event.leaf(leaf) else { return };
-        let Some(spoken) = self.spoken(place) else { return };
-        let mut restored = spoken.restorer.push(leaf.text().expose());
-        spoken.last = spoken.restorer.is_holding().then(|| event.clone());
-        if ends {
-            restored.push_str(&spoken.restorer.finish());
-            self.texts.remove(&place);
-        }
-        // Refused only for leaves that `super::text` does not give.
-        let _ = draft.set(leaf.id(), &restored, &RESTORER);
-    }
-
-    fn spoken(&mut self, place: Place) -> Option<&mut Spoken> {
-        if self.texts.len() >= MAX_TEXTS && !self.texts.contains_key(&place) {
-            return None;
-        }
-        let vault = &self.restoring.vault;
-        let begun = || Spoken { restorer: vault.restorer(Channel::Text), last: None };
-        Some(self.texts.entry(place).or_insert_with(begun))
-    }
-
-    /// Ends texts; what they held leaves in events of its own.
-    fn end(&mut self, ends: impl Fn(Place) -> bool, out: &mut BytesMut) {
-        let ended: Vec<_> = self.texts.extract_if(.., |&place, _| ends(place)).collect();
-        for (place, mut spoken) in ended {
-            let held = spoken.restorer.finish();
-            let Some(last) = spoken.last.filter(|_| !held.is_empty()) else { continue };
-            let Added { name, data } = self.restoring.reader.added(&last, place, &held);
-            let mut event = String::new();
-            sse::event(&mut event, name, &data);
-            if !self.at_boundary {
-                // Servers that end events with one newline have clients that read it so; otherwise a blank line ends the event.
-                event.pop();
+    /// Ends the present event: what it kept leaves, restored where its data lines are a JSON text together.
+    fn complete(&mut self, out: &mut BytesMut) {
+        let Some(data) = self.pending.data.take() else {
+            return out.extend_from_slice(&self.pending.lines.split());
+        };
+        let event = super::read(data.freeze()).map_err(|_| Disorder);
+        match event.and_then(|event| self.event(event, out)) {
+            Ok(Some(restored)) => {
+                out.extend_from_slice(&self.pending.fields.split());
+                for line in restored.split(|&byte| byte == b'\n') {
+                    out.extend_from_slice(b"data: ");
+                    out.extend_from_slice(line);
+                    out.extend_from_slice(b"\n");
+                }
+                self.pending = Pending::default();
             }
-            out.extend_from_slice(event.as_bytes());
+            Ok(None) => out.extend_from_slice(&self.pending.lines.split()),
+            Err(Disorder) => self.stop(b"", out),
         }
+        self.at_boundary = false;
     }
+
+    /// Restores in an event; `None` where it stays as it is. Events that must come before it are written to `out`.
+    fn event(&mut self, event: Document, out: &mut BytesMut) -> Result<Option<Bytes>, Disorder> {
+        let said = self.restoring.said(&event, |reader, event| reader.event(event)).ok_or(Disorder)?;
+        let mut draft = Draft::new(Arc::new(event));
+        let (reader, at_boundary) = (&*self.restoring.reader, self.at_boundary);
+        self.speech.hear(&mut draft, &said, |held| add(reader, at_boundary, &held, out))?;
+        Ok(draft.is_dirty().then(|| draft.render()))
+    }
+
+    /// Returns whether the rest of the stream passes as it comes.
+    #[cfg(test)]
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Restores nothing any more. What was held leaves, then what was kept, then this.
+    fn stop(&mut self, bytes: &[u8], out: &mut BytesMut) {
+        self.release(out);
+        self.stopped = true;
+        out.extend_from_slice(&std::mem::take(&mut self.pending).lines);
+        out.extend_from_slice(bytes);
+    }
+
+    /// Lets go of all that is held.
+    fn release(&mut self, out: &mut BytesMut) {
+        let (reader, at_boundary) = (&*self.restoring.reader, self.at_boundary);
+        self.speech.release(|_| true, |held| add(reader, at_boundary, &held, out));
+    }
+}
+
+/// Adds an event with what was held back of a text.
+fn add(reader: &dyn Reader, at_boundary: bool, held: &Held, out: &mut BytesMut) {
+    let Added { name, data } = reader.added(&held.last, held.place, &held.text);
+    let mut event = String::new();
+    sse::event(&mut event, name, &data);
+    if !at_boundary {
+        // Servers that end events with one newline have clients that read it so; otherwise a blank line ends the event.
+        event.pop();
+    }
+    out.extend_from_slice(event.as_bytes());
 }

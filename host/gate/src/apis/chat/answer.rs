@@ -3,16 +3,16 @@
 use leafgate_tree::{Document, NodeId};
 use serde_json::{Value, json};
 
-use crate::restore::said::{elements, number, scalars, text, text_leaf};
-use crate::restore::{Added, Place, Reader, Said, Text};
+use crate::restore::said::scalars;
+use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
 
-/// The members of a message, or of a stream's delta, that hold text for people.
+/// The members of a message, or of a stream's delta, that hold text for people, in the order in which clients show them.
 const FIELDS: [(Text, &str); 4] = [
-    (Text::Content, "content"),
-    (Text::Refusal, "refusal"),
     (Text::ReasoningContent, "reasoning_content"),
     // As OpenRouter and others name it.
     (Text::Reasoning, "reasoning"),
+    (Text::Content, "content"),
+    (Text::Refusal, "refusal"),
 ];
 
 /// What of a chunk an added event repeats, so that clients take it for part of the same completion.
@@ -22,26 +22,19 @@ const REPEATED: [&str; 5] = ["id", "object", "created", "model", "system_fingerp
 pub(super) struct Completion;
 
 impl Reader for Completion {
-    fn whole(&mut self, answer: &Document) -> Vec<Said> {
-        let messages = choices(answer).filter_map(|(_, choice)| answer.member(choice, "message"));
-        let texts =
-            messages.flat_map(|message| FIELDS.iter().filter_map(move |(_, key)| text(answer, message, key)));
-        texts.map(Said::Whole).collect()
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        choices(answer)
+            .flat_map(|(index, choice)| speaks(answer, index, choice, "message", "delta"))
+            .collect()
     }
 
     /// A choice that finishes has said all.
-    fn event(&mut self, chunk: &Document) -> Vec<Said> {
+    fn event(&mut self, chunk: &Reading<'_>) -> Vec<Said> {
         let mut said = Vec::new();
         for (index, choice) in choices(chunk) {
-            let delta = chunk.member(choice, "delta");
-            for (kind, key) in FIELDS {
-                let place = Place { item: index, part: 0, text: kind };
-                said.extend(
-                    delta.and_then(|delta| text(chunk, delta, key)).map(|leaf| Said::More(place, leaf)),
-                );
-                if text_leaf(chunk, choice, "finish_reason").is_some() {
-                    said.push(Said::End(place));
-                }
+            said.extend(speaks(chunk, index, choice, "delta", "message"));
+            if chunk.word(choice, "finish_reason").is_some_and(|reason| !reason.expose().is_empty()) {
+                said.push(Said::End(index, Position::LAST));
             }
         }
         said
@@ -51,13 +44,27 @@ impl Reader for Completion {
         let field = FIELDS.iter().find(|(kind, _)| *kind == place.text).map_or("content", |(_, key)| key);
         let mut chunk = scalars(last, &REPEATED);
         chunk["choices"] =
-            json!([{ "index": place.item, "delta": { field: held }, "finish_reason": Value::Null }]);
+            json!([{ "index": place.choice, "delta": { field: held }, "finish_reason": Value::Null }]);
         Added { name: None, data: chunk }
     }
 }
 
+/// The texts of a choice. Where a message stands in a stream, or a delta in a whole answer, some clients show it all the same.
+fn speaks(answer: &Reading<'_>, index: usize, choice: NodeId, key: &str, other: &str) -> Vec<Said> {
+    let texts = |key: &str| {
+        let message = answer.member(choice, key);
+        let texts = message.into_iter().flat_map(|message| {
+            FIELDS.into_iter().filter_map(move |(kind, key)| Some((kind, answer.text(message, key)?)))
+        });
+        let place = |kind| Place { choice: index, at: Position::default(), text: kind };
+        texts.map(|(kind, leaf)| (place(kind), leaf)).collect::<Vec<_>>()
+    };
+    let more = texts(key).into_iter().map(|(place, leaf)| Said::More(place, leaf));
+    more.chain(texts(other).into_iter().map(|(place, leaf)| Said::Shown(place, leaf))).collect()
+}
+
 /// The choices of an answer with their indexes.
-fn choices(answer: &Document) -> impl Iterator<Item = (usize, NodeId)> {
-    let choices = elements(answer, answer.root(), "choices").enumerate();
-    choices.map(|(place, choice)| (number(answer, choice, "index").unwrap_or(place), choice))
+fn choices<'r>(answer: &'r Reading<'_>) -> impl Iterator<Item = (usize, NodeId)> + 'r {
+    let choices = answer.elements(answer.root(), "choices").into_iter().enumerate();
+    choices.map(|(place, choice)| (answer.index(choice, "index").unwrap_or(place), choice))
 }

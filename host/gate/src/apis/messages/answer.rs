@@ -3,58 +3,56 @@
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use crate::restore::said::{elements, is, number, text, text_leaf};
-use crate::restore::{Added, Place, Reader, Said, Text};
+use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
 
 /// Reads a message or its events.
 pub(super) struct Message;
 
 impl Reader for Message {
-    fn whole(&mut self, answer: &Document) -> Vec<Said> {
-        in_message(answer, answer.root()).into_iter().map(Said::Whole).collect()
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        in_message(answer, answer.root())
     }
 
-    fn event(&mut self, event: &Document) -> Vec<Said> {
-        said(event)
+    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+        let root = event.root();
+        let Some(kind) = event.word(root, "type") else { return Vec::new() };
+        let index = || event.index(root, "index").unwrap_or(0);
+        let block = |key, kind| event.member(root, key).map(|block| in_block(event, index(), block, kind));
+        match kind.expose() {
+            "message_start" => {
+                event.member(root, "message").map(|message| in_message(event, message)).unwrap_or_default()
+            }
+            "content_block_start" => block("content_block", "text").unwrap_or_default(),
+            "content_block_delta" => block("delta", "text_delta").unwrap_or_default(),
+            "content_block_stop" => vec![Said::End(0, Position::end_of(index()))],
+            "message_delta" | "message_stop" | "error" => vec![Said::EndAll],
+            _ => Vec::new(),
+        }
     }
 
     fn added(&self, _: &Document, place: Place, held: &str) -> Added {
         let delta = json!({ "type": "text_delta", "text": held });
         Added {
             name: Some("content_block_delta"),
-            data: json!({ "type": "content_block_delta", "index": place.item, "delta": delta }),
+            data: json!({ "type": "content_block_delta", "index": place.at.item, "delta": delta }),
         }
     }
 }
 
-/// What an event says.
-fn said(event: &Document) -> Vec<Said> {
-    let root = event.root();
-    let Some(kind) = text_leaf(event, root, "type") else { return Vec::new() };
-    let place = || Place { item: number(event, root, "index").unwrap_or(0), part: 0, text: Text::Content };
-    let begun = |block| event.member(root, block).and_then(|block| block_text(event, block, "text"));
-    let more = match kind.text().expose() {
-        "message_start" => {
-            let message = event.member(root, "message");
-            return message
-                .map(|message| in_message(event, message).into_iter().map(Said::Whole).collect())
-                .unwrap_or_default();
-        }
-        "content_block_start" => begun("content_block"),
-        "content_block_delta" => {
-            event.member(root, "delta").and_then(|delta| block_text(event, delta, "text_delta"))
-        }
-        "content_block_stop" => return vec![Said::End(place())],
-        "message_delta" | "message_stop" | "error" => return vec![Said::EndAll],
-        _ => None,
+fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
+    let blocks = answer.elements(message, "content").into_iter().enumerate();
+    blocks.flat_map(|(index, block)| in_block(answer, index, block, "text")).collect()
+}
+
+/// What a block or a delta says. Of other kinds than text, a client may show the text or the thinking beside the other blocks.
+fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, kind: &str) -> Vec<Said> {
+    let place = |text| Place { choice: 0, at: Position { item: index, ..Position::default() }, text };
+    let is_text = answer.is(block, "type", kind);
+    let shown = |text, key| answer.leaf(block, key).map(|leaf| Said::Shown(place(text), leaf.id()));
+    let text = if is_text {
+        answer.text(block, "text").map(|leaf| Said::More(place(Text::Content), leaf))
+    } else {
+        shown(Text::Content, "text")
     };
-    more.map(|leaf| Said::More(place(), leaf)).into_iter().collect()
-}
-
-fn in_message(document: &Document, message: NodeId) -> Vec<NodeId> {
-    elements(document, message, "content").filter_map(|block| block_text(document, block, "text")).collect()
-}
-
-fn block_text(document: &Document, block: NodeId, kind: &str) -> Option<NodeId> {
-    is(document, block, "type", kind).then(|| text(document, block, "text")).flatten()
+    [shown(Text::Reasoning, "thinking"), text].into_iter().flatten().collect()
 }

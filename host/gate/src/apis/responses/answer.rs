@@ -1,30 +1,55 @@
 //! Responses: what messages say, refusals, and reasoning that has no encrypted copy.
 //!
 //! A stream says each text in deltas, and then repeats it whole up to four times: as text, part, item and response. Restored are all of
-//! them, so that it does not matter which of them a client reads.
+//! them alike, so that it does not matter which of them a client reads.
 
 use leafgate_tree::{Document, NodeId};
 
-use crate::restore::said::{elements, is, number, scalars, text, text_leaf};
-use crate::restore::{Added, Place, Reader, Said, Text};
+use crate::restore::said::scalars;
+use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
 
-/// A text of a stream: how its events begin, the member that repeats it whole, and the one that counts its parts.
+/// A text of a stream: how its events begin, the member that repeats it whole, the one that counts its parts, and the list of its item
+/// that they are in.
 struct Spoken {
     text: Text,
     event: &'static str,
     whole: &'static str,
     index: &'static str,
+    list: usize,
 }
 
+/// The lists of an item, in the order in which they are shown: its summaries, then its content.
+const SUMMARY: usize = 0;
+const CONTENT: usize = 1;
+
 const SPOKEN: [Spoken; 4] = [
-    Spoken { text: Text::Content, event: "response.output_text", whole: "text", index: "content_index" },
-    Spoken { text: Text::Refusal, event: "response.refusal", whole: "refusal", index: "content_index" },
-    Spoken { text: Text::Reasoning, event: "response.reasoning_text", whole: "text", index: "content_index" },
+    Spoken {
+        text: Text::Content,
+        event: "response.output_text",
+        whole: "text",
+        index: "content_index",
+        list: CONTENT,
+    },
+    Spoken {
+        text: Text::Refusal,
+        event: "response.refusal",
+        whole: "refusal",
+        index: "content_index",
+        list: CONTENT,
+    },
+    Spoken {
+        text: Text::Reasoning,
+        event: "response.reasoning_text",
+        whole: "text",
+        index: "content_index",
+        list: CONTENT,
+    },
     Spoken {
         text: Text::Summary,
         event: "response.reasoning_summary_text",
         whole: "text",
         index: "summary_index",
+        list: SUMMARY,
     },
 ];
 
@@ -37,26 +62,66 @@ pub(super) struct Response {
     sealed: bool,
 }
 
+/// Whether a text is said, or said again.
+#[derive(Clone, Copy, PartialEq)]
+enum Saying {
+    First,
+    Again,
+}
+
 impl Response {
     /// The answer to a request. Its stream may show the copy of its reasoning only after the text.
     pub(super) fn to(request: &Document) -> Self {
-        let mut included = elements(request, request.root(), "include").filter_map(|node| request.leaf(node));
-        Response { sealed: included.any(|leaf| leaf.text().expose() == "reasoning.encrypted_content") }
+        let included = request.member(request.root(), "include");
+        let mut included = included.into_iter().flat_map(|list| request.children(list));
+        let asks = |leaf: leafgate_tree::Leaf<'_>| leaf.text().expose() == "reasoning.encrypted_content";
+        Response { sealed: included.any(|node| request.leaf(node).is_some_and(asks)) }
     }
 }
 
 impl Reader for Response {
-    fn whole(&mut self, answer: &Document) -> Vec<Said> {
-        let texts = in_response(answer, answer.root()).into_iter().map(Said::Whole);
-        id(answer, Some(answer.root())).into_iter().chain(texts).collect()
-    }
-
-    fn event(&mut self, event: &Document) -> Vec<Said> {
-        let mut said = said(event, &mut self.sealed);
-        if is(event, event.root(), "type", "response.created") {
-            said.extend(id(event, event.member(event.root(), "response")));
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        let mut said: Vec<_> = name(answer, Some(answer.root())).into_iter().collect();
+        for (index, item) in answer.elements(answer.root(), "output").into_iter().enumerate() {
+            // Whole, each item shows whether it has a copy.
+            self.sealed = false;
+            said.extend(self.in_item(answer, index, item, Saying::First));
         }
         said
+    }
+
+    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+        let root = event.root();
+        let Some(kind) = event.word(root, "type") else { return Vec::new() };
+        let item = || event.index(root, "output_index").unwrap_or(0);
+        let response = || event.member(root, "response");
+        match kind.expose() {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                let texts = response().map(|response| self.in_response(event, response, Saying::First));
+                name(event, response()).into_iter().chain(texts.unwrap_or_default()).collect()
+            }
+            "response.content_part.added" => self.in_part_event(event, CONTENT, Saying::First),
+            "response.content_part.done" => self.in_part_event(event, CONTENT, Saying::Again),
+            "response.reasoning_summary_part.added" => self.in_part_event(event, SUMMARY, Saying::First),
+            "response.reasoning_summary_part.done" => self.in_part_event(event, SUMMARY, Saying::Again),
+            "response.output_item.added" => event
+                .member(root, "item")
+                .map(|node| self.in_item(event, item(), node, Saying::First))
+                .unwrap_or_default(),
+            "response.output_item.done" => {
+                let node = event.member(root, "item");
+                let mut said =
+                    node.map(|node| self.in_item(event, item(), node, Saying::Again)).unwrap_or_default();
+                said.push(Said::End(0, Position::end_of(item())));
+                said
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let texts = response().map(|response| self.in_response(event, response, Saying::Again));
+                texts.unwrap_or_default().into_iter().chain([Said::EndAll]).collect()
+            }
+            "error" => vec![Said::EndAll],
+            kind => self.spoken(event, item(), kind),
+        }
     }
 
     fn added(&self, last: &Document, place: Place, held: &str) -> Added {
@@ -74,85 +139,106 @@ impl Reader for Response {
         }
         Added { name: Some(name), data }
     }
+
+    fn repeats(&self) -> bool {
+        true
+    }
+
+    fn names_answers(&self) -> bool {
+        true
+    }
+}
+
+impl Response {
+    /// What the event of a text says: more of it, or all of it.
+    fn spoken(&self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
+        let root = event.root();
+        let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
+        let Some(spoken) = SPOKEN.iter().find(|spoken| spoken.event == begins) else { return Vec::new() };
+        let part = event.index(root, spoken.index).unwrap_or(0);
+        let place = Place { choice: 0, at: Position { item, list: spoken.list, part }, text: spoken.text };
+        match what {
+            "delta" => event
+                .text(root, "delta")
+                .map(|leaf| self.says(place, leaf, Saying::First))
+                .into_iter()
+                .collect(),
+            "done" => {
+                let whole = event.text(root, spoken.whole).map(|leaf| self.says(place, leaf, Saying::Again));
+                whole.into_iter().chain([Said::End(0, place.at)]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn in_part_event(&self, event: &Reading<'_>, list: usize, saying: Saying) -> Vec<Said> {
+        let root = event.root();
+        let item = event.index(root, "output_index").unwrap_or(0);
+        let index = if list == SUMMARY { "summary_index" } else { "content_index" };
+        let at = Position { item, list, part: event.index(root, index).unwrap_or(0) };
+        let part = event.member(root, "part");
+        let mut said: Vec<_> =
+            part.into_iter().flat_map(|part| self.in_part(event, at, part, saying)).collect();
+        if saying == Saying::Again {
+            said.push(Said::End(0, at));
+        }
+        said
+    }
+
+    fn in_response(&mut self, answer: &Reading<'_>, response: NodeId, saying: Saying) -> Vec<Said> {
+        let items = answer.elements(response, "output").into_iter().enumerate();
+        items.flat_map(|(index, item)| self.in_item(answer, index, item, saying)).collect()
+    }
+
+    /// Messages and reasoning. What else an item may be, a tool is called with or answers.
+    fn in_item(&mut self, answer: &Reading<'_>, index: usize, item: NodeId, saying: Saying) -> Vec<Said> {
+        let reasons = answer.is(item, "type", "reasoning");
+        // In a stream, one item with a copy is taken for all.
+        self.sealed |= answer.leaf(item, "encrypted_content").is_some();
+        if !reasons && !answer.is(item, "type", "message") {
+            return Vec::new();
+        }
+        let parts = |list, key| {
+            answer
+                .elements(item, key)
+                .into_iter()
+                .enumerate()
+                .map(move |(part, node)| (Position { item: index, list, part }, node))
+        };
+        let parts = parts(SUMMARY, "summary").chain(parts(CONTENT, "content"));
+        parts.flat_map(|(at, part)| self.in_part(answer, at, part, saying)).collect()
+    }
+
+    fn in_part(&self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
+        let kind = if at.list == SUMMARY {
+            Text::Summary
+        } else if answer.is(part, "type", "reasoning_text") {
+            Text::Reasoning
+        } else {
+            Text::Content
+        };
+        let said = |text, key| {
+            answer.text(part, key).map(|leaf| self.says(Place { choice: 0, at, text }, leaf, saying))
+        };
+        [said(kind, "text"), said(Text::Refusal, "refusal")].into_iter().flatten().collect()
+    }
+
+    /// Reasoning with an encrypted copy comes back as it was, so nothing is restored in it.
+    fn says(&self, place: Place, leaf: NodeId, saying: Saying) -> Said {
+        let reasons = match place.text {
+            Text::Reasoning | Text::ReasoningContent | Text::Summary => true,
+            Text::Content | Text::Refusal => false,
+        };
+        match (saying, reasons && self.sealed) {
+            (Saying::First, false) => Said::More(place, leaf),
+            (Saying::First, true) => Said::Shown(place, leaf),
+            (Saying::Again, false) => Said::Repeat(place, leaf),
+            (Saying::Again, true) => Said::ShownAgain(place, leaf),
+        }
+    }
 }
 
 /// The name of a response.
-fn id(document: &Document, response: Option<NodeId>) -> Option<Said> {
-    response.and_then(|response| text_leaf(document, response, "id")).map(|leaf| Said::Id(leaf.id()))
-}
-
-/// What an event says. `sealed` is whether reasoning has an encrypted copy, and learns it where an item shows one.
-fn said(event: &Document, sealed: &mut bool) -> Vec<Said> {
-    let root = event.root();
-    let Some(kind) = text_leaf(event, root, "type") else { return Vec::new() };
-    let item = number(event, root, "output_index").unwrap_or(0);
-    let all = |leaves: Vec<NodeId>| leaves.into_iter().map(Said::Whole);
-    match kind.text().expose() {
-        "response.content_part.added" | "response.reasoning_summary_part.added" => {
-            all(in_part(event, *sealed)).collect()
-        }
-        "response.content_part.done" | "response.reasoning_summary_part.done" => {
-            let ends = SPOKEN.iter().filter_map(|spoken| {
-                Some(Said::End(Place { item, part: number(event, root, spoken.index)?, text: spoken.text }))
-            });
-            ends.chain(all(in_part(event, *sealed))).collect()
-        }
-        "response.output_item.added" | "response.output_item.done" => {
-            let Some(node) = event.member(root, "item") else { return Vec::new() };
-            *sealed |= is_sealed(event, node);
-            let end = kind.text().expose().ends_with("done").then_some(Said::EndItem(item));
-            end.into_iter().chain(all(in_item(event, node))).collect()
-        }
-        "response.completed" | "response.incomplete" | "response.failed" => {
-            let response = event.member(root, "response").map(|response| in_response(event, response));
-            [Said::EndAll].into_iter().chain(all(response.unwrap_or_default())).collect()
-        }
-        "error" => vec![Said::EndAll],
-        kind => spoken(event, item, kind, *sealed),
-    }
-}
-
-/// What the event of a text says: more of it, or all of it.
-fn spoken(event: &Document, item: usize, kind: &str, sealed: bool) -> Vec<Said> {
-    let root = event.root();
-    let begins = |spoken: &&Spoken| kind.rsplit_once('.').is_some_and(|(begins, _)| begins == spoken.event);
-    let Some(spoken) = SPOKEN.iter().find(begins) else { return Vec::new() };
-    if sealed && matches!(spoken.text, Text::Reasoning | Text::Summary) {
-        return Vec::new();
-    }
-    let place = Place { item, part: number(event, root, spoken.index).unwrap_or(0), text: spoken.text };
-    if kind.ends_with(".delta") {
-        return text(event, root, "delta").map(|leaf| Said::More(place, leaf)).into_iter().collect();
-    }
-    let whole = text(event, root, spoken.whole).map(Said::Whole);
-    [Said::End(place)].into_iter().chain(whole).collect()
-}
-
-fn in_response(document: &Document, response: NodeId) -> Vec<NodeId> {
-    elements(document, response, "output").flat_map(|item| in_item(document, item)).collect()
-}
-
-/// Messages and reasoning. What else an item may be, a tool is called with or answers.
-fn in_item(document: &Document, item: NodeId) -> Vec<NodeId> {
-    let speaks = is(document, item, "type", "message")
-        || is(document, item, "type", "reasoning") && !is_sealed(document, item);
-    if !speaks {
-        return Vec::new();
-    }
-    let parts = elements(document, item, "content").chain(elements(document, item, "summary"));
-    parts.filter_map(|part| part_text(document, part)).collect()
-}
-
-fn in_part(event: &Document, sealed: bool) -> Vec<NodeId> {
-    let Some(part) = event.member(event.root(), "part") else { return Vec::new() };
-    let reasons = ["reasoning_text", "summary_text"].iter().any(|kind| is(event, part, "type", kind));
-    if sealed && reasons { Vec::new() } else { part_text(event, part).into_iter().collect() }
-}
-
-fn part_text(document: &Document, part: NodeId) -> Option<NodeId> {
-    text(document, part, "text").or_else(|| text(document, part, "refusal"))
-}
-
-fn is_sealed(document: &Document, item: NodeId) -> bool {
-    text_leaf(document, item, "encrypted_content").is_some()
+fn name(answer: &Reading<'_>, response: Option<NodeId>) -> Option<Said> {
+    response.and_then(|response| answer.leaf(response, "id")).map(|leaf| Said::Id(leaf.id()))
 }

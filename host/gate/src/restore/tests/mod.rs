@@ -1,5 +1,6 @@
 //! Restoring, seen from a client: what it hears, over all APIs.
 
+mod joins;
 mod recordings;
 mod speech;
 mod streams;
@@ -36,7 +37,7 @@ fn of_request(api: &str, request: &str) -> Restoring {
         Document::parse(Bytes::copy_from_slice(request.as_bytes()), Format::Generic, &Limits::default())
             .unwrap();
     let (vault, _) = vault();
-    let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1));
+    let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1, usize::MAX));
     let thread = sessions.thread(&sessions.of(&request, None).key);
     Restoring::of(crate::apis::named(api), &request, vault, thread).unwrap()
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use leafgate_vault::Channel;
@@ -63,6 +64,21 @@ fn a_recorded_answer_without_tokens_passes_byte_for_byte() {
     }
 }
 
+#[test]
+fn a_recorded_stream_is_read_to_its_end() {
+    // Documentation shows a stream whose deltas are left out, so that its repetitions say more than it said.
+    for (api, name, stream) in
+        streams().into_iter().filter(|(_, name, _)| !name.contains("openapi-streaming"))
+    {
+        let text = String::from_utf8(stream).unwrap();
+        let mut stream = EventStream::new(restoring(api));
+        for line in text.split_inclusive('\n').filter(|line| line.trim_end() != "data: [DONE]") {
+            stream.push(Bytes::copy_from_slice(line.as_bytes()));
+            assert!(!stream.has_stopped(), "{name}: {line}");
+        }
+    }
+}
+
 fn runner() -> TestRunner {
     TestRunner::new(ProptestConfig { failure_persistence: None, cases: 16, ..ProptestConfig::default() })
 }
@@ -111,62 +127,78 @@ fn tokens_planted_in_a_recorded_stream_come_back() {
 fn plant(stream: &str, token: &str) -> String {
     let text =
         |pieces: usize| format!("Write to {token}, or to {token} and nobody else. ").repeat(pieces / 40 + 1);
-    let mut pieces: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    each_delta(stream, |key, _| *pieces.entry(key).or_default() += 1);
-    let mut at: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    let planted = each_delta(stream, |key, delta| {
-        let (count, at) = (pieces[&key], at.entry(key).or_default());
-        let chars: Vec<char> = text(count).chars().collect();
-        let cut = |piece: usize| piece * chars.len() / count;
-        *delta = Value::from(String::from_iter(&chars[cut(*at)..cut(*at + 1)]));
-        *at += 1;
-    });
-    // What is repeated whole says the same as the longest text: which one does not matter here.
-    let whole = text(pieces.values().copied().max().unwrap_or(0));
-    let lines = planted.split_inclusive('\n').map(|line| {
-        let Some(mut event) =
-            line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok())
-        else {
-            return line.to_owned();
-        };
-        repeat(&mut event, &whole);
-        format!("data: {event}\n")
-    });
-    lines.collect()
+    let mut pieces: BTreeMap<String, usize> = BTreeMap::new();
+    each_event(stream, |event| each_delta(event, |key, _| *pieces.entry(key).or_default() += 1));
+    let mut at: BTreeMap<String, usize> = BTreeMap::new();
+    each_event(stream, |event| {
+        each_delta(event, |key, delta| {
+            let (count, at) = (pieces[&key], at.entry(key).or_default());
+            let chars: Vec<char> = text(count).chars().collect();
+            let cut = |piece: usize| piece * chars.len() / count;
+            *delta = Value::from(String::from_iter(&chars[cut(*at)..cut(*at + 1)]));
+            *at += 1;
+        });
+        each_repetition(event, |key, whole| {
+            if let Some(&count) = pieces.get(&key) {
+                *whole = Value::from(text(count));
+            }
+        });
+    })
 }
 
-/// Rewrites the text of every delta; the key names what it belongs to.
-fn each_delta(stream: &str, mut change: impl FnMut(String, &mut Value)) -> String {
+/// Rewrites the events of a stream.
+fn each_event(stream: &str, mut change: impl FnMut(&mut Value)) -> String {
     let lines = stream.split_inclusive('\n').map(|line| {
         let Some(mut event) =
             line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok())
         else {
             return line.to_owned();
         };
-        for choice in event["choices"].as_array_mut().into_iter().flatten() {
-            let key = choice["index"].to_string();
-            if choice["delta"]["content"].is_string() {
-                change(key, &mut choice["delta"]["content"]);
-            }
-        }
-        let key = format!("{} {} {}", event["index"], event["output_index"], event["content_index"]);
-        if event["delta"]["type"] == "text_delta" {
-            change(key, &mut event["delta"]["text"]);
-        } else if event["type"] == "response.output_text.delta" {
-            change(key, &mut event["delta"]);
-        }
+        change(&mut event);
         format!("data: {event}\n")
     });
     lines.collect()
 }
 
-fn repeat(value: &mut Value, whole: &str) {
-    if value["type"] == "response.output_text.done" || value["type"] == "output_text" && value["text"] != "" {
-        value["text"] = whole.into();
+/// Visits the text of each delta that says something; the key names what it belongs to.
+fn each_delta(event: &mut Value, mut visit: impl FnMut(String, &mut Value)) {
+    for choice in event["choices"].as_array_mut().into_iter().flatten() {
+        let key = choice["index"].to_string();
+        if choice["delta"]["content"].as_str().is_some_and(|text| !text.is_empty()) {
+            visit(key, &mut choice["delta"]["content"]);
+        }
     }
-    match value {
-        Value::Object(members) => members.values_mut().for_each(|member| repeat(member, whole)),
-        Value::Array(elements) => elements.iter_mut().for_each(|element| repeat(element, whole)),
+    if event["delta"]["type"] == "text_delta" {
+        let key = event["index"].to_string();
+        visit(key, &mut event["delta"]["text"]);
+    } else if event["type"] == "response.output_text.delta" {
+        let key = format!("{} {}", event["output_index"], event["content_index"]);
+        visit(key, &mut event["delta"]);
+    }
+}
+
+/// Visits each text of a Responses stream that says its deltas again.
+fn each_repetition(event: &mut Value, mut visit: impl FnMut(String, &mut Value)) {
+    let key = format!("{} {}", event["output_index"], event["content_index"]);
+    let mut in_item = |index: &str, item: &mut Value| {
+        for (at, part) in item["content"].as_array_mut().into_iter().flatten().enumerate() {
+            if part["type"] == "output_text" {
+                visit(format!("{index} {at}"), &mut part["text"]);
+            }
+        }
+    };
+    let index = event["output_index"].to_string();
+    match event["type"].as_str().unwrap_or_default() {
+        "response.output_item.done" => in_item(&index, &mut event["item"]),
+        "response.completed" => {
+            for (at, item) in event["response"]["output"].as_array_mut().into_iter().flatten().enumerate() {
+                in_item(&at.to_string(), item);
+            }
+        }
+        "response.output_text.done" => visit(key, &mut event["text"]),
+        "response.content_part.done" if event["part"]["type"] == "output_text" => {
+            visit(key, &mut event["part"]["text"])
+        }
         _ => {}
     }
 }

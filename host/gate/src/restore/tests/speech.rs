@@ -59,7 +59,7 @@ pub(super) fn event(kind: &str, mut data: Value) -> String {
 }
 
 /// What a client makes of a stream: the texts that it puts together from deltas, by place and kind; and those that were repeated whole.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Heard {
     pub(super) spoken: BTreeMap<(u64, String), String>,
     pub(super) repeated: Vec<String>,

@@ -8,8 +8,8 @@ fn answer(api: &str, said: &str, kept: &str) -> String {
         "responses" => format!(
             r#"{{"id":"{kept}", "instructions":"{kept}", "output":[
                 {{"type":"message","content":[{{"type":"output_text","text":"To {said}.","annotations":[]}}, {{"type":"refusal","refusal":"No, {said}"}}]}},
-                {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{said}?"}}],"content":[{{"type":"reasoning_text","text":"{said}"}}],"encrypted_content":null}},
-                {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{kept}?"}}],"encrypted_content":"gAAAA"}},
+                {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{said}? "}}],"content":[{{"type":"reasoning_text","text":"{said}"}}],"encrypted_content":null}},
+                {{"type":"reasoning","summary":[{{"type":"summary_text","text":"{kept}? "}}],"encrypted_content":"gAAAA"}},
                 {{"type":"function_call","name":"sh","arguments":"{{\"to\": \"{kept}\"}}"}}], "x": 1.50 }}"#
         ),
         "messages" => format!(
@@ -19,7 +19,7 @@ fn answer(api: &str, said: &str, kept: &str) -> String {
         ),
         _ => format!(
             r#"{{ "id":"{kept}", "choices": [
-                {{"index":0, "message":{{"role":"assistant","content":"To {said}.","refusal":null,"reasoning_content":"{said}?"}}}},
+                {{"index":0, "message":{{"role":"assistant","content":"To {said}.","refusal":null,"reasoning_content":"{said}? "}}}},
                 {{"index":1, "message":{{"content":null,"refusal":"No, {said}","tool_calls":[{{"id":"c","type":"function",
                     "function":{{"name":"sh","arguments":"{{\"to\": \"{kept}\"}}"}}}}]}}}}], "x": 1.50 }}"#
         ),

@@ -1,0 +1,292 @@
+//! The texts of one answer, and what was restored in them: one context for all, carried from text to text and never reset.
+//!
+//! A model that was talked into it may begin a link in one part, block, item or choice and put a token into the next; clients join them.
+//! So each text is restored within all that was emitted before it: of its kind, of its choice, of the answer. That covers what a client
+//! joins in the order in which it came. What comes in another order, or behind the end of its text, stops restoring for the rest of the
+//! answer, since nobody knows what a client joins there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use leafgate_tree::{Document, Draft, NodeId};
+use leafgate_vault::{Channel, Joined, Restorer, Vault};
+use sha2::{Digest, Sha256};
+
+use super::RESTORER;
+use super::said::{Place, Position, Said, Text};
+
+/// So many texts an answer may have; no request asks for more choices, and no answer has more parts.
+const MAX_TEXTS: usize = 512;
+
+/// Bytes of restored texts that are kept for their repetitions.
+const MAX_KEPT: usize = 16 * 1024 * 1024;
+
+/// One answer.
+pub(super) struct Speech {
+    vault: Vault,
+    order: Order,
+    joined: BTreeMap<Join, Joined>,
+    texts: BTreeMap<Place, Spoken>,
+    /// Whether the API says texts again, so that it must be known what became of them.
+    repeats: bool,
+    /// Bytes of restored texts that are kept.
+    kept: usize,
+}
+
+/// Which texts a client may join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Join {
+    Kind(usize, Text),
+    Choice(usize),
+    All,
+}
+
+impl Join {
+    fn around(place: Place) -> [Join; 3] {
+        [Join::Kind(place.choice, place.text), Join::Choice(place.choice), Join::All]
+    }
+}
+
+/// A text, while it is spoken and afterwards.
+struct Spoken {
+    /// `None` once the text is complete.
+    restorer: Option<Restorer>,
+    /// The event that ends in what is held.
+    last: Option<Arc<Document>>,
+    /// What the model said.
+    said: Sha256,
+    /// What became of it.
+    restored: String,
+}
+
+/// What was held back of a text that has ended.
+pub(super) struct Held {
+    pub(super) place: Place,
+    pub(super) last: Arc<Document>,
+    pub(super) text: String,
+}
+
+/// How far each choice has come.
+#[derive(Clone, Default)]
+struct Order {
+    choices: BTreeMap<usize, Progress>,
+    over: bool,
+}
+
+#[derive(Clone, Default)]
+struct Progress {
+    /// Where the latest text stands.
+    at: Position,
+    /// Up to where all is complete.
+    ended: Option<Position>,
+}
+
+/// An answer that says its texts in an order in which no client can be expected to join them.
+pub(super) struct Disorder;
+
+impl Speech {
+    pub(super) fn new(vault: Vault, repeats: bool) -> Self {
+        Speech {
+            vault,
+            order: Order::default(),
+            joined: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            repeats,
+            kept: 0,
+        }
+    }
+
+    /// Restores in the leaves of an answer or an event. What earlier events held back and is due now is given to `before`, since it
+    /// belongs before this event.
+    pub(super) fn hear(
+        &mut self,
+        draft: &mut Draft,
+        said: &[Said],
+        mut before: impl FnMut(Held),
+    ) -> Result<(), Disorder> {
+        let document = draft.document().clone();
+        let said: Vec<Said> = said.iter().copied().filter(|said| !is_empty(&document, *said)).collect();
+        let order = self.order.after(&said, |place| self.texts.contains_key(&place))?;
+        let places = said.iter().filter_map(|said| said.text()).map(|(place, _)| place);
+        let new = places.filter(|place| !self.texts.contains_key(place)).count();
+        let contradicts = said.iter().any(|said| self.contradicts(&document, *said));
+        if contradicts || self.texts.len() + new > MAX_TEXTS || self.kept > MAX_KEPT {
+            return Err(Disorder);
+        }
+        self.order = order;
+        for (at, &one) in said.iter().enumerate() {
+            match one {
+                Said::Id(_) => {}
+                Said::More(place, leaf) => {
+                    self.release(due_before(place), &mut before);
+                    let ends = said[at + 1..].iter().any(|later| ends_in_event(*later, place));
+                    self.more(draft, place, leaf, ends);
+                }
+                Said::Shown(place, leaf) => {
+                    self.release(|other| other.choice == place.choice, &mut before);
+                    self.show(&document, place, leaf);
+                }
+                Said::ShownAgain(place, leaf) => {
+                    self.release(|other| other.choice == place.choice, &mut before);
+                    if !self.texts.contains_key(&place) {
+                        self.show(&document, place, leaf);
+                    }
+                }
+                Said::Repeat(place, leaf) => {
+                    self.release(|other| other.choice == place.choice, &mut before);
+                    match self.texts.get(&place) {
+                        Some(spoken) => set(draft, leaf, &spoken.restored),
+                        None => self.more(draft, place, leaf, true),
+                    }
+                }
+                Said::End(choice, end) => {
+                    self.release(|place| place.choice == choice && place.at <= end, &mut before);
+                }
+                Said::EndAll => self.release(|_| true, &mut before),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends texts; what they held is given away.
+    pub(super) fn release(&mut self, ends: impl Fn(Place) -> bool, mut held: impl FnMut(Held)) {
+        for (&place, spoken) in self.texts.iter_mut().filter(|(place, _)| ends(**place)) {
+            let Some(mut restorer) = spoken.restorer.take() else { continue };
+            let text = around(&mut self.joined, place, |joined| restorer.finish_within(joined));
+            if self.repeats {
+                spoken.restored.push_str(&text);
+            }
+            if let Some(last) = spoken.last.take().filter(|_| !text.is_empty()) {
+                held(Held { place, last, text });
+            }
+        }
+    }
+
+    /// Takes what a leaf says through the restorer of its text, and all that is held where the text ends with it.
+    fn more(&mut self, draft: &mut Draft, place: Place, leaf: NodeId, ends: bool) {
+        let event = draft.document().clone();
+        let Some(leaf) = event.leaf(leaf) else { return };
+        let text = leaf.text();
+        let vault = &self.vault;
+        let spoken = self.texts.entry(place).or_default();
+        let restorer = spoken.restorer.get_or_insert_with(|| vault.restorer(Channel::Text));
+        let restored = around(&mut self.joined, place, |joined| {
+            let mut restored = restorer.push_within(text.expose(), joined);
+            if ends {
+                restored.push_str(&restorer.finish_within(joined));
+            }
+            restored
+        });
+        spoken.last = restorer.is_holding().then(|| event.clone());
+        if ends {
+            spoken.restorer = None;
+        }
+        if self.repeats {
+            spoken.said.update(text.expose());
+            spoken.restored.push_str(&restored);
+            self.kept += restored.len();
+        }
+        set(draft, leaf.id(), &restored);
+    }
+
+    /// Reads over a text in which nothing is restored.
+    fn show(&mut self, document: &Document, place: Place, leaf: NodeId) {
+        let Some(leaf) = document.leaf(leaf) else { return };
+        let text = leaf.text();
+        self.texts.entry(place).or_default();
+        around(&mut self.joined, place, |joined| {
+            joined.iter_mut().for_each(|joined| joined.read(text.expose()))
+        });
+    }
+
+    /// Returns whether a repetition says something else than what it repeats.
+    fn contradicts(&self, document: &Document, said: Said) -> bool {
+        let Said::Repeat(place, leaf) = said else { return false };
+        let (Some(spoken), Some(leaf)) = (self.texts.get(&place), document.leaf(leaf)) else { return false };
+        !spoken.says(leaf.text().expose())
+    }
+}
+
+impl Default for Spoken {
+    fn default() -> Self {
+        Spoken { restorer: None, last: None, said: Sha256::new(), restored: String::new() }
+    }
+}
+
+impl Spoken {
+    /// Whether the model said just this text.
+    fn says(&self, text: &str) -> bool {
+        self.said.clone().finalize() == Sha256::digest(text)
+    }
+}
+
+impl Order {
+    /// Returns how far the choices are after this; `spoken` tells which texts were said before.
+    fn after(&self, said: &[Said], spoken: impl Fn(Place) -> bool) -> Result<Order, Disorder> {
+        let mut order = self.clone();
+        for one in said {
+            match *one {
+                Said::Id(_) => {}
+                Said::Repeat(place, _) | Said::ShownAgain(place, _) if spoken(place) => {}
+                Said::More(place, _)
+                | Said::Shown(place, _)
+                | Said::Repeat(place, _)
+                | Said::ShownAgain(place, _) => order.speak(place)?,
+                Said::End(choice, end) => {
+                    let progress = order.choices.entry(choice).or_default();
+                    progress.ended = progress.ended.max(Some(end));
+                }
+                Said::EndAll => order.over = true,
+            }
+        }
+        Ok(order)
+    }
+
+    fn speak(&mut self, place: Place) -> Result<(), Disorder> {
+        let progress = self.choices.entry(place.choice).or_default();
+        let ended = progress.ended.is_some_and(|ended| place.at <= ended);
+        if self.over || ended || place.at < progress.at {
+            return Err(Disorder);
+        }
+        progress.at = place.at;
+        Ok(())
+    }
+}
+
+/// Servers send empty texts beside the one that they speak; those say nothing and end nothing.
+fn is_empty(document: &Document, said: Said) -> bool {
+    let empty = |leaf| document.leaf(leaf).is_none_or(|leaf| leaf.text().expose().is_empty());
+    said.text().is_some_and(|(_, leaf)| empty(leaf))
+}
+
+/// The texts of a choice that are over once another one is spoken.
+fn due_before(place: Place) -> impl Fn(Place) -> bool {
+    move |other| other.choice == place.choice && other != place
+}
+
+/// Whether a text that is spoken is over with the same event.
+fn ends_in_event(later: Said, place: Place) -> bool {
+    match later {
+        Said::Id(_) => false,
+        Said::More(other, _) => due_before(other)(place),
+        Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {
+            other.choice == place.choice
+        }
+        Said::End(choice, end) => choice == place.choice && place.at <= end,
+        Said::EndAll => true,
+    }
+}
+
+/// Does something with the joined texts that a text belongs to.
+fn around<R>(joined: &mut BTreeMap<Join, Joined>, place: Place, read: impl FnOnce(&mut [Joined]) -> R) -> R {
+    let joins = Join::around(place);
+    let mut texts = joins.map(|join| joined.get(&join).copied().unwrap_or_default());
+    let result = read(&mut texts);
+    joined.extend(joins.into_iter().zip(texts));
+    result
+}
+
+/// Refused only for leaves that readers do not give; then the token stays.
+fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
+    let _ = draft.set(leaf, text, &RESTORER);
+}
