@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::Policy;
 use crate::index::PluginIndex;
 use crate::plugin::World;
-use crate::rule::{Action, Mode, OnError, Pause, Phase, Redact, Rewrite, Rule};
+use crate::rule::{Action, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule};
 
 /// A policy in words: as text by `Display`, as JSON by `Serialize`.
 #[derive(Clone, Debug, Serialize)]
@@ -162,7 +162,8 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
         let labels = &plugin.plugin.description().labels;
         lines.push(format!("looks with plugin {} (labels {})", plugin.name, labels.join(", ")));
     }
-    lines.push(format!("replaces by: {}", redact.with));
+    let stays = if redact.restore == Restore::Off { ", which stays in the answer" } else { "" };
+    lines.push(format!("replaces by: {}{stays}", redact.with));
     lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
     lines.push(format!("what is found in base64, hexadecimal digits or data URLs: {}", redact.on_encoded));
     lines

@@ -92,6 +92,16 @@ words! {
 }
 
 words! {
+    /// What becomes of a token that an answer repeats.
+    Restore {
+        /// The value comes back, in text that nothing can fetch or carry out.
+        On = "on",
+        /// The token stays, whichever rules find the value.
+        Off = "off",
+    }
+}
+
+words! {
     /// What a transformer plugin is shown.
     Sees {
         /// The text as it stands: redacted, with earlier rules' edits.
@@ -207,6 +217,7 @@ pub(crate) struct Redact {
     /// The detector plugins.
     pub(crate) plugins: Vec<PluginIndex>,
     pub(crate) with: With,
+    pub(crate) restore: Restore,
     pub(crate) on_unredactable: OnUnredactable,
     /// For what is found inside an encoding. Where the rule does not say, a person looks: what is encoded may be meant to be.
     pub(crate) on_encoded: OnUnredactable,

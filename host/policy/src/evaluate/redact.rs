@@ -17,7 +17,7 @@ use super::look::{Found, Hidden, Rules};
 use super::{Run, Unredactable, author};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
-use crate::rule::{Action, OnUnredactable, Redact, With};
+use crate::rule::{Action, OnUnredactable, Redact, Restore, With};
 use crate::verdict::Cause;
 
 impl<'p> Run<'p> {
@@ -207,9 +207,17 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// Returns whether a rule's tokens stay in the answer.
+    fn stays(&self, index: RuleIndex) -> bool {
+        matches!(&self.policy.rules[index].action, Action::Redact(redact) if redact.restore == Restore::Off)
+    }
+
     pub(super) fn redaction(&self, hit: &Hit, with: With, text: &str) -> Result<Redaction, Collision> {
         let (label, value) = (hit.label.as_str(), &text[hit.range.clone()]);
         let replacement = match with {
+            With::Token if self.stays(hit.rule) => {
+                self.vault.tokenize_for_good(label, value)?.as_str().to_owned()
+            }
             With::Token => self.vault.tokenize(label, value)?.as_str().to_owned(),
             With::Mask => mask(label),
             With::Hash => self.vault.keys().hash(label, value),

@@ -24,6 +24,7 @@ type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Rang
 const FIELDS: &[Field] = &[
     ("detect", &["redact"], |raw| raw.detect.as_ref().map(Spanned::span)),
     ("with", &["redact"], |raw| raw.with.as_ref().map(Spanned::span)),
+    ("restore", &["redact"], |raw| raw.restore.as_ref().map(Spanned::span)),
     ("releasable", &["redact"], |raw| raw.releasable.as_ref().map(Spanned::span)),
     ("on_unredactable", &["redact", "transform"], |raw| raw.on_unredactable.as_ref().map(Spanned::span)),
     ("to", &["pin"], |raw| raw.to.as_ref().map(Spanned::span)),

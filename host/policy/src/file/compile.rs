@@ -19,8 +19,8 @@ use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
-    Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Rewrite, Rule, Sees,
-    Transform, With,
+    Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Restore, Rewrite, Rule,
+    Sees, Transform, With,
 };
 use crate::selector::Selector;
 
@@ -177,6 +177,7 @@ impl Compiler<'_, '_> {
             self.not_supported(releasable.span(), "`releasable`");
         }
         let with = self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token);
+        let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
         if raw.broken.contains("detect") {
             return None;
@@ -198,9 +199,19 @@ impl Compiler<'_, '_> {
             detectors,
             plugins,
             with,
+            restore,
             on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
             on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
         })
+    }
+
+    fn restore(&mut self, raw: &RawRule, with: With) -> Restore {
+        let restore = self.optional("restore", &raw.restore, Restore::WORDS, Restore::from_word);
+        if let Some(span) = raw.restore.as_ref().map(Spanned::span).filter(|_| with != With::Token) {
+            let hint = "only tokens are restored: leave `restore` out, or say `with = \"token\"`";
+            self.complaints.error(span, format!("`restore` means nothing to `with = \"{with}\"`"), hint);
+        }
+        restore.unwrap_or(Restore::On)
     }
 
     fn on_unredactable(&mut self, raw: &RawRule) -> Option<OnUnredactable> {

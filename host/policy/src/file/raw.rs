@@ -45,6 +45,7 @@ pub(crate) struct RawRule {
     pub(crate) on_error: Option<Spanned<String>>,
     pub(crate) detect: Option<Spanned<OneOrMany>>,
     pub(crate) with: Option<Spanned<String>>,
+    pub(crate) restore: Option<Spanned<String>>,
     pub(crate) on_unredactable: Option<Spanned<String>>,
     pub(crate) releasable: Option<Spanned<bool>>,
     pub(crate) to: Option<Spanned<String>>,

@@ -51,6 +51,28 @@ fn every_way_of_replacing() {
 }
 
 #[test]
+fn a_rule_that_restores_nothing_keeps_its_tokens_in_the_answer_whichever_rule_finds_the_value_too() {
+    let other = "[[rule]]\nid = \"others\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"";
+    for rules in [format!("{EMAILS}\nrestore = \"off\""), format!("{EMAILS}\nrestore = \"off\"\n{other}")] {
+        let vault = vault();
+        let evaluation = policy(&rules).evaluate(document(&chat(EMAIL)), &Context::default(), &vault);
+        assert_forward(&evaluation);
+        let sent = sent_at(&evaluation, "/messages/0/content");
+        assert_eq!(sent, token("EMAIL", EMAIL));
+        assert_eq!(vault.restore(&sent, leafgate_vault::Channel::Literal), sent);
+    }
+}
+
+#[test]
+fn restoring_means_something_to_tokens_alone() {
+    let error =
+        try_policy(&format!("{EMAILS}\nwith = \"mask\"\nrestore = \"off\""), &Fakes::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("`restore` means nothing to `with = \"mask\"`"), "{message}");
+    assert!(message.contains("with = \"token\""), "{message}");
+}
+
+#[test]
 fn the_vault_learns_what_tokens_stand_for() {
     let vault = vault();
     let document = document(&chat(EMAIL));
