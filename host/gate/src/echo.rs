@@ -1,8 +1,9 @@
 //! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see exactly what left the gate.
 //!
 //! Each API is answered in its own shape, such that its official clients read it; the folder of the API has it. Where a model would speak, it says the request's
-//! body, word for word; with `"stream": true` in small fragments that break words, and so tokens, apart. What no API has a shape for is
-//! answered by itself. No clock and no randomness: the same request gets the same answer.
+//! body, word for word; with `"stream": true` in small fragments that break words, and so tokens, apart. In what the model says the gate
+//! restores tokens, as in any answer; so the answer, or the first event of its stream, also has the member [`SENT`], which no client reads
+//! and where nothing is restored: the body as it left. What no API has a shape for is answered by itself. No clock and no randomness: the same request gets the same answer.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -21,6 +22,12 @@ use crate::refusal::Refusal;
 /// Characters per fragment, in turn; short against a token, so that each token is broken, and each time elsewhere.
 const FRAGMENTS: [usize; 5] = [7, 3, 11, 1, 5];
 
+/// The member that shows what left.
+const SENT: &str = "leafgate_sent";
+
+/// Longer bodies are not shown a second time: nobody reads them, and the answer must not become too large to be restored.
+const MOST_SENT: usize = 1024 * 1024;
+
 /// What of a request shapes the answer, in whatever API.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -38,6 +45,8 @@ struct StreamOptions {
 
 /// A request, and what its answer says.
 pub(crate) struct Echo<'r> {
+    /// Where it was sent, without the query.
+    pub(crate) path: &'r str,
     /// The body, word for word.
     pub(crate) text: &'r str,
     pub(crate) model: String,
@@ -59,7 +68,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
     let Some(body) = &request.body else {
         return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
     };
-    let uri = request.path.parse().unwrap_or_default();
+    let uri: http::Uri = request.path.parse().unwrap_or_default();
     let api = Api::of(&request.method, &uri, &request.headers);
     let Ok(text) = std::str::from_utf8(body) else {
         return Refusal::malformed("echo: the body is no text").into_response(api);
@@ -67,16 +76,41 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
     // A body that is no request of this API is echoed all the same: what is wrong with it, the reader sees.
     let asked: Asked = serde_json::from_str(text).unwrap_or_default();
     let echo = Echo {
+        path: uri.path(),
         text,
         model: asked.model.unwrap_or_else(|| "echo".to_owned()),
         streams: asked.stream == Some(true),
         usage: asked.stream_options.is_some_and(|options| options.include_usage),
     };
     match api.echo(&echo) {
-        Some(Echoed::Json(answer)) => json_answer(&answer),
-        Some(Echoed::Events(events)) => event_stream(events),
+        Some(Echoed::Json(mut answer)) => {
+            show_sent(&mut answer, text);
+            json_answer(&answer)
+        }
+        Some(Echoed::Events(mut events)) => {
+            if let Some(first) = events.first_mut() {
+                show_sent_in_event(first, text);
+            }
+            event_stream(events)
+        }
         None => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
     }
+}
+
+/// Adds the body that left to an answer; to the first, where it is a list of them.
+fn show_sent(answer: &mut Value, sent: &str) {
+    let answer = if answer.is_array() { &mut answer[0] } else { answer };
+    if let Some(members) = answer.as_object_mut().filter(|_| sent.len() <= MOST_SENT) {
+        members.insert(SENT.to_owned(), sent.into());
+    }
+}
+
+/// The same for an event, whose data is one line.
+fn show_sent_in_event(event: &mut String, sent: &str) {
+    let Some((head, data)) = event.split_once("data: ") else { return };
+    let Ok(mut data) = serde_json::from_str(data) else { return };
+    show_sent(&mut data, sent);
+    *event = format!("{head}data: {data}\n\n");
 }
 
 /// Cuts a text into [`FRAGMENTS`], between characters.
@@ -237,11 +271,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn every_answer_shows_what_left_once() {
+        for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/completions"] {
+            assert_eq!(json_of(path, BODY).await[SENT], BODY, "{path}");
+            let events = events_of(path, STREAMED).await;
+            assert_eq!(events[0][SENT], STREAMED, "{path}");
+            assert!(events[1..].iter().all(|event| event.get(SENT).is_none()), "{path}");
+        }
+        assert_eq!(json_of("/v1/messages/count_tokens", BODY).await[SENT], BODY);
+        let large = format!("[\"{}\"]", "x".repeat(MOST_SENT));
+        assert_eq!(json_of("/v1/chat/completions", &large).await.get(SENT), None);
+    }
+
+    #[tokio::test]
     async fn numbers_are_answered_with_numbers() {
-        assert_eq!(
-            json_of("/v1/messages/count_tokens", "{\"messages\":[]}").await,
-            json!({ "input_tokens": 3 })
-        );
+        assert_eq!(json_of("/v1/messages/count_tokens", "{\"messages\":[]}").await["input_tokens"], 3);
         for (input, vectors) in
             [(r#""a""#, 1), (r#"["a", "b"]"#, 2), ("[1, 2, 3]", 1), ("[[1], [2], [3]]", 3)]
         {

@@ -269,8 +269,58 @@ async fn what_left_as_tokens_comes_back_in_every_conversation() {
             body["stream"] = stream.into();
             let answer = once(&gate, post(path, body.to_string())).await;
             assert_eq!(read(answer.text()), body.to_string(), "{path}");
-            assert!(!answer.text().contains(&email_token()), "{path}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_built_in_upstream_shows_what_left_beside_what_came_back() {
+    let gate = gate(REDACT_EMAIL, "echo:").await;
+    for (path, mut body) in requests(EMAIL) {
+        for stream in [false, true] {
+            body["stream"] = stream.into();
+            let answer = once(&gate, post(path, body.to_string())).await;
+            let first = answer.text().lines().find_map(|line| line.strip_prefix("data: "));
+            let first: Value = serde_json::from_str(first.unwrap_or(answer.text())).unwrap();
+            let left = body.to_string().replace(EMAIL, &email_token());
+            assert_eq!(first["leafgate_sent"], left, "{path}");
+            assert_eq!(answer.text().matches("leafgate_sent").count(), 1, "{path}");
+        }
+    }
+}
+
+/// The first answer holds nothing to restore, and yet its name leads the next turn into the same conversation.
+#[tokio::test]
+async fn a_conversation_without_secrets_keeps_its_thread() {
+    for streams in [false, true] {
+        let token = email_token();
+        let upstream = Upstream::start(move |seen: crate::support::Seen| {
+            let request: Value = serde_json::from_slice(&seen.body).unwrap();
+            let id = if request["previous_response_id"].is_string() { "resp_2" } else { "resp_1" };
+            let output =
+                json!([{ "type": "message", "content": [{ "type": "output_text", "text": token }] }]);
+            let response = json!({ "id": id, "output": output });
+            let begun = json!({ "type": "response.created", "response": { "id": id, "output": [] } });
+            let done = json!({ "type": "response.completed", "response": response });
+            async move {
+                if streams {
+                    answer("text/event-stream", full(format!("data: {begun}\n\ndata: {done}\n\n")))
+                } else {
+                    crate::support::json_answer(response.to_string())
+                }
+            }
+        })
+        .await;
+        let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+        let mut first = post("/v1/responses", r#"{"input": "Hi"}"#);
+        first.headers_mut().insert("accept-encoding", "gzip".parse().unwrap());
+        assert!(once(&gate, first).await.text().contains(&email_token()), "nothing is known yet");
+        assert_eq!(upstream.seen()[0].headers["accept-encoding"], "identity", "its name must be read");
+        let next = json!({ "input": EMAIL, "previous_response_id": "resp_1" });
+        once(&gate, post("/v1/responses", next.to_string())).await;
+        // The opening names the conversation of the first turn, and its vault knows what the second turn sent.
+        let again = once(&gate, post("/v1/responses", r#"{"input": "Hi"}"#)).await;
+        assert!(again.text().contains(EMAIL), "stream: {streams}: {}", again.text());
     }
 }
 
