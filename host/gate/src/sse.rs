@@ -122,9 +122,11 @@ pub(crate) enum Field<'l> {
     Comment,
     /// A `data` field, and what it carries: one space after the colon belongs to the framing.
     Data(&'l [u8]),
-    /// Another field, or one that nobody knows.
+    /// An `event` field, and the name in it.
+    Name(&'l [u8]),
+    /// A field without a meaning for what is read.
     Other,
-    /// Data to some readers and nothing to others: behind a byte order mark or blanks, or in capitals.
+    /// Data to some readers and nothing to others: behind a byte order mark or blanks, in capitals, or without a field's name.
     Unclear,
 }
 
@@ -137,9 +139,9 @@ pub(crate) fn field(line: &[u8]) -> Field<'_> {
         (b"", None) => Field::End,
         (b"", Some(_)) => Field::Comment,
         (b"data", _) => Field::Data(value.strip_prefix(b" ").unwrap_or(value)),
-        _ if name.starts_with("\u{feff}".as_bytes()) => Field::Unclear,
-        _ if name.trim_ascii().eq_ignore_ascii_case(b"data") => Field::Unclear,
-        _ => Field::Other,
+        (b"event", _) => Field::Name(value.strip_prefix(b" ").unwrap_or(value)),
+        (b"id" | b"retry", _) => Field::Other,
+        _ => Field::Unclear,
     }
 }
 
@@ -216,10 +218,12 @@ mod tests {
         assert_eq!(field(b"data:  x"), Field::Data(b" x"));
         assert_eq!(field(b"data\n"), Field::Data(b""));
         assert_eq!(field(b": data: x"), Field::Comment);
-        assert_eq!(field(b"database: x"), Field::Other);
-        assert_eq!(field(b"event: data"), Field::Other);
+        assert_eq!(field(b"event: data"), Field::Name(b"data"));
+        assert_eq!(field(b"id: 7"), Field::Other);
         assert_eq!(field(b"\r\n"), Field::End);
-        for unclear in ["\u{feff}data: x", " data: x", "data : x", "DATA: x", "\u{feff}: x"] {
+        for unclear in
+            ["\u{feff}data: x", " data: x", "data : x", "DATA: x", "\u{feff}: x", "{\"x\": 1}", "database: x"]
+        {
             assert_eq!(field(unclear.as_bytes()), Field::Unclear, "{unclear}");
         }
     }

@@ -57,6 +57,9 @@ impl Restoring {
         let Some(mut said) = self.said(&document, |reader, answer| reader.whole(answer)) else {
             return answer.clone();
         };
+        if self.vault.is_empty() {
+            return answer.clone();
+        }
         said.push(Said::EndAll);
         let mut draft = Draft::new(Arc::new(document));
         let mut speech = Speech::new(self.vault.clone(), self.reader.repeats());

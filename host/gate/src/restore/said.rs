@@ -17,6 +17,11 @@ pub(crate) trait Reader: Send {
     /// Returns an event with more of a text, which `last` was the latest event of.
     fn added(&self, last: &Document, place: Place, held: &str) -> Added;
 
+    /// Returns whether each event bears its type as its name, without which clients pass it over.
+    fn names_events(&self) -> bool {
+        false
+    }
+
     /// Returns whether a stream says its texts again, whole.
     fn repeats(&self) -> bool {
         false

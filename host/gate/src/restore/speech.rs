@@ -119,7 +119,7 @@ impl Speech {
                 Said::Id(_) => {}
                 Said::More(place, leaf) => {
                     self.release(due_before(place), &mut before);
-                    let ends = said[at + 1..].iter().any(|later| ends_in_event(*later, place));
+                    let ends = ends_in_event(&said[at + 1..], place);
                     self.more(draft, place, leaf, ends);
                 }
                 Said::Shown(place, leaf) => {
@@ -264,17 +264,19 @@ fn due_before(place: Place) -> impl Fn(Place) -> bool {
     move |other| other.choice == place.choice && other != place
 }
 
-/// Whether a text that is spoken is over with the same event.
-fn ends_in_event(later: Said, place: Place) -> bool {
-    match later {
-        Said::Id(_) => false,
-        Said::More(other, _) => due_before(other)(place),
+/// Whether a text that is spoken is over with what the same event says later, before it goes on.
+fn ends_in_event(later: &[Said], place: Place) -> bool {
+    let ends = |said: &Said| match *said {
+        Said::Id(_) => None,
+        Said::More(other, _) if other == place => Some(false),
+        Said::More(other, _) => due_before(other)(place).then_some(true),
         Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {
-            other.choice == place.choice
+            (other.choice == place.choice).then_some(true)
         }
-        Said::End(choice, end) => choice == place.choice && place.at <= end,
-        Said::EndAll => true,
-    }
+        Said::End(choice, end) => (choice == place.choice && place.at <= end).then_some(true),
+        Said::EndAll => Some(true),
+    };
+    later.iter().find_map(ends).unwrap_or(false)
 }
 
 /// Does something with the joined texts that a text belongs to.

@@ -31,6 +31,10 @@ pub(crate) struct EventStream {
     pending: Pending,
     /// Whether the stream stands between two events.
     at_boundary: bool,
+    /// Lines with data of their own since the last blank line. By the standard, several of them are one event, which is then no JSON.
+    data_lines: usize,
+    /// Whether a blank line has ended an event.
+    blank_lines: bool,
     /// Nothing is restored any more.
     stopped: bool,
 }
@@ -44,6 +48,8 @@ struct Pending {
     fields: BytesMut,
     /// The data of an event whose first line is no JSON text by itself.
     data: Option<BytesMut>,
+    /// The name that the event bears.
+    name: Option<Bytes>,
 }
 
 impl EventStream {
@@ -54,6 +60,8 @@ impl EventStream {
             restoring,
             pending: Pending::default(),
             at_boundary: true,
+            data_lines: 0,
+            blank_lines: false,
             stopped: false,
         }
     }
@@ -101,12 +109,22 @@ impl EventStream {
             Piece::Overlong(bytes) => return self.stop(bytes, out),
         };
         match sse::field(line) {
+            // Whoever reads by the standard has read nothing in an event of several texts, and others have.
+            Field::End if self.data_lines > 1 => self.stop(line, out),
             Field::End => {
                 self.complete(out);
+                self.blank_lines |= self.data_lines > 0;
+                self.data_lines = 0;
                 out.extend_from_slice(line);
                 self.at_boundary = true;
             }
             Field::Data(data) => self.data(line, &line.slice_ref(data), out),
+            // The name of an event whose data has left already.
+            Field::Name(_) if self.data_lines > 0 => self.stop(line, out),
+            Field::Name(name) => {
+                self.pending.name = Some(line.slice_ref(name));
+                self.pend(line, out);
+            }
             Field::Unclear => self.stop(line, out),
             // A comment is a sign of life and waits for nothing.
             Field::Comment if self.pending.lines.is_empty() => out.extend_from_slice(line),
@@ -139,9 +157,11 @@ impl EventStream {
             return self.pend(line, out);
         }
         match super::read(data.clone()) {
+            Ok(_) if self.blank_lines && self.data_lines > 0 => self.stop(line, out),
             Ok(event) => match self.event(event, out) {
                 Ok(restored) => {
-                    out.extend_from_slice(&self.pending.lines.split());
+                    self.data_lines += 1;
+                    out.extend_from_slice(&std::mem::take(&mut self.pending).lines);
                     match restored {
                         Some(restored) => {
                             let (text, ending) = sse::split_ending(line);
@@ -168,7 +188,7 @@ impl EventStream {
     /// Ends the present event: what it kept leaves, restored where its data lines are a JSON text together.
     fn complete(&mut self, out: &mut BytesMut) {
         let Some(data) = self.pending.data.take() else {
-            return out.extend_from_slice(&self.pending.lines.split());
+            return out.extend_from_slice(&std::mem::take(&mut self.pending).lines);
         };
         let event = super::read(data.freeze()).map_err(|_| Disorder);
         match event.and_then(|event| self.event(event, out)) {
@@ -181,7 +201,7 @@ impl EventStream {
                 }
                 self.pending = Pending::default();
             }
-            Ok(None) => out.extend_from_slice(&self.pending.lines.split()),
+            Ok(None) => out.extend_from_slice(&std::mem::take(&mut self.pending).lines),
             Err(Disorder) => self.stop(b"", out),
         }
         self.at_boundary = false;
@@ -189,7 +209,9 @@ impl EventStream {
 
     /// Restores in an event; `None` where it stays as it is. Events that must come before it are written to `out`.
     fn event(&mut self, event: Document, out: &mut BytesMut) -> Result<Option<Bytes>, Disorder> {
-        let said = self.restoring.said(&event, |reader, event| reader.event(event)).ok_or(Disorder)?;
+        let name = self.pending.name.as_deref();
+        let said = self.restoring.said(&event, |reader, event| reader.event(event));
+        let said = said.filter(|_| is_named(&*self.restoring.reader, name, &event)).ok_or(Disorder)?;
         let mut draft = Draft::new(Arc::new(event));
         let (reader, at_boundary) = (&*self.restoring.reader, self.at_boundary);
         self.speech.hear(&mut draft, &said, |held| add(reader, at_boundary, &held, out))?;
@@ -214,6 +236,16 @@ impl EventStream {
     fn release(&mut self, out: &mut BytesMut) {
         let (reader, at_boundary) = (&*self.restoring.reader, self.at_boundary);
         self.speech.release(|_| true, |held| add(reader, at_boundary, &held, out));
+    }
+}
+
+/// Returns whether an event bears the name that its data says. Some clients read by name and some by data.
+fn is_named(reader: &dyn Reader, name: Option<&[u8]>, event: &Document) -> bool {
+    let kind = event.member(event.root(), "type").and_then(|node| event.leaf(node)).map(|leaf| leaf.text());
+    match (name, kind) {
+        (None, None) => true,
+        (None, Some(_)) => !reader.names_events(),
+        (Some(name), kind) => kind.is_some_and(|kind| kind.expose().as_bytes() == name),
     }
 }
 

@@ -30,6 +30,10 @@ impl Reader for Message {
         }
     }
 
+    fn names_events(&self) -> bool {
+        true
+    }
+
     fn added(&self, _: &Document, place: Place, held: &str) -> Added {
         let delta = json!({ "type": "text_delta", "text": held });
         Added {
