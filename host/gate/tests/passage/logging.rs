@@ -76,7 +76,7 @@ async fn a_rule_that_could_not_run_is_a_warning_even_where_the_request_passes() 
 
 /// On one thread, so that all that its gate logs is logged there.
 #[tokio::test(flavor = "current_thread")]
-async fn nothing_of_a_request_is_logged() {
+async fn invariant_6_nothing_of_a_request_is_logged() {
     record();
     let gate = gate(REDACT_EMAIL, "echo:").await;
     let mut client = Client::connect(gate.address).await;

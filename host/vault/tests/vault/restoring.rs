@@ -92,7 +92,7 @@ fn a_value_is_not_searched_for_tokens() {
 }
 
 #[test]
-fn a_restorer_prints_no_text() {
+fn invariant_6_a_restorer_prints_no_text() {
     let (vault, token) = session();
     let mut restorer = vault.restorer(Channel::Literal);
     restorer.push(&token[..9]);

@@ -8,7 +8,7 @@ use crate::{ADDRESS, keys};
 const ALPHABET: &str = "0123456789abcdefghjkmnpqrstvwxyz";
 
 #[test]
-fn a_token_is_the_same_in_every_version() {
+fn invariant_5_a_token_is_the_same_in_every_version() {
     // Written down once. If this changes, every prompt that was redacted before changes too, and prompt caches break.
     assert_eq!(keys("laptop").token("EMAIL", ADDRESS).as_str(), "EMAIL_3dag4p97ygk1f90e");
     assert_eq!(keys("laptop").hash("EMAIL", ADDRESS), "EMAIL_h7p0cxdnm65e47z4cbg3");
@@ -76,7 +76,7 @@ fn find_returns_exactly_the_bytes_of_whole_words() {
 }
 
 #[test]
-fn nothing_prints_a_key_or_a_value() {
+fn invariant_6_nothing_prints_a_key_or_a_value() {
     let installation = InstallationKey::from_bytes([7; 32]);
     let vault = Vault::new(keys("laptop"));
     vault.tokenize("EMAIL", ADDRESS).unwrap();
