@@ -132,6 +132,11 @@ mod tests {
         let chat = read(&blocked(named("chat")).events(named("chat"), false));
         assert_eq!(chat, [(None, blocked(named("chat")).0)]);
 
+        let gemini = read(&blocked(named("gemini-stream")).events(named("gemini-stream"), false));
+        assert_eq!(gemini, [(None, blocked(named("gemini")).0)]);
+        // Google's clients know an error by what its data begins with.
+        assert!(gemini[0].1.to_string().starts_with("{\"error\":"));
+
         let messages = read(&blocked(named("messages")).events(named("messages"), false));
         assert_eq!(messages, [(Some("error".to_owned()), blocked(named("messages")).0)]);
 

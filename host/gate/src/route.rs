@@ -27,7 +27,7 @@ pub(crate) enum Route {
 }
 
 /// What the error of an unknown path names.
-const SERVED: &str = "POST /v1/chat/completions, /v1/responses and /v1/messages, other JSON requests under /v1/ and /openai/, and GET";
+const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/ and /openai/, and GET";
 
 impl Route {
     /// Chooses the route of a request, or refuses it.

@@ -14,6 +14,7 @@
 //! the gate's own; a client library that cannot read them says so in the same tests without a gate in between.
 
 mod chat;
+mod gemini;
 mod messages;
 mod responses;
 
@@ -80,6 +81,9 @@ struct Form {
 /// When a request to one of them has a body that is not JSON.
 pub fn answer(request: &Message) -> Result<Message> {
     let path = request.target().split('?').next().unwrap_or_default();
+    if let Some((model, method)) = gemini::asked(path).filter(|_| request.start.starts_with("POST ")) {
+        return generated(request, model, method);
+    }
     let Some(endpoint) = endpoint(path).filter(|_| request.start.starts_with("POST ")) else {
         return Ok(json_answer("200 OK", &json!({ "object": "list", "data": [] })));
     };
@@ -99,6 +103,27 @@ pub fn answer(request: &Message) -> Result<Message> {
     }
 }
 
+/// What Gemini answers, whose paths name model and method.
+fn generated(request: &Message, model: &str, method: &str) -> Result<Message> {
+    let body = request.json()?;
+    if let Some(status) = status(model, request) {
+        return Ok(json_answer(&format!("{status} Refused"), &gemini::error(status)));
+    }
+    if method == "countTokens" {
+        return Ok(json_answer("200 OK", &json!({ "totalTokens": request.body.len() })));
+    }
+    let reply = reply(&body, model, &gemini::FORM);
+    if method == "generateContent" {
+        return Ok(json_answer("200 OK", &(gemini::FORM.whole)(&reply)));
+    }
+    let mut events = (gemini::FORM.events)(&reply);
+    if model == BREAKS_OFF {
+        events.truncate(events.len() - gemini::FORM.ending);
+        events.push(format!("data: {}\n\n", gemini::error(529)));
+    }
+    Ok(message("200 OK", "text/event-stream", events.concat()))
+}
+
 /// A path without what stands before the API's own names; Azure puts the model there.
 fn endpoint(path: &str) -> Option<&str> {
     let deployed =
@@ -107,13 +132,8 @@ fn endpoint(path: &str) -> Option<&str> {
 }
 
 fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
-    let heard = (form.heard)(body);
-    let turn = match heard.tool {
-        Some(tool) if !heard.is_result => Turn::Calls(tool),
-        _ => Turn::Says(heard.text),
-    };
     let model = body["model"].as_str().unwrap_or_default();
-    let reply = Reply { model: model.to_owned(), turn };
+    let reply = reply(body, model, form);
     if body["stream"] != true {
         return json_answer("200 OK", &(form.whole)(&reply));
     }
@@ -123,6 +143,16 @@ fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
         events.push(broken(endpoint));
     }
     message("200 OK", "text/event-stream", events.concat())
+}
+
+/// What the model does at a request.
+fn reply(body: &Value, model: &str, form: &Form) -> Reply {
+    let heard = (form.heard)(body);
+    let turn = match heard.tool {
+        Some(tool) if !heard.is_result => Turn::Calls(tool),
+        _ => Turn::Says(heard.text),
+    };
+    Reply { model: model.to_owned(), turn }
 }
 
 /// The event that breaks a stream off.

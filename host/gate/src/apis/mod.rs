@@ -10,6 +10,7 @@
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod embeddings;
+pub(crate) mod gemini;
 pub(crate) mod messages;
 mod openai;
 pub(crate) mod responses;
@@ -26,17 +27,21 @@ use crate::restore::Reader;
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
-const ENDPOINTS: [&dyn Endpoint; 6] = [
+const ENDPOINTS: [&dyn Endpoint; 10] = [
     &chat::Chat,
     &responses::Responses,
     &messages::Messages,
     &messages::CountTokens,
     &embeddings::Embeddings,
     &completions::Completions,
+    &gemini::Gemini::Whole,
+    &gemini::Gemini::Events,
+    &gemini::Gemini::Array,
+    &gemini::Gemini::Count,
 ];
 
 /// Whose errors an API's errors look like. The first that claims a request answers it; the last claims all.
-const DIALECTS: [&dyn Dialect; 2] = [&messages::Anthropic, &openai::Openai];
+const DIALECTS: [&dyn Dialect; 3] = [&messages::Anthropic, &gemini::Google, &openai::Openai];
 
 /// An API, or a part of one that has bodies of its own.
 pub(crate) trait Endpoint: Sync {

@@ -28,6 +28,34 @@ fn each_path_has_its_api() {
 }
 
 #[test]
+fn the_paths_of_gemini_name_model_and_method() {
+    for (path, expected) in [
+        ("/v1beta/models/gemini-2.5-pro:generateContent", "gemini"),
+        ("/v1beta/models/gemini-2.5-pro:generateContent?key=k", "gemini"),
+        ("/v1/models/m:generateContent", "gemini"),
+        ("/v1beta/tunedModels/m:generateContent", "gemini"),
+        ("/v1/projects/p/locations/l/publishers/google/models/m:generateContent", "gemini"),
+        ("/v1beta1/projects/p/locations/l/publishers/google/models/m:countTokens", "gemini-count"),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", "gemini-stream"),
+        ("/v1beta/models/m:streamGenerateContent?key=k&alt=sse", "gemini-stream"),
+        ("/v1beta/models/m:streamGenerateContent", "gemini-array"),
+        ("/v1beta/models/m:streamGenerateContent?alt=json", "gemini-array"),
+        ("/v1beta/models/m:countTokens", "gemini-count"),
+        ("/v1beta/models/m:embedContent", "google"),
+        ("/v1beta/cachedContents", "google"),
+        ("/v1/models/m:embedContent", "google"),
+        ("/v1/models", "openai"),
+        ("/v1beta/models/a/b:generateContent", "google"),
+        ("/models/m:generateContent", "openai"),
+    ] {
+        assert_eq!(api(Method::POST, path), named(expected), "{path}");
+    }
+    assert_eq!(api(Method::GET, "/v1beta/models"), named("google"));
+    assert!(is_served("/v1beta/models/m:generateContent") && is_served("/v1beta1/projects/p"));
+    assert!(!is_served("/v1gamma/models/m:generateContent"));
+}
+
+#[test]
 fn what_is_near_a_path_is_another() {
     for path in [
         "/v1/chat/completions/",
@@ -55,4 +83,9 @@ fn where_no_path_tells_the_header_does() {
     assert_eq!(of("/elsewhere"), named("anthropic"));
     assert_eq!(of("/v1/models"), named("anthropic"));
     assert_eq!(of("/v1/chat/completions"), named("chat"));
+    let google = HeaderMap::from_iter([(
+        http::HeaderName::from_static("x-goog-api-key"),
+        http::HeaderValue::from_static("k"),
+    )]);
+    assert_eq!(Api::of(&Method::POST, &Uri::from_static("/elsewhere"), &google), named("google"));
 }

@@ -29,7 +29,18 @@ fn requests(text: &str) -> Vec<(&'static str, Value)> {
         ("/openai/deployments/d/embeddings?api-version=2024-10-21", json!({ "input": text })),
         ("/v1/completions", json!({ "model": "m", "prompt": text })),
         ("/openai/deployments/d/completions?api-version=2024-10-21", json!({ "prompt": text })),
+        ("/v1beta/models/m:generateContent?key=k", gemini(text)),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", gemini(text)),
+        ("/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent", gemini(text)),
+        ("/v1beta/models/m:countTokens", gemini(text)),
     ]
+}
+
+fn gemini(text: &str) -> Value {
+    json!({
+        "systemInstruction": { "parts": [{ "text": text }] },
+        "contents": [{ "role": "user", "parts": [{ "text": text }] }],
+    })
 }
 
 /// What a policy of each API must find: the place where chats and Messages name who speaks.
@@ -281,11 +292,48 @@ async fn the_built_in_upstream_shows_what_left_beside_what_came_back() {
             body["stream"] = stream.into();
             let answer = once(&gate, post(path, body.to_string())).await;
             let first = answer.text().lines().find_map(|line| line.strip_prefix("data: "));
-            let first: Value = serde_json::from_str(first.unwrap_or(answer.text())).unwrap();
+            let mut first: Value = serde_json::from_str(first.unwrap_or(answer.text())).unwrap();
+            if first.is_array() {
+                first = first[0].take();
+            }
             let left = body.to_string().replace(EMAIL, &email_token());
             assert_eq!(first["leafgate_sent"], left, "{path}");
             assert_eq!(answer.text().matches("leafgate_sent").count(), 1, "{path}");
         }
+    }
+}
+
+#[tokio::test]
+async fn what_left_as_tokens_comes_back_in_every_form_of_gemini() {
+    let gate = gate(REDACT_EMAIL, "echo:").await;
+    let said =
+        |answer: &Value| answer["candidates"][0]["content"]["parts"][0]["text"].as_str().unwrap().to_owned();
+    for method in ["generateContent", "streamGenerateContent", "streamGenerateContent?alt=sse"] {
+        let body = gemini(EMAIL).to_string();
+        let answer = once(&gate, post(&format!("/v1beta/models/m:{method}"), body.clone())).await;
+        let events = answer.text().lines().filter_map(|line| line.strip_prefix("data: "));
+        let mut pieces: Vec<Value> = events.map(|data| serde_json::from_str(data).unwrap()).collect();
+        if pieces.is_empty() {
+            let whole: Value = serde_json::from_str(answer.text()).unwrap();
+            pieces = whole.as_array().cloned().unwrap_or_else(|| vec![whole]);
+        }
+        assert_eq!(pieces.iter().map(said).collect::<String>(), body, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn gemini_is_refused_in_the_words_of_google() {
+    let gate = gate(BLOCKS, "echo:").await;
+    for path in
+        ["/v1beta/models/m:generateContent", "/v1beta/models/m:embedContent", "/v1/models/m:countTokens"]
+    {
+        let refusal = once(&gate, post(path, r#"{"contents": [{"parts": [{"text": "falcon"}]}]}"#)).await;
+        let error: Value = serde_json::from_str(refusal.text()).unwrap();
+        let error = &error["error"];
+        assert_eq!((refusal.status.as_u16(), &error["code"]), (400, &json!(400)), "{path}");
+        assert_eq!(error["status"], "INVALID_ARGUMENT", "{path}");
+        assert_eq!(error["details"][0]["reason"], "LEAFGATE_BLOCKED", "{path}");
+        assert!(error["message"].as_str().unwrap().contains("Project names stay in the house"), "{path}");
     }
 }
 

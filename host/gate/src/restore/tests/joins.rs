@@ -4,7 +4,7 @@ use leafgate_vault::Channel;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::speech::{chat, end, event, heard, more};
+use super::speech::{chat, end, event, gemini, heard, more};
 use super::*;
 
 /// What begins an image whose address a value would become part of.
@@ -59,6 +59,11 @@ fn a_text_of_another_kind_carries_the_link_on() {
         &(block(json!({ "type": "thinking_delta", "thinking": LINK })) + &more("messages", 1, &token)),
     );
     stays("messages", &(block(json!({ "text": LINK })) + &more("messages", 1, &token)));
+    for part in
+        [json!({ "text": LINK, "thought": true }), json!({ "text": LINK, "thoughtSignature": "c2ln" })]
+    {
+        stays("gemini-stream", &(gemini(0, &part) + &more("gemini-stream", 0, &token)));
+    }
     let summary = event(
         "response.reasoning_summary_text.delta",
         json!({ "output_index": 0, "summary_index": 0, "delta": LINK }),
@@ -130,7 +135,9 @@ fn text_behind_its_end_stops_restoring() {
 #[test]
 fn an_odd_index_stops_restoring() {
     let (_, token) = vault();
-    for (api, key) in [("chat", "index"), ("messages", "index"), ("responses", "output_index")] {
+    for (api, key) in
+        [("chat", "index"), ("messages", "index"), ("gemini-stream", "index"), ("responses", "output_index")]
+    {
         for odd in ["1e0", "1.0", "-1", "\"1\"", "true", "70000"] {
             let event =
                 more(api, 1, &token).replacen(&format!("\"{key}\":1"), &format!("\"{key}\":{odd}"), 1);
@@ -184,6 +191,37 @@ fn behind_what_was_not_read_nothing_is_restored() {
     }
 }
 
+/// What closes the link is read by the gate, and perhaps not by the client.
+#[test]
+fn text_that_not_every_client_reads_closes_no_link() {
+    let (_, token) = vault();
+    for api in APIS {
+        let closing = more(api, 0, "x)\n\n");
+        let data = closing.lines().find(|line| line.starts_with("data: ")).unwrap();
+        let mut unread = vec![
+            format!("event: other\n{data}\n\n"),
+            format!("{}\nevent: other\n\n", closing.trim_end()),
+            format!("{}\ndata: {{}}\n\n", closing.trim_end()),
+        ];
+        if api == "messages" {
+            unread.push(format!("{data}\n\n"));
+        }
+        for closing in unread {
+            let stream = more(api, 0, LINK) + &closing + &more(api, 0, &token);
+            assert_eq!(joined(restoring(api), &stream), stream, "{api}: {closing}");
+        }
+    }
+}
+
+/// Some servers end events with one newline, and their clients read it so.
+#[test]
+fn a_stream_without_blank_lines_is_restored() {
+    let (_, token) = vault();
+    let stream =
+        |text: &str| [chat(0, "content", "To "), chat(0, "content", text)].concat().replace("\n\n", "\n");
+    assert_eq!(joined(restoring("chat"), &stream(&token)), stream(VALUE));
+}
+
 #[test]
 fn an_event_of_several_data_lines_is_read_as_one() {
     let (_, token) = vault();
@@ -215,6 +253,8 @@ fn whole_answers_are_joined_too() {
         |text: &str| json!({ "type": "message", "content": [{ "type": "output_text", "text": text }] });
     stays_whole("messages", &json!({ "content": [text(LINK), text(&token)] }));
     stays_whole("messages", &json!({ "content": [{ "type": "thinking", "thinking": LINK }, text(&token)] }));
+    let part = |text: &str| json!({ "text": text });
+    stays_whole("gemini", &json!({ "candidates": [{ "content": { "parts": [part(LINK), part(&token)] } }] }));
     stays_whole("chat", &json!({ "choices": [choice(0, LINK), choice(1, &token)] }));
     stays_whole("chat", &json!({ "choices": [{ "message": { "reasoning": LINK, "content": token } }] }));
     stays_whole("responses", &json!({ "output": [item(LINK), item(&token)] }));
@@ -233,6 +273,8 @@ fn a_whole_answer_that_parsers_read_differently_is_not_restored() {
             "chat",
             r#"{"choices":[{"message":{"content":[{"text":"LINK"}]}},{"message":{"content":"TOKEN"}}]}"#,
         ),
+        ("gemini", r#"{"candidates":[{"content":{"parts":[{"text":"TOKEN","text":"LINK"}]}}]}"#),
+        ("gemini", r#"{"candidates":[{"content":{"parts":[{"text":"TOKEN"}]}}],"candidates":[]}"#),
         ("messages", r#"{"content":[{"type":"text","text":"TOKEN","text":"LINK"}]}"#),
         ("messages", r#"{"content":[{"type":"text","text":"TOKEN"}],"content":[]}"#),
         ("messages", r#"{"content":[{"type":"thinking","type":"text","text":"TOKEN"}]}"#),
@@ -362,6 +404,10 @@ proptest! {
             "messages" => (
                 json!({ "content": texts.map(|text| json!({ "type": "text", "text": text })).collect::<Vec<_>>() }),
                 (0..parts.len()).map(|at| format!("/content/{at}/text")).collect(),
+            ),
+            "gemini-stream" => (
+                json!({ "candidates": [{ "content": { "parts": texts.map(|text| json!({ "text": text })).collect::<Vec<_>>() } }] }),
+                (0..parts.len()).map(|at| format!("/candidates/0/content/parts/{at}/text")).collect(),
             ),
             _ => (
                 json!({ "output": texts.map(|text| json!({ "type": "message", "content": [{ "type": "output_text", "text": text }] })).collect::<Vec<_>>() }),

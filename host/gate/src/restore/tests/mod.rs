@@ -18,7 +18,7 @@ use crate::session::Sessions;
 /// With everything that JSON must escape.
 const VALUE: &str = "ann \"a\" o'n@example.org";
 
-const APIS: [&str; 3] = ["chat", "responses", "messages"];
+const APIS: [&str; 4] = ["chat", "responses", "messages", "gemini-stream"];
 
 /// A session that knows [`VALUE`] by a token.
 fn vault() -> (Vault, String) {

@@ -64,6 +64,11 @@ fn a_recorded_answer_without_tokens_passes_byte_for_byte() {
     }
 }
 
+/// Documentation shows a stream with an ellipsis in the place of most of its deltas.
+fn is_abridged(name: &str) -> bool {
+    name.contains("openapi-streaming")
+}
+
 #[test]
 fn a_recorded_stream_is_read_to_its_end() {
     // Documentation shows a stream whose deltas are left out, so that its repetitions say more than it said.
@@ -101,7 +106,7 @@ fn a_recorded_stream_without_tokens_passes_byte_for_byte() {
 fn tokens_planted_in_a_recorded_stream_come_back() {
     let (vault, token) = vault();
     let mut planted = 0;
-    for (api, name, stream) in streams() {
+    for (api, name, stream) in streams().into_iter().filter(|(_, name, _)| !is_abridged(name)) {
         let stream = plant(&String::from_utf8(stream).unwrap(), &token);
         let said = heard(&stream);
         if !said.spoken.values().any(|text| text.contains(&token)) {

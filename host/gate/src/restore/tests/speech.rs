@@ -15,8 +15,15 @@ pub(super) fn more(api: &str, place: usize, text: &str) -> String {
             "content_block_delta",
             json!({ "index": place, "delta": { "type": "text_delta", "text": text } }),
         ),
+        "gemini-stream" => gemini(place, &json!({ "text": text })),
         _ => chat(place, "content", text),
     }
+}
+
+/// An answer of Gemini with one part of one candidate.
+pub(super) fn gemini(index: usize, part: &Value) -> String {
+    let candidate = json!({ "content": { "parts": [part], "role": "model" }, "index": index });
+    format!("data: {}\n\n", json!({ "candidates": [candidate], "modelVersion": "m", "responseId": "r" }))
 }
 
 /// A chunk of a chat with one field of one choice.
@@ -45,6 +52,9 @@ pub(super) fn end(api: &str, place: usize, whole: &str) -> String {
             )
         }
         "messages" => event("content_block_stop", json!({ "index": place })),
+        "gemini-stream" => {
+            format!("data: {}\n\n", json!({ "candidates": [{ "index": place, "finishReason": "STOP" }] }))
+        }
         _ => format!(
             "data: {}\n\n",
             json!({ "id": "c1", "choices": [{ "index": place, "delta": {}, "finish_reason": "stop" }] })
@@ -81,6 +91,11 @@ impl Heard {
         for choice in event["choices"].as_array().into_iter().flatten() {
             for (field, text) in choice["delta"].as_object().into_iter().flatten() {
                 self.hear(&choice["index"], field, text);
+            }
+        }
+        for candidate in event["candidates"].as_array().into_iter().flatten() {
+            for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+                self.hear(&candidate["index"], "text", &part["text"]);
             }
         }
         match event["type"].as_str().unwrap_or_default() {

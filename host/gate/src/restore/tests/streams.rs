@@ -4,7 +4,7 @@ use leafgate_vault::Channel;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::speech::{chat, end, event, heard, more};
+use super::speech::{chat, end, event, gemini, heard, more};
 use super::*;
 
 #[test]
@@ -58,6 +58,7 @@ fn what_is_held_leaves_before_the_end() {
     for (api, ends) in [
         ("chat", vec!["", "data: [DONE]\n\n", "event: done\nid: 7\ndata: [DONE]\n\n"]),
         ("responses", vec!["", "event: error\ndata: {\"type\": \"error\"}\n\n", "data: [DONE]\n\n"]),
+        ("gemini-stream", vec!["", "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n"]),
         ("messages", vec!["", "event: message_delta\ndata: {\"type\": \"message_delta\"}\n\n"]),
     ] {
         for last in ends {
@@ -161,6 +162,9 @@ fn tools_and_signed_thinking_keep_their_tokens() {
         |delta: serde_json::Value| event("content_block_delta", json!({ "index": 0, "delta": delta }));
     for (api, stream) in [
         ("chat", format!("data: {chat_call}\n\n")),
+        ("gemini-stream", gemini(0, &json!({ "functionCall": { "name": "sh", "args": { "text": token } } }))),
+        ("gemini-stream", gemini(0, &json!({ "text": token, "thought": true, "thoughtSignature": "c2ln" }))),
+        ("gemini-stream", gemini(0, &json!({ "text": token, "thoughtSignature": "c2ln" }))),
         ("messages", block(json!({ "type": "input_json_delta", "partial_json": token }))),
         ("messages", block(json!({ "type": "thinking_delta", "thinking": token }))),
         ("messages", block(json!({ "type": "signature_delta", "signature": token }))),
@@ -291,8 +295,8 @@ fn spoken(
         (0..2).for_each(|place| stream.push_str(&more(api, place, &whole(place))));
     } else {
         let mut said = said.to_vec();
-        // Only the choices of a chat are spoken at the same time.
-        if api != "chat" {
+        // Only choices are spoken at the same time.
+        if !matches!(api, "chat" | "gemini-stream") {
             said.sort_by_key(|(place, _)| *place);
         }
         for (place, text) in &said {

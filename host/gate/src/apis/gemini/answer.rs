@@ -1,0 +1,67 @@
+//! Gemini's answers: the texts of each candidate's parts. What a function is called with is its own; a part with a signature comes back from
+//! the client as it was, so nothing is restored in it.
+
+use leafgate_tree::{Document, NodeId};
+use serde_json::json;
+
+use crate::restore::said::scalars;
+use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
+
+/// What an added event repeats of the one that it goes on with.
+const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
+
+/// Reads an answer, a list of them, or an event of a stream: all have the same form.
+pub(super) struct Content;
+
+impl Reader for Content {
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        let root = answer.root();
+        if answer.is_list(root) {
+            return answer
+                .elements_of(root)
+                .into_iter()
+                .flat_map(|piece| piece_says(answer, piece))
+                .collect();
+        }
+        piece_says(answer, root)
+    }
+
+    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+        piece_says(event, event.root())
+    }
+
+    fn added(&self, last: &Document, place: Place, held: &str) -> Added {
+        let part = match place.text {
+            Text::Reasoning => json!({ "text": held, "thought": true }),
+            _ => json!({ "text": held }),
+        };
+        let mut data = scalars(last, &REPEATED);
+        data["candidates"] =
+            json!([{ "content": { "parts": [part], "role": "model" }, "index": place.choice }]);
+        Added { name: None, data }
+    }
+}
+
+/// What one answer says. A candidate that finishes has said all; it goes on with its text from event to event.
+fn piece_says(answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+    let mut said = Vec::new();
+    for (at, candidate) in answer.elements(piece, "candidates").into_iter().enumerate() {
+        let choice = answer.index(candidate, "index").unwrap_or(at);
+        let content = answer.member(candidate, "content");
+        let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
+        said.extend(parts.into_iter().filter_map(|part| part_says(answer, choice, part)));
+        if answer.leaf(candidate, "finishReason").is_some() {
+            said.push(Said::End(choice, Position::LAST));
+        }
+    }
+    said
+}
+
+fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
+    let leaf = answer.text(part, "text")?;
+    let text = if answer.is_true(part, "thought") { Text::Reasoning } else { Text::Content };
+    let place = Place { choice, at: Position::default(), text };
+    let signed = answer.member(part, "thoughtSignature").is_some()
+        || answer.member(part, "thought_signature").is_some();
+    Some(if signed { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
+}
