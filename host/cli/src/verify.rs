@@ -109,7 +109,7 @@ impl Check {
         let evaluation = self.judge(&document);
         let held: BTreeSet<Unredactable> = match evaluation.verdict {
             Verdict::Forward => BTreeSet::new(),
-            Verdict::Pause(_) | Verdict::Block(_) => evaluation.recall.unredactable().copied().collect(),
+            Verdict::Pause(_) | Verdict::Block(_) => evaluation.recall.unredactable().collect(),
         };
         let seen = search.find(&evaluation.draft.render());
         for (place, plant) in planted.plants.iter().enumerate() {

@@ -140,14 +140,8 @@ mod tests {
     const DEFAULT: Duration = Duration::from_secs(300);
 
     fn hold(rule: &str, seconds: Option<u64>, on_timeout: OnTimeout) -> Hold {
-        Hold {
-            rule: rule.into(),
-            cause: Cause::Rule,
-            reason: format!("{rule} asks"),
-            detail: String::new(),
-            timeout: seconds.map(Duration::from_secs),
-            on_timeout,
-        }
+        let asks = Hold::new(rule.into(), Cause::Rule, format!("{rule} asks"));
+        Hold { timeout: seconds.map(Duration::from_secs), on_timeout, ..asks }
     }
 
     fn expiry(holds: &[Hold]) -> (u64, OnTimeout) {

@@ -164,14 +164,8 @@ mod tests {
     use super::*;
 
     fn held(rule: &str, seconds: Option<u64>, on_timeout: OnTimeout) -> TurnHold {
-        let hold = Hold {
-            rule: rule.into(),
-            cause: Cause::Rule,
-            reason: String::new(),
-            detail: String::new(),
-            timeout: seconds.map(Duration::from_secs),
-            on_timeout,
-        };
+        let asks = Hold::new(rule.into(), Cause::Rule, String::new());
+        let hold = Hold { timeout: seconds.map(Duration::from_secs), on_timeout, ..asks };
         TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
     }
 

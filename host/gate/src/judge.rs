@@ -86,7 +86,7 @@ impl Case {
         if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
             return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
         }
-        let context = Context { session: &session.key, agent: Some(self.agent) };
+        let context = Context { session: &session.key, agent: Some(self.agent), outside: &[] };
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, .. } = evaluation;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::Policy;
 use crate::index::PluginIndex;
 use crate::plugin::World;
-use crate::rule::{Action, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule};
+use crate::rule::{Action, Decide, Edit, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule};
 
 /// A policy in words: as text by `Display`, as JSON by `Serialize`.
 #[derive(Clone, Debug, Serialize)]
@@ -125,28 +125,33 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
             Some(to) => vec![format!("sets it to {to:?} and pins it")],
             None => vec!["pins it as it stands after redaction".to_owned()],
         },
-        Action::Rewrite(rewrite) => vec![match rewrite {
+        Action::Edit(Edit::Rewrite(rewrite)) => vec![match rewrite {
             Rewrite::Set(text) => format!("sets it to {text:?}"),
             Rewrite::Prepend(text) => format!("writes {text:?} before it"),
             Rewrite::Append(text) => format!("writes {text:?} after it"),
             Rewrite::Replace { pattern, with } => format!("replaces /{pattern}/ by {with:?}"),
         }],
-        Action::Delete => vec![
-            "deletes its message or tool definition, with the calls and results that belong to it".to_owned(),
-        ],
-        Action::Insert(insert) => vec![format!(
+        Action::Edit(Edit::Delete(delete)) => {
+            let what = "deletes its message or tool definition, with the calls and results that belong to it";
+            let history = match delete.history {
+                true => "where `match` names a tool: its calls and results go too",
+                false => "where `match` names a tool and nothing else: its definitions alone go",
+            };
+            vec![what.to_owned(), history.to_owned()]
+        }
+        Action::Edit(Edit::Insert(insert)) => vec![format!(
             "puts {:?} before the latest message of the user, unless it stands there",
             insert.text
         )],
-        Action::Transform(transform) => vec![
+        Action::Edit(Edit::Transform(transform)) => vec![
             format!(
                 "runs plugin {} on it, which sees the {} text",
                 policy.plugins[transform.plugin].name, transform.sees
             ),
             format!("what the plugin wants redacted and cannot be: {}", transform.on_unredactable),
         ],
-        Action::Pause(pause) => pause_lines(pause),
-        Action::Block => vec!["blocks the request".to_owned()],
+        Action::Decide(Decide::Pause(pause)) => pause_lines(pause),
+        Action::Decide(Decide::Block) => vec!["blocks the request".to_owned()],
     }
 }
 
@@ -166,6 +171,10 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     lines.push(format!("replaces by: {}{stays}", redact.with));
     lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
     lines.push(format!("what is found in base64, hexadecimal digits or data URLs: {}", redact.on_encoded));
+    lines.push(format!(
+        "what is found in the path, a query parameter or a header: {}",
+        redact.on_unredactable
+    ));
     lines
 }
 
@@ -182,8 +191,10 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
     let description = loaded.plugin.description();
     let uses = |rule: &&Rule| match &rule.action {
         Action::Redact(redact) => redact.plugins.contains(&index),
-        Action::Transform(transform) => transform.plugin == index,
-        _ => false,
+        Action::Edit(Edit::Transform(transform)) => transform.plugin == index,
+        Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Insert(_))
+        | Action::Pin(_)
+        | Action::Decide(_) => false,
     };
     PluginExplanation {
         name: loaded.name.to_string(),

@@ -18,6 +18,7 @@ mod glob;
 mod index;
 mod load;
 mod memo;
+mod outside;
 mod pattern;
 pub mod plugin;
 mod report;
@@ -38,9 +39,10 @@ pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
+pub use outside::{Outside, Part};
 pub use report::{Note, PhaseTime, Report, RuleReport};
 pub use rule::{Mode, OnError, OnTimeout, OnUnredactable, Phase, Sees, With};
-pub use verdict::{Cause, Hold, STRUCTURE, Verdict};
+pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
 
 /// All rules and plugins of one load, compiled.
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub struct Context<'a> {
     pub session: &'a str,
     /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in `leafgate apply`.
     pub agent: Option<&'a str>,
+    /// What it says outside its body. See [`Outside`].
+    pub outside: &'a [Outside<'a>],
 }
 
 impl Policy {
@@ -89,6 +93,20 @@ impl Policy {
         step: impl FnMut(&mut Draft) -> bool,
     ) -> Evaluation {
         evaluate::replay(self, document, context, vault, step)
+    }
+
+    /// Searches what a request without a body says: its path, query and headers. Only redact rules act, and none of those that name
+    /// a model or a format.
+    #[must_use]
+    pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
+        evaluate::evaluate_outside(self, context, vault)
+    }
+
+    /// Returns the spelling of a path and its query for logs and people: whatever any detector of the policy finds in it, encoded or
+    /// not, is shown as its label.
+    #[must_use]
+    pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
+        evaluate::masked_target(self, target, vault)
     }
 
     /// Looks again at a request that a person has changed: redacts what is written in it, then asks the pause and block rules anew.

@@ -24,7 +24,7 @@ const BYTES: usize = 8 << 20;
 /// Requests on different threads seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Shorter texts are scanned faster than hashed.
+/// Shorter texts are scanned by an engine faster than hashed. A call of a plugin costs more than any hash.
 const LEAST: usize = 48;
 
 /// An entry without findings: key, answer and the table's own share.
@@ -80,11 +80,11 @@ impl Memo {
     /// What an engine is asked about a leaf; `None` where asking costs less than remembering.
     pub(crate) fn engine(&self, engine: EngineIndex, input: &Input<'_>) -> Option<Question> {
         let parts = [b"engine", input.key.as_bytes(), &[u8::from(input.prefix_only)]];
-        self.question(engine.get(), &parts, input.text)
+        (input.text.len() >= LEAST).then(|| self.question(engine.get(), &parts, input.text))
     }
 
     /// What a detector plugin is asked about a leaf.
-    pub(crate) fn plugin(&self, plugin: PluginIndex, leaf: &DetectLeaf<'_>) -> Option<Question> {
+    pub(crate) fn plugin(&self, plugin: PluginIndex, leaf: &DetectLeaf<'_>) -> Question {
         let tool = leaf.tool.unwrap_or_default().as_bytes();
         let has_tool = [u8::from(leaf.tool.is_some())];
         let (kind, value, role) = (leaf.kind.name(), leaf.value.name(), leaf.role.name());
@@ -100,10 +100,7 @@ impl Memo {
         self.question(plugin.get(), &parts, leaf.text)
     }
 
-    fn question(&self, asked: usize, parts: &[&[u8]], text: &str) -> Option<Question> {
-        if text.len() < LEAST {
-            return None;
-        }
+    fn question(&self, asked: usize, parts: &[&[u8]], text: &str) -> Question {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         hasher.update(&(asked as u64).to_le_bytes());
         for part in parts {
@@ -114,7 +111,7 @@ impl Memo {
         hasher.update(text.as_bytes());
         let mut half = [0; 16];
         hasher.finalize_xof().fill(&mut half);
-        Some(Question(u128::from_le_bytes(half)))
+        Question(u128::from_le_bytes(half))
     }
 
     /// What was said then.
@@ -230,15 +227,15 @@ mod tests {
             memo.engine(EngineIndex::new(0), &input.with_key("key")),
             memo.engine(EngineIndex::new(0), &input.prefix_only()),
             memo.engine(EngineIndex::new(0), &Input::new(&longer)),
-            memo.plugin(PluginIndex::new(0), &leaf),
-            memo.plugin(PluginIndex::new(1), &leaf),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { value: ValueType::Number, ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { role: Role::Tool, ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some(""), ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf }),
-            memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf }),
+            Some(memo.plugin(PluginIndex::new(0), &leaf)),
+            Some(memo.plugin(PluginIndex::new(1), &leaf)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { value: ValueType::Number, ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { role: Role::Tool, ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some(""), ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf })),
         ];
         for (place, question) in questions.iter().enumerate() {
             assert!(question.is_some(), "question {place}");

@@ -142,15 +142,27 @@ impl Rule {
     }
 }
 
-/// What a rule does, with all that it needs for it.
+/// What a rule does, with all that it needs for it: one variant for each phase.
 #[derive(Debug)]
 pub(crate) enum Action {
     Redact(Redact),
     Pin(Pin),
+    Edit(Edit),
+    Decide(Decide),
+}
+
+/// What a rule of the rewriting phase does.
+#[derive(Debug)]
+pub(crate) enum Edit {
     Rewrite(Rewrite),
-    Delete,
+    Delete(Delete),
     Insert(Insert),
     Transform(Transform),
+}
+
+/// What a rule of the deciding phase does.
+#[derive(Debug)]
+pub(crate) enum Decide {
     Pause(Pause),
     Block,
 }
@@ -160,12 +172,12 @@ impl Action {
         match self {
             Action::Redact(_) => "redact",
             Action::Pin(_) => "pin",
-            Action::Rewrite(_) => "rewrite",
-            Action::Delete => "delete",
-            Action::Insert(_) => "insert",
-            Action::Transform(_) => "transform",
-            Action::Pause(_) => "pause",
-            Action::Block => "block",
+            Action::Edit(Edit::Rewrite(_)) => "rewrite",
+            Action::Edit(Edit::Delete(_)) => "delete",
+            Action::Edit(Edit::Insert(_)) => "insert",
+            Action::Edit(Edit::Transform(_)) => "transform",
+            Action::Decide(Decide::Pause(_)) => "pause",
+            Action::Decide(Decide::Block) => "block",
         }
     }
 
@@ -173,8 +185,8 @@ impl Action {
         match self {
             Action::Redact(_) => Phase::Redact,
             Action::Pin(_) => Phase::Pin,
-            Action::Rewrite(_) | Action::Delete | Action::Insert(_) | Action::Transform(_) => Phase::Rewrite,
-            Action::Pause(_) | Action::Block => Phase::Decide,
+            Action::Edit(_) => Phase::Rewrite,
+            Action::Decide(_) => Phase::Decide,
         }
     }
 }
@@ -214,6 +226,8 @@ pub(crate) struct Redact {
     pub(crate) detectors: Vec<String>,
     /// The engine of those names, shared with every rule that names the same; `None` without built-in ones.
     pub(crate) engine: Option<EngineIndex>,
+    /// Those of them that check digits vouch for: they look at leaves that cannot be edited too.
+    pub(crate) checked: Option<EngineIndex>,
     /// The detector plugins.
     pub(crate) plugins: Vec<PluginIndex>,
     pub(crate) with: With,
@@ -237,6 +251,13 @@ pub(crate) enum Rewrite {
     Replace { pattern: Regex, with: String },
     Prepend(String),
     Append(String),
+}
+
+/// `delete`.
+#[derive(Debug)]
+pub(crate) struct Delete {
+    /// Whether messages go too where the rule names a tool: its calls and their results. Without it, definitions alone go.
+    pub(crate) history: bool,
 }
 
 /// `insert`.

@@ -9,9 +9,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use leafgate_tree::{Document, Format, Key, Leaf, LeafKind, NodeId, Role, SectionId, SectionKind};
+use leafgate_tree::{Document, Format, Inserted, Key, Leaf, LeafKind, NodeId, Role, SectionId, SectionKind};
 
 use crate::condition::RequestFacts;
+use crate::evaluate::section_of;
 use crate::glob::Glob;
 use crate::pattern::PathPattern;
 
@@ -80,6 +81,15 @@ impl Selector {
             && self.paths.is_empty()
     }
 
+    /// Whether it names a tool and does not say where: neither kind, role, section nor path.
+    pub(crate) fn names_a_tool_alone(&self) -> bool {
+        let says_where = !(self.kinds.is_empty()
+            && self.roles.is_empty()
+            && self.sections.is_empty()
+            && self.paths.is_empty());
+        !self.tools.is_empty() && !says_where
+    }
+
     /// Decides what the request alone decides; `None` where the rule does not apply to it.
     pub(crate) fn for_request<'p>(
         &'p self,
@@ -129,6 +139,23 @@ impl Selection<'_> {
         let inside = document.subtree(key.node);
         document.leaf(key.node).is_some_and(|leaf| self.selects(&leaf))
             || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
+    }
+
+    /// Whether the text of a message that was put in is selected. It stands where the message behind it does.
+    pub(crate) fn selects_inserted(&self, document: &Document, inserted: &Inserted) -> bool {
+        let selector = self.selector;
+        // The client sends such a message back as material, where it begins like that.
+        let section =
+            Bits::of(section_of(inserted.role()) as usize).union(Bits::of(SectionKind::Context as usize));
+        let behind = document.subtree(inserted.before());
+        let in_place = |ranges: &Vec<Range<usize>>| {
+            ranges.iter().any(|range| range.start < behind.end && behind.start < range.end)
+        };
+        selector.kinds.allows(Bits::of(LeafKind::Text as usize))
+            && selector.roles.allows(Bits::of(inserted.role() as usize))
+            && selector.sections.allows(section)
+            && selector.tools.is_empty()
+            && self.ranges.as_ref().is_none_or(in_place)
     }
 
     fn selects_tool(&self, tool: Option<&str>) -> bool {

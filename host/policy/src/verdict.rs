@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_tree::NodeId;
 use serde::Serialize;
 
 use crate::rule::OnTimeout;
@@ -32,13 +33,94 @@ pub struct Hold {
     pub cause: Cause,
     /// For the client and everybody: the rule's own words or a fixed sentence.
     pub reason: String,
-    /// For the operator.
+    /// For the operator: what is wrong at the first place, and how many more there are.
     pub detail: String,
+    /// What is wrong where: the first [`MAX_PLACES`] places, in the order in which they were found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<HoldPlace>,
+    /// How many places there are, those that are not listed included.
+    #[serde(skip_serializing_if = "is_small")]
+    pub total: usize,
     /// How long a pause waits; `None` leaves it to the gate.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "seconds")]
     pub timeout: Option<Duration>,
     /// What happens after that.
     pub on_timeout: OnTimeout,
+}
+
+/// How many places one hold lists.
+pub const MAX_PLACES: usize = 64;
+
+/// One place because of which a request is held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldPlace {
+    /// What is wrong there: `SECRET in base64`. Never text of a leaf.
+    pub what: String,
+    /// A pointer into the request as received, or the name of a part outside the body; `None` for the request as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The value in the body that `at` names.
+    #[serde(skip)]
+    pub node: Option<NodeId>,
+    /// Whether the request that would leave still is as it was there. A later edit may have changed or deleted it.
+    pub stands: bool,
+}
+
+impl HoldPlace {
+    fn sentence(&self) -> String {
+        match &self.at {
+            None => self.what.clone(),
+            Some(at) if at.is_empty() || at.starts_with('/') => format!("{}, at {at}", self.what),
+            Some(part) => format!("{} in {part}", self.what),
+        }
+    }
+}
+
+impl Hold {
+    /// Returns a hold without places, which leaves its time to the gate.
+    #[must_use]
+    pub fn new(rule: Arc<str>, cause: Cause, reason: String) -> Hold {
+        Hold {
+            rule,
+            cause,
+            reason,
+            detail: String::new(),
+            places: Vec::new(),
+            total: 0,
+            timeout: None,
+            on_timeout: OnTimeout::Cancel,
+        }
+    }
+
+    /// Counts a place, and lists it where there is room. The same place is counted once.
+    pub(crate) fn add(&mut self, place: HoldPlace) {
+        if self.places.contains(&place) {
+            return;
+        }
+        self.total += 1;
+        if self.places.len() < MAX_PLACES {
+            self.places.push(place);
+        }
+    }
+
+    /// Tells the first place that stands, and how many more there are.
+    pub(crate) fn finish(&mut self) {
+        let Some(first) = self.places.iter().find(|place| place.stands).or(self.places.first()) else {
+            return;
+        };
+        let more = self.total - 1;
+        self.detail = match more {
+            0 => first.sentence(),
+            1 => format!("{}, and 1 more place", first.sentence()),
+            more => format!("{}, and {more} more places", first.sentence()),
+        };
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_small(total: &usize) -> bool {
+    *total <= 1
 }
 
 /// The name that stands for a rule where all edits together make a request invalid. No rule can be called that.
@@ -61,6 +143,8 @@ pub enum Cause {
     Collision,
     /// The API would refuse the request because of our edits.
     Invalid,
+    /// The request holds more findings than one request may.
+    TooMuch,
 }
 
 impl Cause {
@@ -72,6 +156,7 @@ impl Cause {
             Cause::Unredactable => "The request holds a value that must be redacted and cannot be",
             Cause::Error => "A rule of this gate's policy could not run",
             Cause::Collision => "Two values of this session cannot be told apart after redaction",
+            Cause::TooMuch => "The request holds more findings than this gate redacts in one request",
             Cause::Invalid => "The request would be invalid after this gate's edits",
         }
     }

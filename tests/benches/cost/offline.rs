@@ -111,7 +111,7 @@ fn one_size(
 
 fn pass(body: Bytes, policy: &Policy, vault: &Vault) -> Result<Bytes> {
     let document = Document::parse(body, Format::OpenaiChat, &Limits::default())?;
-    let context = Context { session: "bench", agent: None };
+    let context = Context { session: "bench", ..Context::default() };
     let evaluation = policy.evaluate(Arc::new(document), &context, vault);
     ensure!(
         evaluation.verdict == Verdict::Forward,

@@ -63,14 +63,8 @@ fn verdict(draft: &Draft) -> Verdict {
 
 /// A hold with the desk's own timeout, which cancels.
 pub(crate) fn hold(rule: &str) -> Hold {
-    Hold {
-        rule: rule.into(),
-        cause: Cause::Rule,
-        reason: format!("{rule} asks for a person"),
-        detail: "the request as a whole".to_owned(),
-        timeout: None,
-        on_timeout: OnTimeout::Cancel,
-    }
+    let asks = Hold::new(rule.into(), Cause::Rule, format!("{rule} asks for a person"));
+    Hold { detail: "the request as a whole".to_owned(), ..asks }
 }
 
 pub(crate) fn hold_for(rule: &str, seconds: u64, on_timeout: OnTimeout) -> Hold {

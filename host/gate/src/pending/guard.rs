@@ -21,7 +21,7 @@ pub(crate) struct TurnGuard {
 
 impl Guard for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
-        let context = Context { session: &self.session, agent: Some(self.agent) };
+        let context = Context { session: &self.session, agent: Some(self.agent), outside: &[] };
         self.policy.review(draft, &context, &self.vault, &self.recall)
     }
 }

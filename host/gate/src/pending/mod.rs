@@ -324,7 +324,7 @@ impl State {
 mod tests {
     use leafgate_desk::{Dismissal, Title};
     use leafgate_policy::plugin::NoPlugins;
-    use leafgate_policy::{Cause, Hold, OnTimeout, Policy, PolicySource, Recall};
+    use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
     use tokio::time::{advance, timeout};
@@ -367,14 +367,7 @@ mod tests {
             vault: Vault::new(keys),
             recall: Recall::default(),
         };
-        let hold = Hold {
-            rule: "ask".into(),
-            cause: Cause::Rule,
-            reason: String::new(),
-            detail: String::new(),
-            timeout: None,
-            on_timeout: OnTimeout::Cancel,
-        };
+        let hold = Hold::new("ask".into(), Cause::Rule, String::new());
         turns.pause(Paused {
             target: target(),
             title: Title { location: "chat".into(), name: "test".into() },

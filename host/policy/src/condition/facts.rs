@@ -50,11 +50,19 @@ pub(crate) struct FindingFact {
     pub(crate) confidence: Confidence,
 }
 
+/// Where a leaf stands.
+#[derive(Clone, Copy)]
+pub(crate) enum FactPlace<'a> {
+    /// In the received document. Its path is written only where an expression asks for it.
+    Node(&'a Document, NodeId),
+    /// In a message that was put in.
+    Named { path: &'a str, pointer: &'a str },
+}
+
 /// Facts about one leaf.
 #[derive(Clone, Copy)]
 pub(crate) struct LeafFacts<'a> {
-    pub(crate) document: &'a Document,
-    pub(crate) node: NodeId,
+    pub(crate) place: FactPlace<'a>,
     pub(crate) text: &'a str,
     pub(crate) kind: &'static str,
     pub(crate) value: &'static str,
@@ -189,8 +197,14 @@ impl<'a> Members<'a> for LeafVal<'a> {
             "section" => text(facts.section, budget),
             "tool" => text(facts.tool, budget),
             "key" => text(facts.key, budget),
-            "path" => owned_text(facts.document.display_path(facts.node), budget),
-            "pointer" => owned_text(facts.document.pointer(facts.node), budget),
+            "path" => match facts.place {
+                FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),
+                FactPlace::Named { path, .. } => text(path, budget),
+            },
+            "pointer" => match facts.place {
+                FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
+                FactPlace::Named { pointer, .. } => text(pointer, budget),
+            },
             "findings" => findings(facts.findings, budget),
             _ => unknown(name),
         }

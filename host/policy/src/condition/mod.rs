@@ -27,7 +27,7 @@ use regex::Regex;
 pub(crate) use check::ConditionFault;
 use check::{Checker, names_leaf};
 use facts::{Budget, Facts, OVER_BUDGET};
-pub(crate) use facts::{FindingFact, LeafFacts, RequestFacts};
+pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
 
 /// Longest expression, in bytes. What a rule needs fits many times over.
 const MAX_SOURCE: usize = 4096;
@@ -130,8 +130,7 @@ impl Condition {
             .into_iter()
             .collect();
         let leaf = LeafFacts {
-            document: &document,
-            node: document.root(),
+            place: FactPlace::Node(&document, document.root()),
             text: "text",
             kind: "text",
             value: "text",

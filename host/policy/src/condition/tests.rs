@@ -11,8 +11,7 @@ fn evaluate(source: &str, model: &str, text: &str) -> Result<bool, ConditionErro
     let condition = Condition::compile(source, true).unwrap_or_else(|faults| panic!("{source}: {faults:?}"));
     let document = Document::parse("\"x\"".into(), Format::Generic, &Limits::default()).unwrap();
     let leaf = LeafFacts {
-        document: &document,
-        node: document.root(),
+        place: FactPlace::Node(&document, document.root()),
         text,
         kind: "text",
         value: "text",

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use leafgate_detect::{View, views, views_of_media};
-use leafgate_tree::{Access, Leaf, ValueType, unescape_deeply};
+use leafgate_tree::{Access, ValueType, unescape_deeply};
 
 /// One text beneath a leaf's.
 pub(super) enum Beneath {
@@ -40,6 +40,14 @@ pub(super) enum Under {
 }
 
 impl Under {
+    /// Returns the stretch of the text itself that holds the encoded form, if there is one.
+    pub(super) fn at(&self) -> Option<Range<usize>> {
+        match self {
+            Under::Escapes => None,
+            Under::Encoding { at, .. } => at.clone(),
+        }
+    }
+
     /// Returns where a finding lies, for the operator.
     pub(super) fn place(&self) -> Cow<'_, str> {
         match self {
@@ -76,9 +84,9 @@ impl Beneath {
     }
 }
 
-/// Every text beneath a leaf's present text. `unwalked`: the text may spell a document that nobody has walked.
-pub(super) fn beneath(leaf: &Leaf<'_>, text: &str, unwalked: bool) -> Vec<Beneath> {
-    let mut all: Vec<Beneath> = match (leaf.access(), leaf.value_type()) {
+/// Every text beneath a text. `unwalked`: it may spell a document that nobody has walked.
+pub(super) fn beneath(access: Access, value: ValueType, text: &str, unwalked: bool) -> Vec<Beneath> {
+    let mut all: Vec<Beneath> = match (access, value) {
         (Access::Open | Access::Protected, ValueType::Text | ValueType::Number) => views(text),
         (Access::Opaque, ValueType::Text) => views_of_media(text),
         _ => Vec::new(),

@@ -1,33 +1,41 @@
 //! Phase 6: pause and block rules look at the request as it would leave.
 
-use leafgate_tree::NodeId;
+use leafgate_tree::{Inserted, NodeId, Role, SectionKind};
 
-use super::Run;
-use crate::condition::{Condition, ConditionError};
+use super::{FactsOf, Run};
+use crate::condition::{Condition, ConditionError, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Phase};
-use crate::verdict::Cause;
+use crate::rule::{Action, Decide, Phase};
+use crate::verdict::{Cause, HoldPlace};
 
 impl Run<'_> {
     pub(super) fn decide(&mut self) {
         self.each_rule(Phase::Decide, |run, index, rule| {
             let blocks = match &rule.action {
-                Action::Pause(_) => false,
-                _ => true,
+                Action::Decide(Decide::Pause(_)) => false,
+                Action::Decide(Decide::Block) => true,
+                Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => return,
             };
             match run.first_match(index) {
                 Ok(None) => {}
                 Ok(Some(matched)) => {
                     run.report.rules[index].matched += 1;
-                    let detail = match matched {
-                        Match::Request => "the request as a whole".to_owned(),
-                        Match::Leaf(node) => format!("first at {}", run.pointer(node)),
-                    };
-                    run.hold(index, Cause::Rule, blocks, detail);
+                    run.hold_at(index, Cause::Rule, blocks, |run| run.place_of(&matched));
                 }
                 Err(error) => run.rule_failed(index, error.to_string()),
             }
         });
+    }
+
+    fn place_of(&self, matched: &Match) -> HoldPlace {
+        let (what, node) = match matched {
+            Match::Request => ("the request as a whole".to_owned(), None),
+            Match::Leaf(node) => (format!("first at {}", self.pointer(*node)), Some(*node)),
+            Match::Inserted(before) => {
+                (format!("in a message that is put in before {}", self.pointer(*before)), None)
+            }
+        };
+        HoldPlace { what, at: None, node, stands: true }
     }
 
     /// The first thing that a rule applies to. One that names no leaf applies to a request without leaves too.
@@ -43,7 +51,62 @@ impl Run<'_> {
                 return Ok(Some(Match::Leaf(leaf.id())));
             }
         }
+        for (number, inserted) in self.draft.inserted().enumerate() {
+            if self.applies_to_inserted(index, number, inserted)? {
+                return Ok(Some(Match::Inserted(inserted.before())));
+            }
+        }
         Ok(None)
+    }
+
+    /// Whether a rule applies to a message that was put in: to its text, which stands where the message behind it does.
+    fn applies_to_inserted(
+        &self,
+        index: RuleIndex,
+        number: usize,
+        inserted: &Inserted,
+    ) -> Result<bool, ConditionError> {
+        let Some(active) = &self.active[index.get()] else { return Ok(false) };
+        if !active.selection.selects_inserted(self.document, inserted) {
+            return Ok(false);
+        }
+        let Some((condition, decided)) = active.condition else { return Ok(true) };
+        let text = inserted.text();
+        let pointer = self.pointer_of_inserted(number, inserted);
+        let path = self.document.display_path(inserted.before());
+        let facts = LeafFacts {
+            place: FactPlace::Named { path: &path, pointer: &pointer },
+            text: text.expose(),
+            kind: "text",
+            value: "text",
+            role: inserted.role().name(),
+            section: section_of(inserted.role()).name(),
+            tool: "",
+            key: "content",
+            findings: self.findings.get(&FactsOf::inserted(text.expose())).map_or(&[], Vec::as_slice),
+        };
+        condition.for_leaf(decided, &self.request, facts)
+    }
+
+    /// Where the message stands in the request as it would leave.
+    fn pointer_of_inserted(&self, number: usize, inserted: &Inserted) -> String {
+        let before = self.draft.pointer_now(inserted.before());
+        let later = self.draft.inserted().skip(number).filter(|other| other.before() == inserted.before());
+        let Some((list, index)) = before.rsplit_once('/') else { return before };
+        match index.parse::<usize>() {
+            Ok(index) => format!("{list}/{}/content", index.saturating_sub(later.count())),
+            Err(_) => before,
+        }
+    }
+}
+
+/// What a section with a message of this role is.
+pub(crate) fn section_of(role: Role) -> SectionKind {
+    match role {
+        Role::System => SectionKind::System,
+        Role::User => SectionKind::User,
+        Role::Assistant => SectionKind::Assistant,
+        Role::Tool | Role::Other => SectionKind::Other,
     }
 }
 
@@ -51,4 +114,6 @@ impl Run<'_> {
 pub(super) enum Match {
     Request,
     Leaf(NodeId),
+    /// A message that was put in before another one.
+    Inserted(NodeId),
 }

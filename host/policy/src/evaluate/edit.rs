@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::{Run, author};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Phase, Pin, Rewrite, Rule};
+use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
 
 /// A rule's edits so far.
 #[derive(Default)]
@@ -21,25 +21,32 @@ pub(super) struct Edits {
 
 impl<'p> Run<'p> {
     pub(super) fn pin(&mut self) {
-        self.each_rule(Phase::Pin, |run, index, rule| {
-            if let Action::Pin(pin) = &rule.action {
+        self.each_rule(Phase::Pin, |run, index, rule| match &rule.action {
+            Action::Pin(pin) => {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
             }
+            Action::Redact(_) | Action::Edit(_) | Action::Decide(_) => {}
         });
     }
 
     pub(super) fn rewrite(&mut self) {
         self.each_rule(Phase::Rewrite, |run, index, rule| match &rule.action {
-            Action::Rewrite(rewrite) => {
-                run.edit_selected(index, |run, selected| run.rewrite_leaves(index, rule, rewrite, selected));
-            }
-            Action::Delete => {
-                run.edit_selected(index, |run, selected| run.delete_sections(index, rule, selected))
-            }
-            Action::Insert(insert) => run.insert(index, rule, insert),
-            Action::Transform(transform) => run.transform(index, transform),
-            _ => {}
+            Action::Edit(edit) => run.edit(index, rule, edit),
+            Action::Redact(_) | Action::Pin(_) | Action::Decide(_) => {}
         });
+    }
+
+    fn edit(&mut self, index: RuleIndex, rule: &'p Rule, edit: &'p Edit) {
+        match edit {
+            Edit::Rewrite(rewrite) => {
+                self.edit_selected(index, |run, selected| run.rewrite_leaves(index, rule, rewrite, selected));
+            }
+            Edit::Delete(delete) => {
+                self.edit_selected(index, |run, selected| run.delete_sections(index, rule, delete, selected));
+            }
+            Edit::Insert(insert) => self.insert(index, rule, insert),
+            Edit::Transform(transform) => self.transform(index, transform),
+        }
     }
 
     /// Runs one rule over the leaves that it selects. Its edits stay together or not at all, and in monitor mode not at all; what it
@@ -83,7 +90,7 @@ impl<'p> Run<'p> {
         let mut edits = Edits::default();
         for &node in selected {
             if let Some(to) = &pin.to {
-                self.write(index, rule, node, Change::Set(to.clone()), &mut edits)?;
+                self.write(index, rule, node, Change::Set(to), &mut edits)?;
             }
             self.draft.pin(node, &author(rule));
         }
@@ -100,7 +107,7 @@ impl<'p> Run<'p> {
         let mut edits = Edits::default();
         for &node in selected {
             let change = match rewrite {
-                Rewrite::Set(text) => Some(Change::Set(text.clone())),
+                Rewrite::Set(text) => Some(Change::Set(text)),
                 part if self.is_text(node) => part_of_text(part, self.draft.text(node).expose()),
                 // A number has no beginning to write before.
                 _ => None,
@@ -122,7 +129,7 @@ impl<'p> Run<'p> {
         index: RuleIndex,
         rule: &Rule,
         node: NodeId,
-        change: Change,
+        change: Change<'_>,
         edits: &mut Edits,
     ) -> Result<(), EditError> {
         let author = author(rule);
@@ -130,7 +137,7 @@ impl<'p> Run<'p> {
             return self.skip(index, error);
         }
         let outcome = match change {
-            Change::Set(text) => self.draft.set(node, &text, &author),
+            Change::Set(text) => self.draft.set(node, text, &author),
             Change::Splice(parts) => self.draft.splice(node, parts, &author),
         };
         match outcome {
@@ -149,8 +156,10 @@ impl<'p> Run<'p> {
         &mut self,
         index: RuleIndex,
         rule: &Rule,
+        delete: &Delete,
         selected: &[NodeId],
     ) -> Result<Edits, EditError> {
+        let spares_history = !delete.history && rule.selector.names_a_tool_alone();
         let mut edits = Edits::default();
         let mut seen = BTreeSet::new();
         for &node in selected {
@@ -158,6 +167,10 @@ impl<'p> Run<'p> {
                 self.skip(index, EditError::NotDeletable)?;
                 continue;
             };
+            if spares_history && self.document.section(section).node_type == NodeType::Message {
+                *self.report.rules[index].skipped.entry("history").or_default() += 1;
+                continue;
+            }
             if !seen.insert(section.index()) || self.draft.is_deleted(node) {
                 continue;
             }
@@ -171,15 +184,15 @@ impl<'p> Run<'p> {
 }
 
 /// One change of one leaf.
-enum Change {
-    Set(String),
+enum Change<'r> {
+    Set(&'r str),
     Splice(Vec<(Range<usize>, String)>),
 }
 
 /// A change of a part of a text; spliced, so that the tokens beside it stay what they are.
-fn part_of_text(rewrite: &Rewrite, text: &str) -> Option<Change> {
+fn part_of_text<'r>(rewrite: &'r Rewrite, text: &str) -> Option<Change<'r>> {
     let parts = match rewrite {
-        Rewrite::Set(new) => return Some(Change::Set(new.clone())),
+        Rewrite::Set(new) => return Some(Change::Set(new)),
         Rewrite::Prepend(new) => vec![(0..0, new.clone())],
         Rewrite::Append(new) => vec![(text.len()..text.len(), new.clone())],
         Rewrite::Replace { pattern, with } => replacements(pattern, with, text),

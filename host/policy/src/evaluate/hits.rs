@@ -1,5 +1,6 @@
 //! Findings on their way to becoming redactions: exempted, united, owned by a rule.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use leafgate_detect::{Confidence, DetectorId, Finding, Label};
@@ -29,7 +30,7 @@ impl Hit {
     }
 }
 
-/// Takes the exempt stretches out of each hit: tokens that verify, and what redaction wrote.
+/// Takes the exempt stretches out of each hit: tokens that verify, and what redaction wrote. They are sorted and apart.
 ///
 /// What is left of a hit is still one, unless neither letter nor digit is left: quotes around a token are no secret.
 pub(crate) fn exempt(hits: Vec<Hit>, exempt: &[Range<usize>], text: &str) -> Vec<Hit> {
@@ -39,8 +40,9 @@ pub(crate) fn exempt(hits: Vec<Hit>, exempt: &[Range<usize>], text: &str) -> Vec
     let mut left = Vec::with_capacity(hits.len());
     for hit in hits {
         let mut start = hit.range.start;
-        for token in exempt.iter().filter(|token| token.start < hit.range.end && hit.range.start < token.end)
-        {
+        let first = exempt.partition_point(|token| token.end <= hit.range.start);
+        for token in exempt[first..].iter().take_while(|token| token.start < hit.range.end) {
+            work::step();
             push_piece(&mut left, &hit, start..token.start, text);
             start = start.max(token.end);
         }
@@ -51,6 +53,7 @@ pub(crate) fn exempt(hits: Vec<Hit>, exempt: &[Range<usize>], text: &str) -> Vec
 
 fn push_piece(left: &mut Vec<Hit>, hit: &Hit, piece: Range<usize>, text: &str) {
     let whole = piece == hit.range;
+    work::step();
     if piece.start < piece.end && (whole || text[piece.clone()].chars().any(char::is_alphanumeric)) {
         left.push(Hit { range: piece, ..hit.clone() });
     }
@@ -62,6 +65,7 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_by_key(|hit| (hit.range.start, hit.rule));
     let mut united: Vec<Hit> = Vec::with_capacity(hits.len());
     for hit in hits {
+        work::step();
         match united.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
                 let range = last.range.start..last.range.end.max(hit.range.end);
@@ -76,9 +80,74 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
     united
 }
 
+/// Stretches of a text that are replaced, as something beneath it asks whether it goes with one of them. Sorted and apart.
+#[derive(Default)]
+pub(crate) struct Covered(Vec<Range<usize>>);
+
+impl Covered {
+    pub(crate) fn new(mut ranges: Vec<Range<usize>>) -> Self {
+        ranges.sort_by_key(|range| range.start);
+        let mut united: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match united.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => united.push(range),
+            }
+        }
+        Covered(united)
+    }
+
+    /// Whether all of a stretch is replaced at once.
+    pub(crate) fn covers(&self, stretch: &Range<usize>) -> bool {
+        work::step();
+        let behind = self.0.partition_point(|range| range.start <= stretch.start);
+        behind.checked_sub(1).is_some_and(|at| stretch.end <= self.0[at].end)
+    }
+
+    /// How often each of the words that are replaced in a text stands there.
+    pub(crate) fn words<'t>(&self, text: &'t str) -> HashMap<&'t str, usize> {
+        let mut words = HashMap::with_capacity(self.0.len());
+        for range in &self.0 {
+            work::step();
+            *words.entry(&text[range.clone()]).or_default() += 1;
+        }
+        words
+    }
+}
+
+/// Counts what redaction does for each finding, so that tests can tell linear work from more.
+pub(crate) mod work {
+    #[cfg(test)]
+    thread_local! {
+        static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[inline]
+    pub(crate) fn step() {
+        #[cfg(test)]
+        STEPS.with(|steps| steps.set(steps.get() + 1));
+    }
+
+    /// Returns the steps since the last call.
+    #[cfg(test)]
+    pub(crate) fn take() -> usize {
+        STEPS.with(|steps| steps.replace(0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lies_beneath_goes_only_with_a_stretch_that_covers_it_whole() {
+        let covered = Covered::new(vec![10..20, 15..30, 40..50]);
+        for (stretch, expected) in
+            [(10..30, true), (12..29, true), (9..12, false), (25..45, false), (45..51, false), (0..5, false)]
+        {
+            assert_eq!(covered.covers(&stretch), expected, "{stretch:?}");
+        }
+    }
 
     fn hit(range: Range<usize>, label: &str, confidence: Confidence, rule: usize) -> Hit {
         let rule = RuleIndex::new(rule);

@@ -12,13 +12,16 @@ mod beneath;
 mod decide;
 mod edit;
 mod hits;
+mod holds;
 mod insert;
-mod look;
-mod places;
+mod outside;
 mod redact;
 mod replay;
 mod review;
 mod scanner;
+mod seams;
+mod search;
+mod site;
 mod transform;
 mod words;
 
@@ -29,14 +32,18 @@ use std::time::Instant;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, ValueType};
 use leafgate_vault::Vault;
 
-use crate::condition::{Condition, ConditionError, FindingFact, ForRequest, LeafFacts, RequestFacts};
+use crate::condition::{
+    Condition, ConditionError, FactPlace, FindingFact, ForRequest, LeafFacts, RequestFacts,
+};
 use crate::index::RuleIndex;
 use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
-use crate::rule::{OnError, OnTimeout, Phase, Rule};
+use crate::rule::{Phase, Rule};
 use crate::selector::Selection;
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
-use crate::{Context, Policy};
+use crate::{Context, Outside, Policy};
+use holds::{Held, Holds};
+use site::Site;
 
 /// What an evaluation gives: the request with its edits, the verdict, and what each rule did.
 #[derive(Debug)]
@@ -54,14 +61,38 @@ pub struct Evaluation {
 /// What was found in a request, for a later look at it. Holds labels and places, no text.
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
-    findings: BTreeMap<NodeId, Vec<FindingFact>>,
-    unredactable: BTreeSet<Unredactable>,
+    findings: BTreeMap<FactsOf, Vec<FindingFact>>,
+    tainted: BTreeSet<NodeId>,
+    /// Every place that must be redacted and cannot be. Each holds the request as long as it stands.
+    held: BTreeSet<Held>,
+    /// The pauses that no edit takes away: a rule or a plugin did not run to its end, or a plugin asked.
+    standing: Vec<Hold>,
 }
 
 impl Recall {
-    /// Every place because of which the request is held, though a hold names the first alone.
-    pub fn unredactable(&self) -> impl ExactSizeIterator<Item = &Unredactable> {
-        self.unredactable.iter()
+    /// Every place in the body because of which the request is held, whether a hold lists it or not.
+    pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
+        self.held.iter().filter_map(|held| match held.site {
+            Site::Leaf(node) => Some(Unredactable { node, in_key: false }),
+            Site::Key(node) => Some(Unredactable { node, in_key: true }),
+            Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+                None
+            }
+        })
+    }
+}
+
+/// The text that facts about findings are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FactsOf {
+    Leaf(NodeId),
+    /// A message that was put in, by a digest of its text: its number changes when others are undone.
+    Inserted([u8; 32]),
+}
+
+impl FactsOf {
+    fn inserted(text: &str) -> Self {
+        FactsOf::Inserted(*blake3::hash(text.as_bytes()).as_bytes())
     }
 }
 
@@ -74,6 +105,8 @@ pub struct Unredactable {
     pub in_key: bool,
 }
 
+pub(crate) use decide::section_of;
+pub(crate) use outside::{evaluate_outside, masked_target};
 pub(crate) use replay::replay;
 pub(crate) use review::review;
 
@@ -88,7 +121,7 @@ pub(crate) fn evaluate(
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
     run.phase(Phase::Rewrite, Run::rewrite);
-    run.phase(Phase::Decide, Run::decide);
+    run.decide_last();
     run.finish()
 }
 
@@ -103,13 +136,17 @@ struct Run<'p> {
     draft: Draft,
     /// What each rule selects in this request; `None` where it does not apply to it.
     active: Vec<Option<Active<'p>>>,
+    outside: &'p [Outside<'p>],
     /// What was found, for `leaf.findings`.
-    findings: BTreeMap<NodeId, Vec<FindingFact>>,
+    findings: BTreeMap<FactsOf, Vec<FindingFact>>,
     /// Members whose key holds a finding: no pointer may spell it.
     tainted: BTreeSet<NodeId>,
-    unredactable: BTreeSet<Unredactable>,
-    pauses: Vec<Hold>,
-    block: Option<Hold>,
+    /// Parts outside the body whose name holds a finding.
+    tainted_names: BTreeSet<usize>,
+    held: BTreeSet<Held>,
+    holds: Holds,
+    /// The pauses at the end of the last phase that edits.
+    standing: Vec<Hold>,
     report: Report,
 }
 
@@ -121,7 +158,7 @@ struct Active<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'_>, vault: &'p Vault) -> Self {
+    fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
         let request = RequestFacts {
             format: document.format().name(),
             model: document.model().unwrap_or_default().into_owned(),
@@ -138,17 +175,19 @@ impl<'p> Run<'p> {
             spent: policy.plugins.iter().map(|_| Spent::default()).collect(),
             draft: Draft::new(Arc::clone(document)),
             active,
+            outside: context.outside,
             findings: BTreeMap::new(),
             tainted: BTreeSet::new(),
-            unredactable: BTreeSet::new(),
-            pauses: Vec::new(),
-            block: None,
+            tainted_names: BTreeSet::new(),
+            held: BTreeSet::new(),
+            holds: Holds::default(),
+            standing: Vec::new(),
             report: Report { rules: policy.rules.iter().map(report_of).collect(), ..Report::default() },
         }
     }
 
     fn phase(&mut self, phase: Phase, work: impl FnOnce(&mut Self)) {
-        if self.block.is_some() {
+        if self.holds.blocks() {
             return;
         }
         let start = Instant::now();
@@ -160,7 +199,7 @@ impl<'p> Run<'p> {
     fn each_rule(&mut self, phase: Phase, mut work: impl FnMut(&mut Self, RuleIndex, &'p Rule)) {
         for (index, rule) in self.policy.rules.iter().enumerate() {
             let index = RuleIndex::new(index);
-            if self.block.is_some() {
+            if self.holds.blocks() {
                 return;
             }
             if rule.action.phase() == phase && self.active[index.get()].is_some() {
@@ -172,30 +211,33 @@ impl<'p> Run<'p> {
     }
 
     fn finish(mut self) -> Evaluation {
-        if self.block.is_none()
+        if !self.holds.blocks()
             && let Err(invalid) = self.draft.validate()
         {
             // Held, not blocked: a person can take the edits back, and until then nothing is sent.
-            self.pauses.push(Hold {
-                rule: STRUCTURE.into(),
-                cause: Cause::Invalid,
-                reason: format!("{}: {}", Cause::Invalid.fixed_reason(), invalid.rule),
-                detail: format!("at {}", invalid.pointer),
-                timeout: None,
-                on_timeout: OnTimeout::Cancel,
-            });
+            let reason = format!("{}: {}", Cause::Invalid.fixed_reason(), invalid.rule);
+            let mut hold = Hold::new(STRUCTURE.into(), Cause::Invalid, reason);
+            hold.detail = format!("at {}", invalid.pointer);
+            self.holds.pauses.push(hold);
         }
-        let verdict = match self.block {
-            Some(hold) => Verdict::Block(hold),
-            None if self.pauses.is_empty() => Verdict::Forward,
-            None => Verdict::Pause(self.pauses),
-        };
         Evaluation {
             draft: self.draft,
-            verdict,
+            verdict: self.holds.into_verdict(),
             report: self.report,
-            recall: Recall { findings: self.findings, unredactable: self.unredactable },
+            recall: Recall {
+                findings: self.findings,
+                tainted: self.tainted,
+                held: self.held,
+                standing: self.standing,
+            },
         }
+    }
+
+    /// Runs phase 6. What holds the request until then, whatever its rules decide, is kept for a review.
+    fn decide_last(&mut self) {
+        let lasts = |hold: &&Hold| hold.cause != Cause::Unredactable;
+        self.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
+        self.phase(Phase::Decide, Run::decide);
     }
 
     /// Whether a rule applies to a leaf with this text.
@@ -216,8 +258,7 @@ impl<'p> Run<'p> {
     fn facts<'a>(&'a self, leaf: &Leaf<'a>, text: &'a str, key: &'a str) -> LeafFacts<'a> {
         let section = leaf.section().map(|section| self.document.section(section));
         LeafFacts {
-            document: self.document,
-            node: leaf.id(),
+            place: FactPlace::Node(self.document, leaf.id()),
             text,
             kind: leaf.kind().name(),
             value: leaf.value_type().name(),
@@ -225,7 +266,7 @@ impl<'p> Run<'p> {
             section: section.map_or("other", |section| section.kind.name()),
             tool: leaf.tool().unwrap_or(""),
             key,
-            findings: self.findings.get(&leaf.id()).map_or(&[], Vec::as_slice),
+            findings: self.findings.get(&FactsOf::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
         }
     }
 
@@ -248,38 +289,6 @@ impl<'p> Run<'p> {
         match active.condition {
             None => Ok(true),
             Some(_) => self.applies(index, leaf, self.draft.text(leaf.id()).expose()),
-        }
-    }
-
-    /// A rule could not run to its end: what its `on_error` says, or in monitor mode a count.
-    fn rule_failed(&mut self, index: RuleIndex, why: impl Into<String>) {
-        let rule = &self.policy.rules[index];
-        let why = why.into();
-        self.report.rules[index].errors.push(why.clone());
-        match rule.on_error {
-            OnError::Pass => {}
-            OnError::Block => self.hold(index, Cause::Error, true, why),
-            OnError::Pause => self.hold(index, Cause::Error, false, why),
-        }
-    }
-
-    /// Holds the request on behalf of a rule; does nothing for one in monitor mode.
-    fn hold(&mut self, index: RuleIndex, cause: Cause, blocks: bool, detail: String) {
-        let rule = &self.policy.rules[index];
-        if rule.monitors() {
-            return;
-        }
-        let (timeout, on_timeout) = match &rule.action {
-            crate::rule::Action::Pause(pause) => (pause.timeout, pause.on_timeout),
-            _ => (None, OnTimeout::Cancel),
-        };
-        let reason = rule.reason.clone().unwrap_or_else(|| cause.fixed_reason().to_owned());
-        let hold = Hold { rule: Arc::clone(&rule.id), cause, reason, detail, timeout, on_timeout };
-        match blocks {
-            true => self.block = self.block.take().or(Some(hold)),
-            // A person is asked once about the same thing, however often it was found.
-            false if self.pauses.contains(&hold) => {}
-            false => self.pauses.push(hold),
         }
     }
 

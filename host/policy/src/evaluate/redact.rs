@@ -1,34 +1,45 @@
 //! Phase 1, and again after every rule that writes: what was found is replaced.
 //!
-//! The findings of all rules are united and replaced leaf by leaf. What cannot be replaced holds the request by the rule's
-//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; what is seen only once a text beyond the tree's
-//! caps is unescaped; and what is encoded, which pauses where the rule does not say otherwise.
+//! The findings of all rules are united and replaced text by text. What cannot be replaced holds the request by the rule's
+//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; path, query and headers. What is seen only
+//! once a text is decoded pauses, where the rule does not say otherwise.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
-use leafgate_detect::Input;
-use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, ValueType};
+use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, Segment, ValueType};
 use leafgate_vault::{Collision, mask, surrogate};
 
 use super::beneath::Under;
-use super::hits::{Hit, exempt, unite};
-use super::look::{Found, Hidden, Rules};
-use super::{Run, Unredactable, author};
+use super::hits::{Covered, Hit, exempt, unite};
+use super::seams::Seams;
+use super::search::{Found, Hidden, MAX_FINDINGS, Rules, Search, Subject};
+use super::site::{Site, Why};
+use super::{FactsOf, Run, author};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
-use crate::rule::{Action, OnUnredactable, Redact, Restore, With};
+use crate::rule::{Action, Restore, With};
 use crate::verdict::Cause;
 
+/// What is put in the place of a finding, and the rule that does it.
+pub(super) type Replacement = (RuleIndex, Redaction);
+
 impl<'p> Run<'p> {
+    /// Redacts the received request, keys and what stands outside the body included.
     pub(super) fn redact_received(&mut self) {
         let rules = self.redact_rules();
         if rules.is_empty() {
             return;
         }
-        self.scan_keys(&rules);
-        let found = self.look(&rules, self.document.leaves());
-        self.settle(found);
+        let mut seams = Seams::of(self.document, |_| true);
+        let mut search = Search::new(self);
+        search.keys(&rules);
+        self.document.leaves().for_each(|leaf| search.leaf(&rules, leaf));
+        search.seams(&rules, &mut seams);
+        search.outside(&rules);
+        let found = search.finish();
+        self.settle(&rules, found, &seams);
     }
 
     /// Redacts what an author wrote or put in, before anything else looks at it.
@@ -37,173 +48,196 @@ impl<'p> Run<'p> {
         if rules.is_empty() {
             return;
         }
-        if !written.is_empty() {
-            let found = self.look(&rules, written.iter().filter_map(|&node| self.document.settable(node)));
-            self.settle(found);
+        let written: BTreeSet<NodeId> = written.iter().copied().collect();
+        let mut seams = Seams::of(self.document, |node| written.contains(&node));
+        let mut search = Search::new(self);
+        for leaf in written.iter().filter_map(|&node| self.document.settable(node)) {
+            search.leaf(&rules, leaf);
         }
-        self.redact_inserted(&rules);
+        search.seams(&rules, &mut seams);
+        search.inserted(&rules);
+        let found = search.finish();
+        self.settle(&rules, found, &seams);
     }
 
+    /// Searches what stands outside the body, and nothing else.
+    pub(super) fn redact_outside(&mut self) {
+        let rules = self.redact_rules();
+        let mut search = Search::new(self);
+        search.outside(&rules);
+        let found = search.finish();
+        self.settle(&rules, found, &Seams::default());
+    }
+
+    /// The redact rules that apply to this request.
     pub(super) fn redact_rules(&self) -> Rules<'p> {
+        let mut rules = self.all_redact_rules();
+        rules.retain(|(index, _)| self.active[index.get()].is_some());
+        rules
+    }
+
+    /// All redact rules of the policy.
+    pub(super) fn all_redact_rules(&self) -> Rules<'p> {
         let rules = self.policy.rules.iter().enumerate();
         rules
-            .map(|(index, rule)| (RuleIndex::new(index), rule))
             .filter_map(|(index, rule)| match &rule.action {
-                Action::Redact(redact) if self.active[index.get()].is_some() => Some((index, redact)),
-                _ => None,
+                Action::Redact(redact) => Some((RuleIndex::new(index), redact)),
+                Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => None,
             })
             .collect()
     }
 
-    fn settle(&mut self, found: Found) {
+    /// Acts on what a search found: what can be replaced is, and what cannot holds the request.
+    fn settle(&mut self, rules: &Rules<'p>, found: Found, seams: &Seams) {
+        if found.too_much {
+            return self.too_much(rules);
+        }
         for (index, error) in found.failed {
             self.rule_failed(index, error.to_string());
         }
         for (index, plugin, fault) in found.faults {
             self.detector_failed(index, &plugin, &fault);
         }
-        self.hold_hidden(found.hidden, &found.hits);
-        self.replace_all(found.hits);
-    }
-
-    /// Looks at every distinct key once. A key cannot be redacted, so a finding holds the request.
-    fn scan_keys(&mut self, rules: &Rules<'p>) {
-        let document = self.document;
-        let mut clean: HashSet<Cow<'p, str>> = HashSet::new();
-        let mut guilty: HashSet<Cow<'p, str>> = HashSet::new();
-        let mut recent = Recent::default();
-        for key in document.keys() {
-            let text = key.text.into_cow();
-            if recent.is_known(text.clone()) || clean.contains(&text) || guilty.contains(&text) {
-                continue;
-            }
-            let any = rules.iter().any(|(_, redact)| !self.findings_in_key(redact, &text).is_empty());
-            if any {
-                guilty.insert(text)
-            } else {
-                clean.insert(text)
-            };
-        }
-        if guilty.is_empty() {
-            return;
-        }
-        for key in document.keys().filter(|key| guilty.contains(key.text.expose())) {
-            for &(index, redact) in rules {
-                let selects = self.active[index.get()]
-                    .as_ref()
-                    .is_some_and(|active| active.selection.selects_key(document, &key));
-                if !selects {
-                    continue;
-                }
-                for label in self.findings_in_key(redact, key.text.expose()) {
-                    self.tainted.insert(key.node);
-                    self.count_finding(index, &label);
-                    self.unredactable(index, key.node, &label, IN_A_KEY);
-                }
+        let covered = self.covered(&found.hits);
+        let mut leaves: BTreeMap<NodeId, Vec<Hit>> = BTreeMap::new();
+        let mut inserted: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
+        let mut borders: Vec<(usize, Hit)> = Vec::new();
+        let mut fixed: Vec<(Site, Hit)> = Vec::new();
+        for (site, hit) in found.hits {
+            match site {
+                Site::Leaf(node) => leaves.entry(node).or_default().push(hit),
+                Site::Inserted(number) => inserted.entry(number).or_default().push(hit),
+                Site::Seam(number) => borders.push((number, hit)),
+                Site::Key(_) | Site::Outside(_) | Site::OutsideName(_) => fixed.push((site, hit)),
+                Site::Elsewhere => {}
             }
         }
-    }
-
-    /// Labels of what a rule's detectors find in a key, tokens exempt.
-    fn findings_in_key(&self, redact: &Redact, text: &str) -> Vec<String> {
-        let Some(engine) = redact.engine else { return Vec::new() };
-        let findings = self.policy.engines[engine].scan(&Input::new(text));
-        if findings.is_empty() {
-            return Vec::new();
+        // Names first: what holds a finding is not spelled where another place below it is named.
+        self.hold_fixed(&fixed, &found.hidden);
+        self.hold_hidden(found.hidden, &covered, seams);
+        self.replace_over_seams(borders, &mut leaves, seams);
+        for (node, hits) in leaves {
+            self.replace_in(node, hits);
         }
-        let hits = findings.iter().map(|finding| Hit::new(finding, RuleIndex::new(0))).collect();
-        exempt(hits, &self.vault.keys().find(text), text).iter().map(|hit| hit.label.to_string()).collect()
+        for (number, hits) in inserted {
+            self.replace_in_inserted(number, hits);
+        }
     }
 
-    /// Replaces all hits, leaf by leaf in body order.
-    fn replace_all(&mut self, mut hits: Vec<(NodeId, Hit)>) {
-        // Stable: within a leaf, built-in detectors stay before plugins, and rules in file order.
-        hits.sort_by_key(|(node, _)| *node);
-        let mut rest = hits.into_iter().peekable();
-        while let Some((node, first)) = rest.next() {
-            let mut of_leaf = vec![first];
-            while let Some((_, hit)) = rest.next_if(|(next, _)| *next == node) {
-                of_leaf.push(hit);
+    /// More findings than a request may have: each enforcing rule would have to leave some of them.
+    fn too_much(&mut self, rules: &Rules<'p>) {
+        for &(index, _) in rules {
+            let why = format!("more than {MAX_FINDINGS} findings in one request (cap `max_findings`)");
+            self.report.rules[index].errors.push(why.clone());
+            self.hold(index, Cause::TooMuch, true, why);
+        }
+    }
+
+    /// Where each text is replaced: by the rules that act, and by all.
+    fn covered(&self, hits: &[(Site, Hit)]) -> Replaced {
+        let mut acting: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
+        let mut all: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
+        for (site, hit) in hits {
+            if !self.policy.rules[hit.rule].monitors() {
+                acting.entry(*site).or_default().push(hit.range.clone());
             }
-            self.replace_in(node, of_leaf);
+            all.entry(*site).or_default().push(hit.range.clone());
         }
+        let covered = |ranges: HashMap<Site, Vec<Range<usize>>>| {
+            ranges.into_iter().map(|(site, ranges)| (site, Covered::new(ranges))).collect()
+        };
+        Replaced { acting: covered(acting), all: covered(all) }
     }
 
+    /// Replaces what was found in one leaf.
     fn replace_in(&mut self, node: NodeId, hits: Vec<Hit>) {
         let text = self.draft.text(node).into_cow().into_owned();
-        let mut ours = self.vault.keys().find(&text);
-        ours.extend(self.draft.redacted(node).into_iter().map(|(range, _)| range));
-        ours.sort_by_key(|range| range.start);
-        let hits = exempt(hits, &ours, &text);
-        self.remember(node, &hits);
-        let rules = &self.policy.rules;
-        let hits = unite(hits.into_iter().filter(|hit| !rules[hit.rule].monitors()).collect());
-        // From the end, so that earlier ranges keep their meaning; one call for neighbours of the same rule.
-        let runs: Vec<_> = hits
-            .chunk_by(|a, b| a.rule == b.rule)
-            .rev()
-            .map(|run| (run, self.replacements_of(node, run, &text)))
-            .collect();
+        let hits = exempt(hits, &self.ours_in(node, &text), &text);
+        self.remember(FactsOf::Leaf(node), &hits);
+        let hits = self.united_of_acting(hits);
+        if let Some(why) = self.unredactable_leaf(node) {
+            hits.iter()
+                .for_each(|hit| self.unredactable(hit.rule, Site::Leaf(node), &hit.label, why.clone()));
+            return;
+        }
+        let replacements = self.replacements(&hits, self.is_number(node), &text);
         // A leaf may be as large as the body: its text is given up before the draft decodes it for itself.
         drop(text);
-        for (run, redactions) in runs {
-            self.replace_run(node, run, redactions);
+        match replacements {
+            Ok(replacements) => self.replace(node, replacements),
+            Err((index, collision)) => self.collided(index, &collision),
         }
     }
 
-    /// What takes the places of neighbouring findings of one rule; `None` where the leaf takes no replacement.
-    fn replacements_of(
+    /// Stretches of a leaf's present text in which nothing is looked for: tokens of ours, and what redaction wrote.
+    pub(super) fn ours_in(&self, node: NodeId, text: &str) -> Vec<Range<usize>> {
+        let mut ours = self.vault.keys().find(text);
+        ours.extend(self.draft.redacted(node).into_iter().map(|(range, _)| range));
+        sorted_apart(ours)
+    }
+
+    pub(super) fn united_of_acting(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
+        hits.retain(|hit| !self.policy.rules[hit.rule].monitors());
+        unite(hits)
+    }
+
+    /// What is put in the places of united findings.
+    pub(super) fn replacements(
         &self,
-        node: NodeId,
-        run: &[Hit],
+        hits: &[Hit],
+        in_number: bool,
         text: &str,
-    ) -> Option<Result<Vec<Redaction>, Collision>> {
-        let Action::Redact(redact) = &self.policy.rules[run[0].rule].action else { return None };
-        let leaf = self.document.settable(node);
-        if leaf.as_ref().is_some_and(|leaf| unredactable_leaf(self.document, leaf).is_some()) {
-            return None;
-        }
-        let with = match leaf.map(|leaf| leaf.value_type()) {
-            Some(ValueType::Number) => With::Surrogate,
-            _ => redact.with,
+    ) -> Result<Vec<Replacement>, (RuleIndex, Collision)> {
+        let replacement = |hit: &Hit| {
+            let with = if in_number { With::Surrogate } else { self.with(hit.rule) };
+            let redaction = self.redaction(hit, with, text).map_err(|collision| (hit.rule, collision))?;
+            Ok((hit.rule, redaction))
         };
-        Some(run.iter().map(|hit| self.redaction(hit, with, text)).collect())
+        hits.iter().map(replacement).collect()
     }
 
-    fn replace_run(
-        &mut self,
-        node: NodeId,
-        run: &[Hit],
-        redactions: Option<Result<Vec<Redaction>, Collision>>,
-    ) {
-        let index = run[0].rule;
-        let rule = &self.policy.rules[index];
-        let redactions = match redactions {
-            Some(Ok(redactions)) => redactions,
-            Some(Err(collision)) => return self.collided(index, &collision),
-            None => {
-                let leaf = self.document.settable(node);
-                if let Some(why) = leaf.and_then(|leaf| unredactable_leaf(self.document, &leaf)) {
-                    run.iter().for_each(|hit| self.unredactable(index, node, hit.label.as_str(), why));
+    /// Makes replacements in a leaf, sorted and apart. Each rule is the author of its own, so they are made rule by rule.
+    pub(super) fn replace(&mut self, node: NodeId, mut replacements: Vec<Replacement>) {
+        let mut rules: Vec<RuleIndex> = replacements.iter().map(|(index, _)| *index).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        for index in rules {
+            let of_rule: Vec<Redaction> = replacements
+                .iter()
+                .filter(|(of, _)| *of == index)
+                .map(|(_, redaction)| redaction.clone())
+                .collect();
+            match self.draft.redact(node, &of_rule, &author(&self.policy.rules[index])) {
+                Ok(()) => {
+                    self.report.rules[index].edits += of_rule.len();
+                    shift(&mut replacements, index);
                 }
-                return;
-            }
-        };
-        match self.draft.redact(node, &redactions, &author(rule)) {
-            Ok(()) => self.report.rules[index].edits += redactions.len(),
-            Err(error) => {
-                for hit in run {
-                    self.unredactable(index, node, hit.label.as_str(), refusal(&error));
+                Err(error) => {
+                    for redaction in &of_rule {
+                        if let Ok(label) = leafgate_detect::Label::new(&redaction.label) {
+                            self.unredactable(index, Site::Leaf(node), &label, refusal(&error));
+                        }
+                    }
+                    replacements.retain(|(of, _)| *of != index);
                 }
             }
         }
+    }
+
+    fn is_number(&self, node: NodeId) -> bool {
+        self.document.settable(node).is_some_and(|leaf| leaf.value_type() == ValueType::Number)
+    }
+
+    /// Why nothing can be replaced in a leaf; `None` where it can.
+    pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
+        self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
     }
 
     /// What a redact rule puts in the place of a text.
     pub(super) fn with(&self, index: RuleIndex) -> With {
         match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.with,
-            _ => With::Token,
+            Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => With::Token,
         }
     }
 
@@ -233,8 +267,8 @@ impl<'p> Run<'p> {
         self.hold(index, Cause::Collision, true, collision.to_string());
     }
 
-    /// Keeps findings for `leaf.findings` and counts them, and the leaf once for each rule that found something in it.
-    fn remember(&mut self, node: NodeId, hits: &[Hit]) {
+    /// Keeps findings for `leaf.findings` and counts them, and the text once for each rule that found something in it.
+    pub(super) fn remember(&mut self, of: FactsOf, hits: &[Hit]) {
         let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
             self.count_finding(hit.rule, hit.label.as_str());
@@ -242,93 +276,177 @@ impl<'p> Run<'p> {
                 rules.push(hit.rule);
                 self.report.rules[hit.rule].matched += 1;
             }
-            let fact = FindingFact {
-                label: hit.label.clone(),
-                detector: hit.detector.clone(),
-                confidence: hit.confidence,
-            };
-            self.findings.entry(node).or_default().push(fact);
+        }
+        let fact = |hit: &Hit| FindingFact {
+            label: hit.label.clone(),
+            detector: hit.detector.clone(),
+            confidence: hit.confidence,
+        };
+        if !hits.is_empty() {
+            self.findings.entry(of).or_default().extend(hits.iter().map(fact));
         }
     }
 
     pub(super) fn count_finding(&mut self, index: RuleIndex, label: &str) {
-        *self.report.rules[index].findings.entry(label.to_owned()).or_default() += 1;
+        let findings = &mut self.report.rules[index].findings;
+        match findings.get_mut(label) {
+            Some(count) => *count += 1,
+            None => _ = findings.insert(label.to_owned(), 1),
+        }
     }
 
-    /// Holds what only the texts beneath those of leaves show.
-    fn hold_hidden(&mut self, hidden: Vec<Hidden>, hits: &[(NodeId, Hit)]) {
+    /// Holds what stands in keys and outside the body, where nothing can be replaced.
+    fn hold_fixed(&mut self, hits: &[(Site, Hit)], hidden: &[Hidden]) {
+        let visible = hits.iter().map(|(site, hit)| (*site, hit, Why::Key));
+        let beneath = hidden.iter().map(|hidden| (hidden.site, &hidden.hit, why_beneath(&hidden.under)));
+        let mut in_keys = Vec::new();
+        for (site, hit, why) in visible.chain(beneath) {
+            match site {
+                Site::Key(node) => in_keys.push((node, hit, why)),
+                Site::OutsideName(number) => _ = self.tainted_names.insert(number),
+                Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::Elsewhere => {}
+            }
+        }
+        self.hold_keys(&in_keys);
+        for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
+            self.count_finding(hit.rule, hit.label.as_str());
+            self.unredactable(hit.rule, *site, &hit.label, Why::Outside);
+        }
+    }
+
+    /// Holds the request for every member whose key holds a finding, by the rules that look at that member.
+    fn hold_keys(&mut self, found: &[(NodeId, &Hit, Why)]) {
+        if found.is_empty() {
+            return;
+        }
+        let document = self.document;
+        let mut guilty: HashMap<Cow<'_, str>, Vec<(&Hit, &Why)>> = HashMap::new();
+        for (node, hit, why) in found {
+            if let Some(Segment::Key(text)) = document.segment(*node) {
+                guilty.entry(text).or_default().push((hit, why));
+            }
+        }
+        let keys: Vec<_> = document.keys().filter(|key| guilty.contains_key(key.text.expose())).collect();
+        // All of them first: the way to one may lead through another.
+        self.tainted.extend(keys.iter().map(|key| key.node));
+        for key in keys {
+            for (hit, why) in &guilty[key.text.expose()] {
+                let active = self.active[hit.rule.get()].as_ref();
+                if active.is_some_and(|active| active.selection.selects_key(document, &key)) {
+                    self.count_finding(hit.rule, hit.label.as_str());
+                    self.unredactable(hit.rule, Site::Key(key.node), &hit.label, (*why).clone());
+                }
+            }
+        }
+    }
+
+    /// Holds what only the texts beneath others show, unless it goes with what is replaced around it.
+    fn hold_hidden(&mut self, hidden: Vec<Hidden>, replaced: &Replaced, seams: &Seams) {
+        let mut escaped: BTreeMap<(Site, usize), Vec<Hidden>> = BTreeMap::new();
         for hidden in hidden {
-            if self.is_replaced_anyway(&hidden, hits) {
-                continue;
+            match (hidden.site, &hidden.under) {
+                (Site::Key(_), _) => {}
+                (_, Under::Escapes) => escaped.entry((hidden.site, hidden.view)).or_default().push(hidden),
+                (Site::Seam(number), Under::Encoding { at, .. }) => {
+                    let over = at.as_ref().and_then(|at| seams.first_over(number, at));
+                    if let Some(node) = over {
+                        self.hold_one(&Hidden { site: Site::Leaf(node), ..hidden });
+                    }
+                }
+                (site, Under::Encoding { at, .. }) => {
+                    let covered = replaced.of(self.policy.rules[hidden.hit.rule].monitors(), site);
+                    let goes =
+                        at.as_ref().is_some_and(|at| covered.is_some_and(|covered| covered.covers(at)));
+                    if !goes {
+                        self.hold_one(&hidden);
+                    }
+                }
             }
-            let Hidden { node, hit, under, .. } = hidden;
-            let label = hit.label.as_str();
-            self.count_finding(hit.rule, label);
-            match under {
-                Under::Escapes => self.unredactable(hit.rule, node, label, &under.place()),
-                Under::Encoding { .. } => self.encoded(hit.rule, node, label, &under.place()),
+        }
+        for ((site, _), hidden) in escaped {
+            self.hold_escaped(site, hidden, replaced);
+        }
+    }
+
+    /// A text without its escapes repeats what stands in it plainly: as often as the same words are replaced, they are no news.
+    fn hold_escaped(&mut self, site: Site, hidden: Vec<Hidden>, replaced: &Replaced) {
+        let text = self.text_at(site).into_owned();
+        for monitors in [false, true] {
+            let mut left =
+                replaced.of(monitors, site).map(|covered| covered.words(&text)).unwrap_or_default();
+            for hidden in &hidden {
+                if self.policy.rules[hidden.hit.rule].monitors() != monitors {
+                    continue;
+                }
+                match left.get_mut(hidden.words.as_str()).filter(|left| **left > 0) {
+                    Some(left) => *left -= 1,
+                    None => self.hold_one(hidden),
+                }
             }
         }
     }
 
-    /// Whether a finding beneath a leaf's text goes with what is replaced in that text: the same words, or all of the encoded form.
-    fn is_replaced_anyway(&self, hidden: &Hidden, hits: &[(NodeId, Hit)]) -> bool {
-        let rules = &self.policy.rules;
-        // A rule in monitor mode replaces nothing; it still does not count the same value twice.
-        let replaces = |rule: RuleIndex| !rules[rule].monitors() || rules[hidden.hit.rule].monitors();
-        let mut of_leaf =
-            hits.iter().filter(|(node, hit)| *node == hidden.node && replaces(hit.rule)).peekable();
-        if of_leaf.peek().is_none() {
-            return false;
+    fn hold_one(&mut self, hidden: &Hidden) {
+        self.count_finding(hidden.hit.rule, hidden.hit.label.as_str());
+        self.unredactable(hidden.hit.rule, hidden.site, &hidden.hit.label, why_beneath(&hidden.under));
+    }
+
+    /// The text that was searched at a place.
+    fn text_at(&self, site: Site) -> Cow<'_, str> {
+        match site {
+            Site::Leaf(node) => self.draft.text(node).into_cow(),
+            Site::Inserted(number) => self
+                .draft
+                .inserted()
+                .nth(number)
+                .map(|inserted| inserted.text().into_cow())
+                .unwrap_or_default(),
+            Site::Outside(number) => {
+                Cow::Borrowed(self.outside.get(number).map_or("", |outside| outside.text))
+            }
+            Site::Key(_) | Site::Seam(_) | Site::OutsideName(_) | Site::Elsewhere => Cow::Borrowed(""),
         }
-        let text = self.draft.text(hidden.node).into_cow();
-        of_leaf.any(|(_, Hit { range, .. })| {
-            let covers = match &hidden.under {
-                Under::Encoding { at: Some(at), .. } => range.start <= at.start && at.end <= range.end,
-                _ => false,
-            };
-            covers || text[range.clone()].contains(&hidden.words)
-        })
-    }
-
-    /// A finding that must be redacted and cannot be.
-    pub(super) fn unredactable(&mut self, index: RuleIndex, node: NodeId, label: &str, why: &str) {
-        let on_unredactable = match &self.policy.rules[index].action {
-            Action::Redact(redact) => redact.on_unredactable,
-            Action::Transform(transform) => transform.on_unredactable,
-            _ => OnUnredactable::Block,
-        };
-        self.hold_unredactable(index, node, label, why, on_unredactable);
-    }
-
-    /// A finding inside an encoding: replacing it would mean to encode anew what somebody else has encoded.
-    pub(super) fn encoded(&mut self, index: RuleIndex, node: NodeId, label: &str, why: &str) {
-        let on_encoded = match &self.policy.rules[index].action {
-            Action::Redact(redact) => redact.on_encoded,
-            _ => OnUnredactable::Pause,
-        };
-        self.hold_unredactable(index, node, label, why, on_encoded);
-    }
-
-    fn hold_unredactable(
-        &mut self,
-        index: RuleIndex,
-        node: NodeId,
-        label: &str,
-        why: &str,
-        how: OnUnredactable,
-    ) {
-        self.report.rules[index].unredactable += 1;
-        if !self.policy.rules[index].monitors() {
-            self.unredactable.insert(Unredactable { node, in_key: why == IN_A_KEY });
-        }
-        let detail = format!("{label} {why}, at {}", self.pointer(node));
-        self.hold(index, Cause::Unredactable, how == OnUnredactable::Block, detail);
     }
 }
 
-/// Why nothing can be replaced in a key: others look the member up by it.
-const IN_A_KEY: &str = "in a key";
+/// Where texts are replaced, by site.
+struct Replaced {
+    acting: HashMap<Site, Covered>,
+    all: HashMap<Site, Covered>,
+}
+
+impl Replaced {
+    /// A rule in monitor mode replaces nothing; it still does not count the same value twice.
+    fn of(&self, monitors: bool, site: Site) -> Option<&Covered> {
+        if monitors { self.all.get(&site) } else { self.acting.get(&site) }
+    }
+}
+
+impl<'s, 'p> Search<'s, 'p> {
+    /// Searches every distinct key once, on behalf of all rules: which of them look at a member is asked where something was found.
+    fn keys(&mut self, rules: &Rules<'p>) {
+        let mut seen: HashSet<Cow<'s, str>> = HashSet::new();
+        let mut recent = Recent::default();
+        for key in self.run.document.keys() {
+            let text = key.text.into_cow();
+            if !recent.is_known(text.clone()) && seen.insert(text.clone()) {
+                self.text(rules, Subject::new(Site::Key(key.node), text));
+            }
+        }
+    }
+
+    /// Searches path, query and headers, and their names.
+    fn outside(&mut self, rules: &Rules<'p>) {
+        for (number, outside) in self.run.outside.iter().enumerate() {
+            if let Some(name) = outside.part.name() {
+                self.text(rules, Subject::new(Site::OutsideName(number), name));
+            }
+            let key = outside.part.name().unwrap_or_default();
+            let text = Subject::new(Site::Outside(number), outside.text);
+            self.text(rules, Subject { key: key.into(), ..text });
+        }
+    }
+}
 
 /// Keys that were met a moment ago: a request spells the same few thousands of times, and hashing each costs more than scanning it.
 struct Recent<'d>([Option<Cow<'d, str>>; 64]);
@@ -353,24 +471,56 @@ impl<'d> Recent<'d> {
     }
 }
 
-/// Why nothing can be replaced in a leaf; `None` where it can.
-pub(super) fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<&'static str> {
+/// Moves what is still to be replaced behind the replacements of one rule, which are made and leave the list.
+fn shift(replacements: &mut Vec<Replacement>, made: RuleIndex) {
+    let (mut grown, mut shrunk) = (0, 0);
+    replacements.retain_mut(|(index, redaction)| {
+        super::hits::work::step();
+        if *index == made {
+            grown += redaction.replacement.len();
+            shrunk += redaction.at.len();
+            return false;
+        }
+        redaction.at = redaction.at.start + grown - shrunk..redaction.at.end + grown - shrunk;
+        true
+    });
+}
+
+/// Sorts stretches and unites those that overlap.
+pub(super) fn sorted_apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
+    ranges
+}
+
+fn why_beneath(under: &Under) -> Why {
+    match under {
+        Under::Escapes => Why::Escapes,
+        Under::Encoding { .. } => Why::Encoded(under.place().into_owned().into()),
+    }
+}
+
+fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<Why> {
     let in_tool_data = matches!(leaf.kind(), LeafKind::ToolArguments | LeafKind::ToolResult);
     match (leaf.access(), leaf.value_type()) {
-        _ if document.is_raw() => Some("in a body that is not JSON"),
-        (Access::Protected, _) => Some("in a protected leaf"),
-        (Access::Frozen, _) => Some("in a frozen leaf"),
-        (Access::Opaque, _) => Some("in media"),
-        (Access::Open, ValueType::Number) if !in_tool_data => Some("in a number outside tool data"),
+        _ if document.is_raw() => Some(Why::Raw),
+        (Access::Protected, _) => Some(Why::Protected),
+        (Access::Frozen, _) => Some(Why::Frozen),
+        (Access::Opaque, _) => Some(Why::Media),
+        (Access::Open, ValueType::Number) if !in_tool_data => Some(Why::NumberOutsideToolData),
         (Access::Open, _) => None,
     }
 }
 
-pub(super) fn refusal(error: &EditError) -> &'static str {
+pub(super) fn refusal(error: &EditError) -> Why {
     match error {
-        EditError::Unredactable { .. } | EditError::BadScalar { .. } => {
-            "in a number that it is only a part of"
-        }
-        _ => "where nothing can be replaced",
+        EditError::Unredactable { .. } | EditError::BadScalar { .. } => Why::PartOfNumber,
+        _ => Why::Refused,
     }
 }

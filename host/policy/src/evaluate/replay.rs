@@ -20,11 +20,11 @@ pub(crate) fn replay(
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
     run.phase(Phase::Rewrite, |run| {
-        while run.block.is_none() && step(&mut run.draft) {
+        while !run.holds.blocks() && step(&mut run.draft) {
             let written = run.draft.written();
             run.redact_again(&written);
         }
     });
-    run.phase(Phase::Decide, Run::decide);
+    run.decide_last();
     run.finish()
 }

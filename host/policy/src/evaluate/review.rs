@@ -1,13 +1,17 @@
 //! A second look at a request that a person has changed: phase 5 over what is written, then phase 6 again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use leafgate_tree::Draft;
+use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::Vault;
 
+use super::holds::Held;
+use super::site::Site;
 use super::{Recall, Run};
+use crate::index::RuleIndex;
 use crate::rule::Phase;
-use crate::verdict::{Hold, Verdict};
+use crate::verdict::{Cause, Hold, Verdict};
 use crate::{Context, Policy};
 
 pub(crate) fn review(
@@ -21,13 +25,66 @@ pub(crate) fn review(
     let mut run = Run::new(policy, &document, context, vault);
     run.draft = draft.clone();
     run.findings = recall.findings.clone();
+    run.tainted = recall.tainted.clone();
     let written = run.draft.written();
     run.redact_again(&written);
-    if let Some(hold) = run.block {
-        return Err(hold);
+    if run.holds.blocks() {
+        return Err(run.refused());
     }
+    run.hold_what_stands(recall, &written);
     run.phase(Phase::Decide, Run::decide);
     let evaluation = run.finish();
     *draft = evaluation.draft;
     Ok(evaluation.verdict)
+}
+
+impl Run<'_> {
+    fn refused(self) -> Hold {
+        let mut hold = self.holds.into_block().expect("it was asked whether there is one");
+        hold.finish();
+        hold
+    }
+
+    /// Holds again for everything that held the request before and that the edits did not take away. A place that was written to was
+    /// searched anew, so what is there now holds by itself; one that is gone is listed where its rule holds for others still.
+    fn hold_what_stands(&mut self, recall: &Recall, written: &[NodeId]) {
+        self.holds.pauses.extend(recall.standing.iter().cloned());
+        let written: BTreeSet<NodeId> = written.iter().copied().collect();
+        let (standing, gone): (Vec<&Held>, Vec<&Held>) =
+            recall.held.iter().partition(|held| self.stands(held, &written));
+        for held in standing {
+            if self.held.insert(held.clone()) {
+                self.hold_held(held, true);
+            }
+        }
+        for held in gone {
+            if !self.held.contains(held) && self.holds_for(held.rule) {
+                self.hold_held(held, false);
+            }
+        }
+    }
+
+    fn stands(&self, held: &Held, written: &BTreeSet<NodeId>) -> bool {
+        match held.site {
+            Site::Leaf(node) => !self.draft.is_deleted(node) && !is_replaced(self.document, node, written),
+            Site::Key(node) => {
+                let around = self.document.parent(node);
+                !self.draft.is_deleted(node)
+                    && !around.is_some_and(|around| is_replaced(self.document, around, written))
+            }
+            Site::Outside(_) | Site::OutsideName(_) => true,
+            // These were searched again.
+            Site::Inserted(_) | Site::Seam(_) | Site::Elsewhere => false,
+        }
+    }
+
+    fn holds_for(&self, rule: RuleIndex) -> bool {
+        let rule = &self.policy.rules[rule];
+        self.holds.pauses.iter().any(|hold| hold.rule == rule.id && hold.cause == Cause::Unredactable)
+    }
+}
+
+/// Whether a value was written to, or a string around it that spells its document.
+fn is_replaced(document: &Document, node: NodeId, written: &BTreeSet<NodeId>) -> bool {
+    std::iter::successors(Some(node), |&at| document.parent(at)).any(|at| written.contains(&at))
 }

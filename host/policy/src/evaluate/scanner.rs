@@ -1,78 +1,73 @@
-//! One leaf under the built-in detectors: each set of them runs at most once on each of its texts, and not at all where the memo knows
-//! what it says.
+//! One text under the built-in detectors: each set of them runs at most once on it and on each text beneath it, and not at all where
+//! the memo knows what it says.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::{Finding, Input};
-use leafgate_tree::{Access, Leaf, ValueType};
+use leafgate_tree::Access;
 
 use super::Run;
-use super::beneath::{Beneath, beneath};
+use super::search::{Subject, input_of};
 use crate::index::EngineIndex;
 use crate::memo::Answer;
 
-/// A leaf with its present text, and what is beneath that.
-pub(super) struct Present<'s> {
-    pub(super) leaf: Leaf<'s>,
-    pub(super) text: Cow<'s, str>,
-    unwalked: bool,
-    beneath: Option<Vec<Arc<Beneath>>>,
+/// Which text of a subject an engine ran on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    Own,
+    /// On the text itself, though it cannot be edited, and for what check digits vouch for.
+    Checked,
+    Beneath(usize),
 }
 
-impl<'s> Present<'s> {
-    pub(super) fn new(run: &'s Run<'_>, leaf: Leaf<'s>) -> Self {
-        let draft = &run.draft;
-        let (text, unwalked) = (draft.text(leaf.id()).into_cow(), draft.is_unwalked(leaf.id()));
-        Present { leaf, text, unwalked, beneath: None }
-    }
-
-    pub(super) fn is_media(&self) -> bool {
-        self.leaf.access() == Access::Opaque
-    }
-
-    /// The texts beneath the leaf's; looked for when they are first asked for.
-    pub(super) fn beneath(&mut self) -> &[Arc<Beneath>] {
-        self.beneath.get_or_insert_with(|| {
-            beneath(&self.leaf, &self.text, self.unwalked).into_iter().map(Arc::new).collect()
-        })
-    }
-
-    /// Whether all that can be beneath the text is what is encoded in it.
-    fn is_walked_text(&self) -> bool {
-        let decoded = matches!(self.leaf.access(), Access::Open | Access::Protected);
-        decoded && !self.unwalked && self.leaf.value_type() == ValueType::Text
-    }
-}
-
-/// Runs engines on one leaf after the other, and keeps its buffer between them.
+/// Runs engines on one subject after the other, and keeps its buffer between them.
 #[derive(Default)]
 pub(super) struct Scanner {
-    /// Which engine has run on the leaf's text, or on which of those beneath it, and where its findings lie.
-    ran: Vec<(EngineIndex, Option<usize>, Range<usize>)>,
+    /// Which engine has run on what, and where its findings lie.
+    ran: Vec<(EngineIndex, Ran, Range<usize>)>,
     findings: Vec<Finding>,
-    /// Engines that are known to find nothing beneath the leaf's text.
+    /// Engines that are known to find nothing beneath the subject's text.
     quiet: Vec<EngineIndex>,
 }
 
 impl Scanner {
-    /// Forgets the last leaf.
+    /// Forgets the last subject.
     pub(super) fn begin(&mut self) {
         self.ran.clear();
         self.findings.clear();
         self.quiet.clear();
     }
 
-    /// What an engine finds in a leaf's own text, and whether it is known to find nothing beneath that.
+    /// What an engine finds in a subject's own text, and whether it is known to find nothing beneath that.
     pub(super) fn scan(
         &mut self,
         run: &Run<'_>,
         engine: EngineIndex,
-        present: &mut Present<'_>,
+        subject: &mut Subject<'_>,
     ) -> (&[Finding], bool) {
-        let range = self.known(engine, None).unwrap_or_else(|| self.ask(run, engine, present));
+        let range = self.known(engine, Ran::Own).unwrap_or_else(|| self.ask(run, engine, subject));
         (&self.findings[range], self.quiet.contains(&engine))
+    }
+
+    /// What an engine of numbers with check digits finds in a text that cannot be edited. Such texts are ids and signatures, in which
+    /// digits make a valid number by chance: it counts where it is a word of its own.
+    pub(super) fn scan_checked(
+        &mut self,
+        run: &Run<'_>,
+        engine: EngineIndex,
+        subject: &Subject<'_>,
+    ) -> &[Finding] {
+        let range = self.known(engine, Ran::Checked).unwrap_or_else(|| {
+            let start = self.findings.len();
+            if has_digits(&subject.text) {
+                let mut found = run.policy.engines[engine].scan(&Input::new(&subject.text));
+                found.retain(|finding| is_word(&subject.text, &finding.range));
+                self.findings.append(&mut found);
+            }
+            self.ran(engine, Ran::Checked, start)
+        });
+        &self.findings[range]
     }
 
     /// What an engine finds in one of the texts beneath it.
@@ -80,77 +75,108 @@ impl Scanner {
         &mut self,
         run: &Run<'_>,
         engine: EngineIndex,
-        present: &mut Present<'_>,
-        place: usize,
+        subject: &mut Subject<'_>,
+        view: usize,
     ) -> &[Finding] {
-        let range = self.known(engine, Some(place)).unwrap_or_else(|| {
+        let range = self.known(engine, Ran::Beneath(view)).unwrap_or_else(|| {
             let start = self.findings.len();
-            let beneath = Arc::clone(&present.beneath()[place]);
+            let beneath = Arc::clone(&subject.beneath()[view]);
             // The leaf's key names what is encoded as little as it names a part of it.
-            let key = if beneath.is_named_by_key() { present.leaf.key() } else { Cow::Borrowed("") };
-            let input = Input::new(beneath.text()).with_key(&key);
+            let key = if beneath.is_named_by_key() { &*subject.key } else { "" };
             // What looks like media can be anything: all detectors look at what it spells.
-            let all = matches!(present.leaf.access(), Access::Open | Access::Opaque);
-            let input = if all { input } else { input.prefix_only() };
+            let access = if subject.access == Access::Opaque { Access::Open } else { subject.access };
+            let input = input_of(access, beneath.text(), key);
             run.policy.engines[engine].scan_into(&input, &mut self.findings);
-            self.ran(engine, Some(place), start)
+            self.ran(engine, Ran::Beneath(view), start)
         });
         &self.findings[range]
     }
 
-    /// Whether an engine finds nothing in any of the texts beneath the leaf's.
+    /// Whether an engine finds nothing in any of the texts beneath the subject's.
     fn finds_nothing_beneath(
         &mut self,
         run: &Run<'_>,
         engine: EngineIndex,
-        present: &mut Present<'_>,
+        subject: &mut Subject<'_>,
     ) -> bool {
-        (0..present.beneath().len()).all(|place| self.scan_beneath(run, engine, present, place).is_empty())
+        (0..subject.beneath().len()).all(|view| self.scan_beneath(run, engine, subject, view).is_empty())
     }
 
-    fn known(&self, engine: EngineIndex, place: Option<usize>) -> Option<Range<usize>> {
-        let ran = self.ran.iter().find(|(ran, which, _)| (*ran, *which) == (engine, place));
+    fn known(&self, engine: EngineIndex, what: Ran) -> Option<Range<usize>> {
+        let ran = self.ran.iter().find(|(ran, which, _)| *ran == engine && *which == what);
         ran.map(|(.., range)| range.clone())
     }
 
-    fn ran(&mut self, engine: EngineIndex, place: Option<usize>, start: usize) -> Range<usize> {
+    fn ran(&mut self, engine: EngineIndex, what: Ran, start: usize) -> Range<usize> {
         let range = start..self.findings.len();
-        self.ran.push((engine, place, range.clone()));
+        self.ran.push((engine, what, range.clone()));
         range
     }
 
     /// Asks the memo, else the engine.
-    fn ask(&mut self, run: &Run<'_>, engine: EngineIndex, present: &mut Present<'_>) -> Range<usize> {
+    fn ask(&mut self, run: &Run<'_>, engine: EngineIndex, subject: &mut Subject<'_>) -> Range<usize> {
         let start = self.findings.len();
-        let key = present.leaf.key();
-        let input = Input::new(&present.text).with_key(&key);
-        let input = if present.leaf.access() == Access::Open { input } else { input.prefix_only() };
         let memo = &run.policy.memo;
+        let input = input_of(subject.access, &subject.text, &subject.key);
         let question = memo.engine(engine, &input);
         match question.and_then(|question| memo.recall(question)) {
             Some(answer) => {
                 self.findings.extend_from_slice(answer.findings());
-                if present.is_walked_text() {
+                if subject.is_walked_text() {
                     if answer.plain {
-                        present.beneath = Some(Vec::new());
+                        subject.is_plain();
                     }
                     if answer.quiet {
                         self.quiet.push(engine);
                     }
                 }
-                self.ran(engine, None, start)
+                self.ran(engine, Ran::Own, start)
             }
             None => {
                 run.policy.engines[engine].scan_into(&input, &mut self.findings);
-                let own = self.ran(engine, None, start);
+                let own = self.ran(engine, Ran::Own, start);
                 if let Some(question) = question {
-                    let walked = present.is_walked_text();
-                    let plain = walked && present.beneath().is_empty();
-                    let quiet = walked && self.finds_nothing_beneath(run, engine, present);
+                    let walked = subject.is_walked_text();
+                    let plain = walked && subject.beneath().is_empty();
+                    let quiet = walked && self.finds_nothing_beneath(run, engine, subject);
                     memo.keep(question, Answer::new(&self.findings[own.clone()], plain, quiet));
                 }
                 own
             }
+        }
+    }
+}
+
+/// Fewer digits than every card and every bank account has.
+const LEAST_DIGITS: usize = 8;
+
+fn has_digits(text: &str) -> bool {
+    text.bytes().filter(u8::is_ascii_digit).nth(LEAST_DIGITS - 1).is_some()
+}
+
+/// Whether a range of a text stands between blanks, quotes, brackets or the ends of sentences.
+fn is_word(text: &str, range: &Range<usize>) -> bool {
+    let delimits = |sign: Option<char>| {
+        sign.is_none_or(|sign| sign.is_whitespace() || "\"'`()[]{}<>,;:.!?".contains(sign))
+    };
+    delimits(text[..range.start].chars().next_back()) && delimits(text[range.end..].chars().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stands_between_blanks_quotes_or_the_ends_of_sentences() {
+        for (text, expected) in [
+            ("12345", true),
+            ("is 12345.", true),
+            ("\"12345\"", true),
+            ("id_12345", false),
+            ("12345/x", false),
+        ] {
+            let start = text.find("12345").unwrap();
+            assert_eq!(is_word(text, &(start..start + 5)), expected, "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use leafgate_detect::Confidence;
+use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
     Access, Author, Checkpoint, Document, EditError, Leaf, NodeId, NodeType, Redaction, Role, SectionId,
     SectionKind,
@@ -14,7 +14,8 @@ use leafgate_tree::{
 use super::Run;
 use super::edit::{Edits, deletable_around};
 use super::hits::{Hit, exempt, unite};
-use super::redact::{refusal, unredactable_leaf};
+use super::redact::refusal;
+use super::site::{Site, Why};
 use crate::file::plugins::LoadedPlugin;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::plugin::{
@@ -54,7 +55,7 @@ impl From<InvalidAnswer> for Dropped {
 struct Asked {
     edits: Edits,
     words: Vec<(&'static str, Option<NodeId>, String)>,
-    unredactable: Vec<(NodeId, String, &'static str)>,
+    unredactable: Vec<(NodeId, Label, Why)>,
 }
 
 impl<'p> Run<'p> {
@@ -227,18 +228,15 @@ impl<'p> Run<'p> {
         if hits.is_empty() {
             return Ok(());
         }
-        let why = self.document.leaf(node).and_then(|leaf| unredactable_leaf(self.document, &leaf));
-        if let Some(why) = why {
-            asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.to_string(), why)));
+        if let Some(why) = self.unredactable_leaf(node) {
+            asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), why.clone())));
             return Ok(());
         }
         let redactions = self.tokens(index, &hits, text)?;
         let current = self.draft.text(node).into_cow().into_owned();
         if current == text {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
-                asked
-                    .unredactable
-                    .extend(hits.iter().map(|hit| (node, hit.label.to_string(), refusal(&error))));
+                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), refusal(&error))));
             } else {
                 asked.edits.made += redactions.len();
             }
@@ -258,9 +256,7 @@ impl<'p> Run<'p> {
             Ok(Some(_)) => asked.wrote(node),
             Ok(None) => {}
             Err(EditError::Pinned { .. }) => {
-                asked
-                    .unredactable
-                    .extend(hits.iter().map(|hit| (node, hit.label.to_string(), "in a pinned leaf")));
+                asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), Why::Pinned)));
             }
             Err(error) => self.skip(index, error).map_err(misfit)?,
         }
@@ -291,7 +287,7 @@ impl<'p> Run<'p> {
             self.redact_again(&asked.edits.written);
         }
         for (node, label, why) in asked.unredactable {
-            self.unredactable(index, node, &label, why);
+            self.unredactable(index, Site::Leaf(node), &label, why);
         }
         for (about, node, words) in asked.words {
             self.say(index, &loaded.name, about, node, &words);

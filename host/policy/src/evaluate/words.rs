@@ -1,16 +1,17 @@
-//! What plugins say, and how their failures are told. Their words may hold what they read, so they are redacted before they enter a
-//! report, and no hold ever quotes them.
+//! Texts for operators and reviewers that may hold what a request says: the words of plugins, the path of a request. They are redacted
+//! before they are shown, and no hold ever quotes them.
 
 use std::sync::Arc;
 
-use leafgate_detect::Input;
-use leafgate_tree::{LeafKind, NodeId, Role, ValueType};
+use leafgate_tree::NodeId;
 use leafgate_vault::mask;
 
 use super::Run;
-use super::hits::{Hit, exempt, unite};
+use super::hits::unite;
+use super::search::{Search, Subject};
+use super::site::Site;
 use crate::index::RuleIndex;
-use crate::plugin::{DetectLeaf, Fault, World};
+use crate::plugin::Fault;
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
 const MAX_WORDS: usize = 1000;
@@ -42,39 +43,31 @@ impl Run<'_> {
         node: Option<NodeId>,
         words: &str,
     ) {
-        let text = self.redact_words(words);
+        let words = &words[..words.floor_char_boundary(MAX_WORDS)];
+        let text = self.masked(words).unwrap_or_else(|| WITHHELD.to_owned());
         self.note(index, plugin, about, node, text);
     }
 
-    /// Masks whatever any detector of the policy finds.
-    fn redact_words(&self, words: &str) -> String {
-        let words = &words[..words.floor_char_boundary(MAX_WORDS)];
-        let mut hits = Vec::new();
-        for engine in &self.policy.engines {
-            hits.extend(
-                engine.scan(&Input::new(words)).iter().map(|finding| Hit::new(finding, RuleIndex::new(0))),
-            );
+    /// Masks whatever any redact rule of the policy finds in a text, encoded or not; `None` where it cannot be told.
+    pub(super) fn masked(&self, words: &str) -> Option<String> {
+        let rules = self.all_redact_rules();
+        let mut search = Search::new(self);
+        search.text(&rules, Subject::new(Site::Elsewhere, words));
+        let found = search.finish();
+        if found.too_much || !found.faults.is_empty() {
+            return None;
         }
-        let plugins = self.policy.plugins.iter().zip(&self.spent);
-        for (plugin, spent) in plugins.filter(|(plugin, _)| plugin.plugin.world() == World::Detector) {
-            let leaf = [words_as_leaf(words)];
-            let Ok(findings) = plugin.plugin.detect(&leaf, spent) else {
-                return WITHHELD.to_owned();
-            };
-            hits.extend(findings.into_vec().into_iter().map(|finding| Hit {
-                range: finding.at,
-                label: plugin.labels[finding.label].clone(),
-                detector: plugin.detector.clone(),
-                confidence: finding.confidence,
-                rule: RuleIndex::new(0),
-            }));
+        let mut hits: Vec<_> = found.hits.into_iter().map(|(_, hit)| hit).collect();
+        for mut hidden in found.hidden {
+            // Without a place of its own, what is hidden may be anywhere.
+            hidden.hit.range = hidden.under.at().unwrap_or(0..words.len());
+            hits.push(hidden.hit);
         }
-        let hits = unite(exempt(hits, &self.vault.keys().find(words), words));
         let mut text = words.to_owned();
-        for hit in hits.iter().rev() {
+        for hit in unite(hits).iter().rev() {
             text.replace_range(hit.range.clone(), &mask(hit.label.as_str()));
         }
-        text
+        Some(text)
     }
 }
 
@@ -82,15 +75,4 @@ impl Run<'_> {
 fn told(plugin: &str, fault: &Fault) -> String {
     let limit = fault.limit().map(|limit| format!(" (the fixed limit `{limit}`)"));
     format!("plugin `{plugin}` {fault}{}", limit.unwrap_or_default())
-}
-
-fn words_as_leaf(words: &str) -> DetectLeaf<'_> {
-    DetectLeaf {
-        kind: LeafKind::Other,
-        value: ValueType::Text,
-        role: Role::Other,
-        tool: None,
-        key: "",
-        text: words,
-    }
 }

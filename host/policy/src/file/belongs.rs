@@ -35,6 +35,7 @@ const FIELDS: &[Field] = &[
     ("append", &["rewrite"], |raw| raw.append.as_ref().map(Spanned::span)),
     ("text", &["insert"], |raw| raw.text.as_ref().map(Spanned::span)),
     ("path", &["insert"], |raw| raw.path.as_ref().map(Spanned::span)),
+    ("history", &["delete"], |raw| raw.history.as_ref().map(Spanned::span)),
     ("plugin", &["transform"], |raw| raw.plugin.as_ref().map(Spanned::span)),
     ("sees", &["transform"], |raw| raw.sees.as_ref().map(Spanned::span)),
     ("timeout", &["pause"], |raw| raw.timeout.as_ref().map(Spanned::span)),

@@ -19,8 +19,8 @@ use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
-    Action, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact, Restore, Rewrite, Rule,
-    Sees, Transform, With,
+    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact,
+    Restore, Rewrite, Rule, Sees, Transform, With,
 };
 use crate::selector::Selector;
 
@@ -150,12 +150,12 @@ impl Compiler<'_, '_> {
         match action {
             "redact" => self.redact(raw, header).map(Action::Redact),
             "pin" => self.pin(raw).map(Action::Pin),
-            "rewrite" => self.rewrite(raw, header).map(Action::Rewrite),
-            "delete" => Some(Action::Delete),
-            "insert" => self.insert(raw, header).map(Action::Insert),
-            "transform" => self.transform(raw, header).map(Action::Transform),
-            "pause" => Some(Action::Pause(self.pause(raw)?)),
-            "block" => Some(Action::Block),
+            "rewrite" => self.rewrite(raw, header).map(Edit::Rewrite).map(Action::Edit),
+            "delete" => Some(Action::Edit(Edit::Delete(delete(raw)))),
+            "insert" => self.insert(raw, header).map(Edit::Insert).map(Action::Edit),
+            "transform" => self.transform(raw, header).map(Edit::Transform).map(Action::Edit),
+            "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
+            "block" => Some(Action::Decide(Decide::Block)),
             planned => {
                 let span = raw.action.as_ref().map_or(header, Spanned::span);
                 self.not_supported(span, &format!("action `{planned}`"));
@@ -196,6 +196,7 @@ impl Compiler<'_, '_> {
         let (detectors, plugins) = self.detectors(words);
         Some(Redact {
             engine: self.engine(&detectors, detect.span())?,
+            checked: self.engine(&checked_by_digits(&detectors), detect.span())?,
             detectors,
             plugins,
             with,
@@ -453,6 +454,20 @@ impl Compiler<'_, '_> {
     ) -> Option<T> {
         value.as_ref().and_then(|value| self.complaints.word(field, value, known, read))
     }
+}
+
+fn delete(raw: &RawRule) -> Delete {
+    Delete { history: raw.history.as_ref().is_some_and(|history| *history.get_ref()) }
+}
+
+/// Detectors of numbers that carry check digits: chance seldom makes one.
+const CHECKED: &[&str] = &["pii/payment-card", "pii/iban"];
+
+/// Returns those of the named detectors whose findings check digits vouch for.
+fn checked_by_digits(names: &[String]) -> Vec<String> {
+    let named =
+        |id: &&&str| names.iter().any(|name| name == **id || id.split('/').next() == Some(name.as_str()));
+    CHECKED.iter().filter(named).map(|id| (*id).to_owned()).collect()
 }
 
 fn parse_duration(text: &str) -> Option<Duration> {

@@ -10,14 +10,14 @@ use leafgate_tree::{Access, Document, Format, Limits, NodeId};
 
 use super::Complaints;
 use crate::pattern::PathPattern;
-use crate::rule::{Action, Rule};
+use crate::rule::{Action, Edit, Rule};
 
 /// Warns where a rule that writes selects nothing by its paths but what nobody but a person may write.
 pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
     let writes = match &rule.action {
-        Action::Rewrite(_) | Action::Transform(_) => true,
+        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
         Action::Pin(pin) => pin.to.is_some(),
-        Action::Redact(_) | Action::Delete | Action::Insert(_) | Action::Pause(_) | Action::Block => false,
+        Action::Redact(_) | Action::Edit(Edit::Delete(_) | Edit::Insert(_)) | Action::Decide(_) => false,
     };
     if !writes || rule.selector.paths.is_empty() {
         return;

@@ -56,6 +56,7 @@ pub(crate) struct RawRule {
     pub(crate) append: Option<Spanned<String>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) path: Option<Spanned<String>>,
+    pub(crate) history: Option<Spanned<bool>>,
     pub(crate) plugin: Option<Spanned<String>>,
     pub(crate) sees: Option<Spanned<String>>,
     pub(crate) timeout: Option<Spanned<String>>,

@@ -184,3 +184,29 @@ fn a_request_that_the_api_would_refuse_is_held_and_not_sent() {
         hold.reason
     );
 }
+
+#[test]
+fn deleting_by_a_tools_name_takes_its_definition_and_history_only_where_the_rule_says_so() {
+    let mut body = tool_chat(&json!({"q": "x"}), "ok");
+    body["tools"] = json!([
+        {"type": "function", "function": {"name": "run_sql", "parameters": {"type": "object"}}},
+        {"type": "function", "function": {"name": "other", "parameters": {"type": "object"}}},
+    ]);
+    let rule = |matches: &str, more: &str| {
+        format!("[[rule]]\nid = 'no-sql'\nmatch = {matches}\naction = 'delete'\n{more}")
+    };
+    let left = |rules: &str| {
+        let evaluation = evaluate(&policy(rules), &body);
+        let sent = sent(&evaluation);
+        let count = |name: &str| sent[name].as_array().map_or(0, Vec::len);
+        (count("tools"), count("messages"), evaluation.report.rules[0].skipped.contains_key("history"))
+    };
+    assert_eq!(left(&rule("{ tool = 'run_sql' }", "")), (1, 3, true));
+    assert_eq!(left(&rule("{ tool = 'run_sql' }", "history = false\n")), (1, 3, true));
+    assert_eq!(left(&rule("{ tool = 'run_sql' }", "history = true\n")), (1, 1, false));
+    assert_eq!(
+        left(&rule("{ tool = 'run_sql', kind = 'tool-result' }", "")),
+        (2, 1, false),
+        "it names history"
+    );
+}

@@ -37,7 +37,9 @@ fn a_detector_plugin_is_shown_what_is_new() {
     evaluate(&policy, &history(&texts));
     texts.push(long("by Acme"));
     let evaluation = evaluate(&policy, &history(&texts));
-    assert_eq!(fakes.get("names").calls(), [texts[..2].to_vec(), texts[2..].to_vec()]);
+    let calls = fakes.get("names").calls();
+    assert!(calls[0].starts_with(&texts[..2]), "and the keys");
+    assert_eq!(calls[1..], [texts[2..].to_vec()]);
     for turn in 0..3 {
         let sent = sent_at(&evaluation, &format!("/messages/{turn}/content"));
         assert!(sent.contains(&token("NAME", "Acme")) && !sent.contains("Acme"), "{sent}");

@@ -244,7 +244,8 @@ fn a_detector_plugin_sees_all_selected_leaves_in_one_call() {
 
     let body = json!({"messages": [{"role": "user", "content": "at Acme"}, {"role": "assistant", "content": "Acme!"}]});
     let evaluation = evaluate(&policy, &body);
-    assert_eq!(fakes.get("names").calls(), [["at Acme", "Acme!"]]);
+    // The role is a name that only a plugin may know, and so are the keys on the way to what the rules select.
+    assert_eq!(fakes.get("names").calls(), [["at Acme", "user", "Acme!", "messages", "content", "role"]]);
     assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("at {}", token("NAME", "Acme")));
     assert_eq!(sent_at(&evaluation, "/messages/1/content"), "[NAME]!");
 }
@@ -351,12 +352,12 @@ fn every_place_that_cannot_be_redacted_is_recalled_and_none_of_a_rule_that_only_
         );
         let evaluation = evaluate(&policy(&rule), &body);
         let document = evaluation.draft.document();
-        let shown = |place: &leafgate_policy::Unredactable| (document.pointer(place.node), place.in_key);
+        let shown = |place: leafgate_policy::Unredactable| (document.pointer(place.node), place.in_key);
         evaluation.recall.unredactable().map(shown).collect::<Vec<_>>()
     };
     assert_eq!(
         places(""),
-        [(format!("/{second}"), true), ("/model".to_owned(), false)].into_iter().collect::<Vec<_>>()
+        [("/model".to_owned(), false), (format!("/{second}"), true)].into_iter().collect::<Vec<_>>()
     );
     assert_eq!(places("mode = \"monitor\""), []);
 }

@@ -1,0 +1,157 @@
+//! The holds of an evaluation: one for each rule and cause, with a count and the first of its places.
+
+use std::sync::Arc;
+
+use leafgate_detect::Label;
+
+use super::Run;
+use super::site::{Site, Why};
+use crate::index::RuleIndex;
+use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};
+use crate::verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Verdict};
+
+/// A finding that must be replaced and cannot be. Ordered as holds list them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Held {
+    pub(super) site: Site,
+    pub(super) rule: RuleIndex,
+    pub(super) label: Label,
+    pub(super) why: Why,
+    pub(super) blocks: bool,
+}
+
+/// Pauses and the block of an evaluation under way.
+#[derive(Default)]
+pub(super) struct Holds {
+    pub(super) pauses: Vec<Hold>,
+    block: Option<Hold>,
+}
+
+impl Holds {
+    pub(super) fn blocks(&self) -> bool {
+        self.block.is_some()
+    }
+
+    pub(super) fn into_block(self) -> Option<Hold> {
+        self.block
+    }
+
+    /// Returns the hold of the same rule and cause. A block of another rule is told instead of this one: the first counts.
+    fn known(&mut self, rule: &str, cause: Cause, blocks: bool) -> Option<&mut Hold> {
+        let same = |hold: &&mut Hold| *hold.rule == *rule && hold.cause == cause;
+        match blocks {
+            true => self.block.as_mut(),
+            false => self.pauses.iter_mut().find(same),
+        }
+    }
+
+    fn push(&mut self, hold: Hold, blocks: bool) {
+        match blocks {
+            true => self.block = self.block.take().or(Some(hold)),
+            false => self.pauses.push(hold),
+        }
+    }
+
+    pub(super) fn into_verdict(self) -> Verdict {
+        let finished = |mut hold: Hold| {
+            hold.finish();
+            hold
+        };
+        match self.block {
+            Some(hold) => Verdict::Block(finished(hold)),
+            None if self.pauses.is_empty() => Verdict::Forward,
+            None => Verdict::Pause(self.pauses.into_iter().map(finished).collect()),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Records that a rule could not run to its end, and does what its `on_error` says. In monitor mode it only counts.
+    pub(super) fn rule_failed(&mut self, index: RuleIndex, why: impl Into<String>) {
+        let rule = &self.policy.rules[index];
+        let why = why.into();
+        self.report.rules[index].errors.push(why.clone());
+        match rule.on_error {
+            OnError::Pass => {}
+            OnError::Block => self.hold(index, Cause::Error, true, why),
+            OnError::Pause => self.hold(index, Cause::Error, false, why),
+        }
+    }
+
+    /// Holds the request on behalf of a rule; does nothing for one in monitor mode.
+    pub(super) fn hold(&mut self, index: RuleIndex, cause: Cause, blocks: bool, what: String) {
+        self.hold_at(index, cause, blocks, |_| HoldPlace { what, at: None, node: None, stands: true });
+    }
+
+    /// Holds the request because of one place. The place is spelled only where the hold still has room to list it.
+    pub(super) fn hold_at(
+        &mut self,
+        index: RuleIndex,
+        cause: Cause,
+        blocks: bool,
+        place: impl FnOnce(&Self) -> HoldPlace,
+    ) {
+        let rule = &self.policy.rules[index];
+        if rule.monitors() {
+            return;
+        }
+        if let Some(known) = self.holds.known(&rule.id, cause, blocks) {
+            if *known.rule != *rule.id || known.cause != cause {
+                return;
+            }
+            if known.places.len() >= MAX_PLACES {
+                known.total += 1;
+                return;
+            }
+            let place = place(self);
+            if let Some(known) = self.holds.known(&rule.id, cause, blocks) {
+                known.add(place);
+            }
+            return;
+        }
+        let (timeout, on_timeout) = match &rule.action {
+            Action::Decide(Decide::Pause(pause)) => (pause.timeout, pause.on_timeout),
+            Action::Decide(Decide::Block) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {
+                (None, OnTimeout::Cancel)
+            }
+        };
+        let reason = rule.reason.clone().unwrap_or_else(|| cause.fixed_reason().to_owned());
+        let rule = Arc::clone(&rule.id);
+        let mut hold = Hold { timeout, on_timeout, ..Hold::new(rule, cause, reason) };
+        hold.add(place(self));
+        self.holds.push(hold, blocks);
+    }
+
+    /// Holds the request for a finding that must be replaced and cannot be: by the rule's `on_unredactable`, or for what is seen only
+    /// once a text is decoded, where the rule does not say, as a pause.
+    pub(super) fn unredactable(&mut self, index: RuleIndex, site: Site, label: &Label, why: Why) {
+        let how = match (&self.policy.rules[index].action, &why) {
+            (Action::Redact(redact), Why::Encoded(_)) => redact.on_encoded,
+            (Action::Redact(redact), _) => redact.on_unredactable,
+            (Action::Edit(Edit::Transform(transform)), _) => transform.on_unredactable,
+            (
+                Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Insert(_))
+                | Action::Pin(_)
+                | Action::Decide(_),
+                _,
+            ) => OnUnredactable::Block,
+        };
+        self.report.rules[index].unredactable += 1;
+        let blocks = how == OnUnredactable::Block;
+        let held = Held { site, rule: index, label: label.clone(), why, blocks };
+        if !self.policy.rules[index].monitors() && !self.held.contains(&held) {
+            self.hold_held(&held, true);
+            self.held.insert(held);
+        }
+    }
+
+    /// Adds one such finding to its rule's hold.
+    pub(super) fn hold_held(&mut self, held: &Held, stands: bool) {
+        self.hold_at(held.rule, Cause::Unredactable, held.blocks, |run| HoldPlace {
+            what: run.complaint(held.site, held.label.as_str(), &held.why),
+            at: Some(run.place(held.site)),
+            node: held.site.node(),
+            stands,
+        });
+    }
+}

@@ -1,0 +1,272 @@
+//! Adjacent parts of one message: a reader sees their texts as one, so what lies over the border of two is looked for as well.
+//!
+//! What is found there is one value in pieces. Its token stands in the place of the first piece, and the other pieces go, so that
+//! restoring gives back the whole value once. A piece in a leaf that cannot be redacted holds the request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use leafgate_tree::{
+    Access, ContentKind, Document, LeafKind, NodeId, NodeType, Redaction, Section, ValueType,
+};
+use leafgate_vault::mask;
+
+use super::hits::{Hit, exempt};
+use super::redact::{Replacement, sorted_apart};
+use super::search::{Rules, Search, Subject};
+use super::site::Site;
+use super::{FactsOf, Run};
+
+/// How far from a border is looked, to either side. Private keys, the longest of values, have some 3,500 bytes.
+const REACH: usize = 4096;
+
+/// The keys under which formats write the text of a part.
+const TEXT_KEYS: &[&str] = &["text", "thinking", "refusal", "value"];
+
+/// The runs of adjacent texts that a search looks at, and the windows around their borders.
+#[derive(Default)]
+pub(super) struct Seams {
+    runs: Vec<Vec<NodeId>>,
+    windows: Vec<Window>,
+}
+
+/// A stretch of the joined text of a run.
+struct Window {
+    run: usize,
+    /// Where it begins in the joined text.
+    start: usize,
+    /// Where each of the run's texts begins in the joined text, and where the last one ends.
+    borders: Vec<usize>,
+}
+
+impl Seams {
+    /// Finds the runs of adjacent texts of a document that hold a leaf which `concerns` the search.
+    pub(super) fn of(document: &Document, concerns: impl Fn(NodeId) -> bool) -> Seams {
+        let mut runs = runs(document);
+        runs.retain(|run| run.iter().any(|&node| concerns(node)));
+        Seams { runs, windows: Vec::new() }
+    }
+
+    /// The first leaf that a stretch of a window lies in, where it lies over a border.
+    pub(super) fn first_over(&self, window: usize, at: &Range<usize>) -> Option<NodeId> {
+        let window = self.windows.get(window)?;
+        let at = at.start + window.start..at.end + window.start;
+        let mut pieces = pieces(&window.borders, &at);
+        let first = pieces.next()?.0;
+        pieces.next().map(|_| self.runs[window.run][first])
+    }
+}
+
+/// The parts of a stretch that lie in each text of a run: the text's number, and the stretch in the joined text.
+fn pieces<'b>(borders: &'b [usize], at: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + 'b {
+    let at = at.clone();
+    let first = borders.partition_point(|&border| border <= at.start).saturating_sub(1);
+    (first..borders.len() - 1)
+        .take_while({
+            let end = at.end;
+            move |&text| borders[text] < end
+        })
+        .map(move |text| (text, at.start.max(borders[text])..at.end.min(borders[text + 1])))
+        .filter(|(_, piece)| piece.start < piece.end)
+}
+
+impl<'p> Search<'_, 'p> {
+    /// Searches around the borders of adjacent texts, on behalf of the rules that apply to any text of the run.
+    pub(super) fn seams(&mut self, rules: &Rules<'p>, seams: &mut Seams) {
+        for run in 0..seams.runs.len() {
+            self.seam_of(rules, seams, run);
+        }
+    }
+
+    fn seam_of(&mut self, rules: &Rules<'p>, seams: &mut Seams, run: usize) {
+        let leaves: Vec<_> =
+            seams.runs[run].iter().filter_map(|&node| self.run.document.settable(node)).collect();
+        if leaves.len() != seams.runs[run].len()
+            || leaves.iter().any(|leaf| self.run.draft.is_deleted(leaf.id()))
+        {
+            return;
+        }
+        let (text, borders) = self.run.joined(&seams.runs[run]);
+        let mut applying = Rules::new();
+        for &(index, redact) in rules {
+            if leaves
+                .iter()
+                .zip(borders.windows(2))
+                .any(|(leaf, at)| self.applies(index, leaf, &text[at[0]..at[1]]))
+            {
+                applying.push((index, redact));
+            }
+        }
+        if applying.is_empty() {
+            return;
+        }
+        for stretch in stretches(&text, &borders) {
+            // What the leaves let detectors do together is what the most guarded of them does.
+            let inside = |at: &[usize]| at[0] < stretch.end && stretch.start < at[1];
+            let touched = leaves.iter().zip(borders.windows(2)).filter(|(_, at)| inside(at));
+            let access = touched.map(|(leaf, _)| leaf.access()).max_by_key(|access| *access != Access::Open);
+            let subject = Subject {
+                kind: leaves[0].kind(),
+                role: leaves[0].role(),
+                access: access.unwrap_or(Access::Open),
+                ..Subject::new(Site::Seam(seams.windows.len()), text[stretch.clone()].to_owned())
+            };
+            seams.windows.push(Window { run, start: stretch.start, borders: borders.clone() });
+            self.text(&applying, subject);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// The present texts of some leaves as one, with their borders.
+    pub(super) fn joined(&self, run: &[NodeId]) -> (String, Vec<usize>) {
+        let (mut text, mut borders) = (String::new(), vec![0]);
+        for &node in run {
+            text.push_str(self.draft.text(node).expose());
+            borders.push(text.len());
+        }
+        (text, borders)
+    }
+
+    /// Replaces what lies over borders, with everything else that was found in the leaves it lies in.
+    pub(super) fn replace_over_seams(
+        &mut self,
+        found: Vec<(usize, Hit)>,
+        leaves: &mut BTreeMap<NodeId, Vec<Hit>>,
+        seams: &Seams,
+    ) {
+        let mut by_run: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
+        for (window, mut hit) in found {
+            let Some(window) = seams.windows.get(window) else { continue };
+            hit.range = hit.range.start + window.start..hit.range.end + window.start;
+            // What lies in one text was found there already.
+            if pieces(&window.borders, &hit.range).nth(1).is_some() {
+                by_run.entry(window.run).or_default().push(hit);
+            }
+        }
+        for (run, hits) in by_run {
+            let nodes = &seams.runs[run];
+            let own: Vec<Vec<Hit>> =
+                nodes.iter().map(|node| leaves.remove(node).unwrap_or_default()).collect();
+            self.replace_in_run(nodes, own, hits);
+        }
+    }
+
+    fn replace_in_run(&mut self, run: &[NodeId], own: Vec<Vec<Hit>>, over: Vec<Hit>) {
+        let (text, borders) = self.joined(run);
+        let mut hits = over;
+        let mut ours = Vec::new();
+        for ((&node, own), at) in run.iter().zip(own).zip(borders.windows(2)) {
+            let here = |range: Range<usize>| range.start + at[0]..range.end + at[0];
+            ours.extend(self.ours_in(node, &text[at[0]..at[1]]).into_iter().map(here));
+            hits.extend(own.into_iter().map(|hit| Hit { range: here(hit.range.clone()), ..hit }));
+        }
+        let hits = exempt(hits, &sorted_apart(ours), &text);
+        for hit in &hits {
+            for (part, _) in pieces(&borders, &hit.range).take(1) {
+                self.remember(FactsOf::Leaf(run[part]), std::slice::from_ref(hit));
+            }
+        }
+        let mut of_leaf: Vec<Vec<Replacement>> = run.iter().map(|_| Vec::new()).collect();
+        for hit in self.united_of_acting(hits) {
+            let parts: Vec<_> = pieces(&borders, &hit.range).collect();
+            let fixed = parts.iter().find_map(|(part, _)| Some((*part, self.unredactable_leaf(run[*part])?)));
+            if let Some((part, why)) = fixed {
+                self.unredactable(hit.rule, Site::Leaf(run[part]), &hit.label, why);
+                continue;
+            }
+            let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text) {
+                Ok(redaction) => redaction,
+                Err(collision) => return self.collided(hit.rule, &collision),
+            };
+            for (part, at) in parts {
+                let at = at.start - borders[part]..at.end - borders[part];
+                let next = Redaction { at: 0..0, label: redaction.label.clone(), replacement: String::new() };
+                let here = std::mem::replace(&mut redaction, next);
+                of_leaf[part].push((hit.rule, Redaction { at, ..here }));
+            }
+        }
+        for ((&node, replacements), at) in run.iter().zip(of_leaf).zip(borders.windows(2)) {
+            if !replacements.is_empty() {
+                let replacements = not_blank(replacements, &text[at[0]..at[1]]);
+                self.replace(node, replacements);
+            }
+        }
+    }
+}
+
+/// APIs refuse a part without text: where nothing would be left of one, a mask stands for the piece that went.
+fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement> {
+    let mut at = 0;
+    let mut blank = true;
+    for (_, redaction) in &replacements {
+        blank &= text[at..redaction.at.start].trim().is_empty() && redaction.replacement.trim().is_empty();
+        at = redaction.at.end;
+    }
+    if blank
+        && text[at..].trim().is_empty()
+        && !text.trim().is_empty()
+        && let Some((_, last)) = replacements.last_mut()
+    {
+        last.replacement = mask(&last.label);
+    }
+    replacements
+}
+
+/// The stretches of a joined text within reach of a border, united where they touch.
+fn stretches(text: &str, borders: &[usize]) -> Vec<Range<usize>> {
+    let around = |&border: &usize| {
+        let start = text.floor_char_boundary(border.saturating_sub(REACH));
+        start..text.ceil_char_boundary((border + REACH).min(text.len()))
+    };
+    let inner = &borders[1..borders.len() - 1];
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    for stretch in inner.iter().filter(|&&border| border > 0 && border < text.len()).map(around) {
+        match stretches.last_mut() {
+            Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
+            _ => stretches.push(stretch),
+        }
+    }
+    stretches
+}
+
+/// The runs of two or more adjacent texts in a document: texts of parts that stand side by side in one list.
+fn runs(document: &Document) -> Vec<Vec<NodeId>> {
+    let mut runs: Vec<Vec<NodeId>> = Vec::new();
+    let parts = document.sections().iter().filter(|section| is_part(section));
+    let lists: BTreeSet<NodeId> = parts.filter_map(|section| document.parent(section.node)).collect();
+    for list in lists {
+        let mut run: Vec<NodeId> = Vec::new();
+        for part in document.children(list) {
+            match text_of(document, part) {
+                Some(text) => run.push(text),
+                None => runs.push(std::mem::take(&mut run)),
+            }
+        }
+        runs.push(run);
+    }
+    runs.retain(|run| run.len() > 1);
+    runs
+}
+
+fn is_part(section: &Section) -> bool {
+    let holds_text = matches!(
+        section.content_kind,
+        None | Some(ContentKind::Text | ContentKind::Thinking | ContentKind::Other)
+    );
+    section.node_type == NodeType::ContentPart && holds_text
+}
+
+/// The leaf that holds the text of a part: the part itself, or one of its members.
+fn text_of(document: &Document, part: NodeId) -> Option<NodeId> {
+    let is_text = |node: &NodeId| {
+        document.leaf(*node).is_some_and(|leaf| {
+            let said = matches!(leaf.kind(), LeafKind::Text | LeafKind::Reasoning | LeafKind::ToolResult);
+            said && leaf.value_type() == ValueType::Text && leaf.access() != Access::Opaque
+        })
+    };
+    if document.leaf(part).is_some() {
+        return Some(part).filter(is_text);
+    }
+    TEXT_KEYS.iter().filter_map(|key| document.member(part, key)).find(is_text)
+}

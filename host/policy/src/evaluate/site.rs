@@ -1,0 +1,145 @@
+//! Where a searched text stands, how reports and holds name the place, and why nothing can be replaced there.
+//!
+//! A key, and the name of a header or parameter, are text of the request too: one that holds a finding is not spelled.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use leafgate_tree::{NodeId, Segment};
+
+use super::Run;
+use crate::outside::Outside;
+
+/// What stands for a key that holds a finding.
+const MASKED_KEY: &str = "[KEY]";
+
+/// Where a text stands that redact rules search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Site {
+    /// A leaf, or a string that spells a document and was set as a whole.
+    Leaf(NodeId),
+    /// The key of a member.
+    Key(NodeId),
+    /// The text around the border of adjacent parts, by its number in the search.
+    Seam(usize),
+    /// A message that was put in, by its number among those that stand.
+    Inserted(usize),
+    /// A part of the request outside its body, by its number in the context.
+    Outside(usize),
+    /// The name of such a part.
+    OutsideName(usize),
+    /// A text that is not part of the request.
+    Elsewhere,
+}
+
+impl Site {
+    /// The value in the body that a person would look at.
+    pub(super) fn node(self) -> Option<NodeId> {
+        match self {
+            Site::Leaf(node) | Site::Key(node) => Some(node),
+            Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+                None
+            }
+        }
+    }
+}
+
+/// Why a finding cannot be replaced.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Why {
+    /// Others look the member up by its key.
+    Key,
+    /// The body is no JSON.
+    Raw,
+    Protected,
+    Frozen,
+    Media,
+    NumberOutsideToolData,
+    /// Only a part of a number was found.
+    PartOfNumber,
+    /// A rule pinned the leaf to another text than the one that was found in.
+    Pinned,
+    /// The draft refuses it.
+    Refused,
+    /// Path, query and headers are sent as they came.
+    Outside,
+    /// It is seen once escapes are undone that the tree did not walk.
+    Escapes,
+    /// It is seen once the text is decoded. The words say how it is encoded.
+    Encoded(Cow<'static, str>),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Key => "in a key",
+            Why::Raw => "in a body that is not JSON",
+            Why::Protected => "in a protected leaf",
+            Why::Frozen => "in a frozen leaf",
+            Why::Media => "in media",
+            Why::NumberOutsideToolData => "in a number outside tool data",
+            Why::PartOfNumber => "in a number that it is only a part of",
+            Why::Pinned => "in a pinned leaf",
+            Why::Refused => "where nothing can be replaced",
+            Why::Outside => "outside the body",
+            Why::Escapes => "below nested escapes",
+            Why::Encoded(how) => how,
+        })
+    }
+}
+
+impl Run<'_> {
+    /// Returns the place as holds name it: an RFC 6901 pointer, or the name of a part outside the body.
+    pub(super) fn place(&self, site: Site) -> String {
+        match site {
+            Site::Leaf(node) | Site::Key(node) => self.pointer(node),
+            Site::Inserted(number) => {
+                let before = self.draft.inserted().nth(number).map(|inserted| inserted.before());
+                self.pointer(before.unwrap_or(self.document.root()))
+            }
+            Site::Outside(number) => self.outside_place(number, false),
+            Site::OutsideName(number) => self.outside_place(number, true),
+            Site::Seam(_) | Site::Elsewhere => String::new(),
+        }
+    }
+
+    fn outside_place(&self, number: usize, in_name: bool) -> String {
+        let Some(Outside { part, .. }) = self.outside.get(number) else {
+            return "a part outside the body".to_owned();
+        };
+        match (in_name, self.tainted_names.contains(&number)) {
+            (true, _) => format!("the name of a {}", part.kind()),
+            (false, true) => format!("a {}", part.kind()),
+            (false, false) => part.to_string(),
+        }
+    }
+
+    /// Returns what is wrong at a place, for the operator: the label and the reason.
+    pub(super) fn complaint(&self, site: Site, label: &str, why: &Why) -> String {
+        match (site, why) {
+            (Site::Outside(_) | Site::OutsideName(_), Why::Outside) => label.to_owned(),
+            (Site::Key(_), Why::Encoded(how)) => format!("{label} {how} of a key"),
+            (Site::Inserted(_), why) => format!("{label} {why} of a message that is put in"),
+            (_, why) => format!("{label} {why}"),
+        }
+    }
+
+    /// Returns the RFC 6901 pointer of a value in the received request, with [`MASKED_KEY`] for every key that holds a finding.
+    pub(super) fn pointer(&self, node: NodeId) -> String {
+        if self.tainted.is_empty() {
+            return self.document.pointer(node);
+        }
+        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
+        let mut segments: Vec<String> = way.filter_map(|at| self.segment(at)).collect();
+        segments.reverse();
+        segments.iter().flat_map(|segment| ["/", segment]).collect()
+    }
+
+    fn segment(&self, node: NodeId) -> Option<String> {
+        Some(match self.document.segment(node)? {
+            Segment::Key(_) if self.tainted.contains(&node) => MASKED_KEY.to_owned(),
+            Segment::Key(key) => key.replace('~', "~0").replace('/', "~1"),
+            Segment::Index(index) => index.to_string(),
+        })
+    }
+}
