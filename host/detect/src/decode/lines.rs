@@ -84,7 +84,7 @@ impl Narrow {
     fn finish(&mut self, f: &mut impl FnMut(Block)) {
         let Narrow { lines, range, joined, .. } = std::mem::take(self);
         if lines >= LEAST_LINES && joined.len() >= LEAST {
-            runs::stretches(&joined, 0..joined.len(), &mut |block: Block| {
+            runs::stretches(&joined, 0..joined.len(), &mut runs::Done::default(), &mut |block: Block| {
                 f(Block { range: range.clone(), ..block })
             });
         }

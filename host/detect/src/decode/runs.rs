@@ -25,15 +25,24 @@ const LEAST_WHOLE: usize = 36;
 /// Calls `f` with each encoded stretch, but for those inside data URLs.
 pub(super) fn each(text: &str, urls: &[Block], f: &mut impl FnMut(Block)) {
     let mut urls = urls.iter().map(|url| url.range.clone()).peekable();
-    let mut done = 0;
+    let mut done = Done::default();
     each_run(text.as_bytes(), |run| {
         while urls.next_if(|url| url.end <= run.start).is_some() {}
         let inside_url = urls.peek().is_some_and(|url| url.start <= run.start);
-        let from = run.start.max(done);
+        let from = run.start.max(done.stretches);
         if !inside_url && from + LEAST <= run.end {
-            done = stretches(text.as_bytes(), from..run.end, f);
+            stretches(text.as_bytes(), from..run.end, &mut done, f);
         }
     });
+}
+
+/// How far a text has been read.
+#[derive(Default)]
+pub(super) struct Done {
+    /// For stretches that begin with text, and for those among bytes that held some.
+    stretches: usize,
+    /// For bytes without text in them: their lines may be followed by a line that is encoded in another way.
+    bytes: usize,
 }
 
 /// Reads a text that is encoded as a whole, as media is: nothing but its first bytes decides.
@@ -73,8 +82,8 @@ fn behind_escape(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// Adds each stretch of a run: from its beginning, or from behind a sign on. Returns where to go on.
-pub(super) fn stretches(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Block)) -> usize {
+/// Adds each stretch of a run: from its beginning, or from behind a sign on.
+pub(super) fn stretches(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl FnMut(Block)) {
     let (mut from, mut read) = (run.start, run.start);
     while from + LEAST <= run.end {
         let mut behind = from + 1;
@@ -88,16 +97,17 @@ pub(super) fn stretches(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Bloc
         }
         from = (behind..run.end).find(|&at| is_sign(bytes[at - 1])).unwrap_or(behind.max(run.end));
     }
-    from.max(among_bytes(bytes, read..run.end, f))
+    done.stretches = from;
+    among_bytes(bytes, read.max(done.bytes)..run.end, done, f);
 }
 
 /// Adds the texts among the bytes that a run spells, however its characters are grouped: from its beginning, or from behind the
-/// first sign that its path ends with. Returns where to go on.
-fn among_bytes(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Block)) -> usize {
+/// first sign that its path ends with.
+fn among_bytes(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl FnMut(Block)) {
     let starts = (run.start..run.end.saturating_sub(LEAST_WHOLE - 1))
         .filter(|&at| at == run.start || is_sign(bytes[at - 1]));
     let found = starts.filter_map(|at| Some((at, Grouping::of(&bytes[at..run.end])?))).next();
-    let Some((from, grouping)) = found else { return run.start };
+    let Some((from, grouping)) = found else { return };
     let (values, end) = source::values(bytes, from, grouping);
     for shift in 0..grouping.characters() {
         let decoded = source::bytes_of(&values[shift.min(values.len())..], grouping);
@@ -108,7 +118,8 @@ fn among_bytes(bytes: &[u8], run: Range<usize>, f: &mut impl FnMut(Block)) -> us
                 (Grouping::Base64, true) => Encoding::Base64Utf16,
             };
             f(Block { encoding, range: from..end, text: stretch.text });
+            done.stretches = done.stretches.max(end);
         });
     }
-    end
+    done.bytes = done.bytes.max(end);
 }
