@@ -222,7 +222,8 @@ impl<'s, 'p> Search<'s, 'p> {
                     self.found.push(self.run, &subject, findings, rule);
                 }
                 let plain = first..self.found.hits.len();
-                if let Some(checked) = redact.checked.filter(|_| !is_media && subject.access != Access::Open) {
+                if let Some(checked) = redact.checked.filter(|_| !is_media && subject.access != Access::Open)
+                {
                     let findings = self.scanner.scan_checked(self.run, checked, &subject);
                     self.found.push(self.run, &subject, findings, rule);
                 }

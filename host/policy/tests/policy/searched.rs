@@ -51,7 +51,7 @@ fn an_encoded_copy_beside_a_plain_one_holds_as_it_does_alone() {
     ] {
         for text in [format!("{}\n{encoded}", secret()), format!("{encoded} {}", secret())] {
             let evaluation = evaluate(&policy, &chat(&text));
-            assert!(held(&evaluation), "{}", encoded.len());
+            assert!(held(&evaluation), "{text} -> {}", sent(&evaluation));
             let sent = sent_at(&evaluation, "/messages/0/content");
             assert!(!sent.contains(&secret()) && sent.contains(&encoded));
         }
