@@ -27,7 +27,7 @@ impl Default for DeskLimits {
             turns: 256,
             queued: 8,
             bytes: 1 << 30,
-            timeout: Duration::from_mins(5),
+            timeout: leafgate_policy::DEFAULT_TIMEOUT,
             linger: Duration::from_secs(5),
             remembered: 64,
         }

@@ -7,7 +7,9 @@ use serde::Serialize;
 use crate::Policy;
 use crate::index::PluginIndex;
 use crate::plugin::World;
-use crate::rule::{Action, Decide, Edit, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule};
+use crate::rule::{
+    Action, DEFAULT_TIMEOUT, Decide, Edit, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule,
+};
 
 /// A policy in words: as text by `Display`, as JSON by `Serialize`.
 #[derive(Clone, Debug, Serialize)]
@@ -179,11 +181,8 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
 }
 
 fn pause_lines(pause: &Pause) -> Vec<String> {
-    let wait = match pause.timeout {
-        Some(timeout) => format!("at most {} s, then: {}", timeout.as_secs(), pause.on_timeout),
-        None => format!("as long as the gate is configured to, then: {}", pause.on_timeout),
-    };
-    vec![format!("pauses the request, {wait}")]
+    let timeout = pause.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    vec![format!("pauses the request, at most {} s, then: {}", timeout.as_secs(), pause.on_timeout)]
 }
 
 fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {

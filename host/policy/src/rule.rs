@@ -276,6 +276,9 @@ pub(crate) struct Transform {
     pub(crate) on_unredactable: OnUnredactable,
 }
 
+/// How long a pause waits whose rule has no `timeout`: half of what the official SDKs wait for an answer before they give up.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// `pause`.
 #[derive(Debug)]
 pub(crate) struct Pause {
