@@ -1,4 +1,4 @@
-//! What can be looked at without a request: plugin files, detectors, and the program's own documentation.
+//! Commands that need no request: plugin files, detectors, and the program's own documentation.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
 
-/// What `plugin inspect --json` writes.
+/// The output of `plugin inspect --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownPlugin<'a> {
@@ -114,7 +114,7 @@ fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Resul
     Ok(())
 }
 
-/// What `detectors list --json` writes of each detector.
+/// One detector in the output of `detectors list --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownDetector<'a> {

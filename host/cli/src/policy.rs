@@ -19,12 +19,13 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
     Policy::load(source, &LazyLoader::default())
 }
 
-/// Starts the WebAssembly engine with the first plugin: most policies have none, and starting it takes longer than judging a request.
+/// Starts the WebAssembly engine with the first plugin: most policies have none, and starting it
+/// takes longer than judging a request.
 #[derive(Default)]
 pub(crate) struct LazyLoader(OnceLock<Result<WasmLoader, String>>);
 
 impl LazyLoader {
-    /// Loads a plugin, and gives up compiling it where `abandoned` says that nobody wants it any more.
+    /// Loads a plugin, and stops compiling it once `abandoned` returns true.
     pub(crate) fn load_unless(
         &self,
         source: &PluginSource,
@@ -56,16 +57,18 @@ fn compiler() -> io::Result<Compiler> {
     if cfg!(test) {
         return Ok(Compiler::InPlace);
     }
-    // On Linux the running program itself, whatever stands at its path by now.
+    // On Linux the running program itself, even after the file at its path was replaced.
     let running = PathBuf::from("/proc/self/exe");
     let program = if running.exists() { running } else { std::env::current_exe()? };
     Ok(Compiler::Process { program, arguments: vec![COMPILE.into()] })
 }
 
-/// Longest life of a compiling process. The loader that waits for it ends it sooner; this is for one whose loader was killed.
+/// Longest life of a compiling process. The loader that waits for it ends it sooner; this is for
+/// one whose loader was killed.
 const LONGEST_COMPILE: Duration = Duration::from_secs(600);
 
-/// Compiles a component from standard input to standard output if this process was started for that.
+/// Compiles a component from standard input to standard output if this process was started for
+/// that.
 pub(crate) fn compile_if_asked() -> Option<Exit> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
@@ -98,7 +101,7 @@ pub(crate) fn summary(policy: &Policy) -> String {
     format!("{rules}, {plugins}, generation {}", policy.generation_name())
 }
 
-/// What `check --json` writes.
+/// The output of `check --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Checked<'a> {

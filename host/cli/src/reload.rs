@@ -1,10 +1,13 @@
-//! Hot reload: a policy folder that changes is loaded aside, and the gate hears of what came of it.
+//! Hot reload: loads a policy folder again whenever it changes, and publishes the result to the
+//! gate.
 //!
-//! The first load and all later ones share one plugin loader, so that a plugin whose file did not change is not compiled again. Nothing
-//! is missed: what is on disk is looked at before the first load begins, and what changes while a load runs is the next change.
+//! The first load and all later ones share one plugin loader, so that a plugin whose file did not
+//! change is not compiled again. Nothing is missed: what is on disk is looked at before the first
+//! load begins, and what changes while a load runs is the next change.
 //!
-//! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin compiles for long, is given up as soon as
-//! newer files are there: a good rule that is saved meanwhile does not wait for a bad plugin.
+//! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin
+//! compiles for long, is given up as soon as newer files are there: a good rule that is saved
+//! meanwhile does not wait for a bad plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +21,7 @@ use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
 use crate::policy::LazyLoader;
 
-/// Where a gate's policy comes from, now and later.
+/// The source of a gate's policy, now and later.
 pub(crate) struct Reload {
     source: PolicySource,
     loader: LazyLoader,
@@ -79,7 +82,7 @@ impl Reload {
         }
     }
 
-    /// Loads what is on disk now.
+    /// LoadThread what is on disk now.
     pub(crate) fn load(&self) -> Result<Policy, LoadError> {
         self.load_unless(&|| false)
     }
@@ -88,23 +91,24 @@ impl Reload {
         Policy::load(&self.source, &Attempt { loader: &self.loader, abandoned })
     }
 
-    /// Loads each change of the folder and tells what came of it, in order, until the watch is dropped. `None` where nothing can change.
+    /// LoadThread each change of the folder and tells what came of it, in order, until the watch is
+    /// dropped. `None` where nothing can change.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// A system that gives no thread.
     pub(crate) fn watch(
         mut self,
         timing: Timing,
-        tell: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
+        publish: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
     ) -> anyhow::Result<Option<PolicyWatch>> {
         let PolicySource::Folder(folder) = self.source.clone() else { return Ok(None) };
         let Some(loaded) = self.loaded.take() else { return Ok(None) };
         let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
         let (changed, changes): (Sender<()>, _) = mpsc::channel();
-        let loads = Loads { reload: self, wanted: Arc::clone(&wanted), loading: loading.clone(), changes };
+        let loads = LoadThread { reload: self, wanted: Arc::clone(&wanted), loading: loading.clone(), changes };
         std::thread::Builder::new()
             .name("policy-load".to_owned())
-            .spawn(move || loads.run(tell))
+            .spawn(move || loads.run(publish))
             .context("cannot start the thread that loads the policy")?;
         let asked = Arc::clone(&wanted);
         let folder = FolderWatch::start(folder, timing, loaded, move |_| {
@@ -117,31 +121,32 @@ impl Reload {
 }
 
 /// The state of the thread that loads.
-struct Loads {
+struct LoadThread {
     reload: Reload,
     wanted: Arc<Wanted>,
     loading: Busy,
     changes: Receiver<()>,
 }
 
-impl Loads {
-    fn run(self, mut tell: impl FnMut(Result<Policy, LoadError>)) {
+impl LoadThread {
+    fn run(self, mut publish: impl FnMut(Result<Policy, LoadError>)) {
         while self.changes.recv().is_ok() {
             // One load answers for all changes so far.
             while self.changes.try_recv().is_ok() {}
             let number = self.wanted.number();
             let abandoned = || self.wanted.number() != number;
             match self.loading.run(|| self.reload.load_unless(&abandoned)) {
-                // The error may be that it was given up. The next change is there already, and tells how the files are now.
+                // The error may be that it was given up. The next change is there already, and
+                // tells how the files are now.
                 Err(_) if abandoned() => {}
-                loaded => tell(loaded),
+                loaded => publish(loaded),
             }
         }
     }
 }
 
 impl PolicyWatch {
-    /// Whether the system reports changes, or only the rescan finds them.
+    /// Returns an error where the system reports no changes, so that only the rescan finds them.
     pub(crate) fn events(&self) -> Result<(), WatchError> {
         self.folder.events()
     }

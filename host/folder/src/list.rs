@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MAX_DEPTH: usize = 6;
 const MAX_ENTRIES: usize = 10_000;
 
-/// What a policy folder holds, each list in name order.
+/// The files of a policy folder, each list in name order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Rule files: `*.toml` in the folder itself.
@@ -52,8 +52,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it is hidden, and it is not deeper
-/// than the watch looks.
+/// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it
+/// is hidden, and it is not deeper than the watch looks.
 #[must_use]
 pub fn is_inside(path: &Path) -> bool {
     let mut depth = 0;
@@ -70,7 +70,7 @@ pub fn is_inside(path: &Path) -> bool {
 /// Lists a policy folder. Links are followed.
 ///
 /// # Errors
-/// Where the folder itself cannot be read. A folder inside it that cannot be read holds nothing that a policy could use.
+/// A folder that cannot be read. A folder inside it that cannot be read is left out.
 pub fn list(folder: &Path) -> io::Result<Listing> {
     let mut walk = Walk { found: Listing::default(), entries: 0 };
     walk.folder(folder, 1)?;
@@ -125,7 +125,7 @@ fn is_hidden(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// What editors leave beside a file that is open.
+/// Returns true for the links that editors put beside an open file.
 fn is_of_an_editor(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".#"))
 }

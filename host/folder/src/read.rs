@@ -1,4 +1,4 @@
-//! Reads a file that somebody else may have put there.
+//! Reads files that may have been put there by others.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -24,7 +24,7 @@ pub enum ReadError {
 /// Opens a regular file, following links; never waits for another process.
 ///
 /// # Errors
-/// Where the path leads to anything else, or the system refuses.
+/// A path that leads to anything else, or the system's error.
 pub fn open(path: &Path) -> Result<File, ReadError> {
     // Looked at before it is opened as well: opening alone has effects on some devices.
     if !path.metadata()?.is_file() {
@@ -86,7 +86,7 @@ mod tests {
             assert!(matches!(read(&path(name), 100), Err(ReadError::NotRegular)), "{name}");
         }
         assert!(matches!(read(&path("dangling"), 100), Err(ReadError::Io(_))));
-        // What became a pipe between the two looks is not waited for either.
+        // A file that became a pipe between the two checks does not block either.
         assert!(!open_without_waiting(&path("pipe")).unwrap().metadata().unwrap().is_file());
     }
 }

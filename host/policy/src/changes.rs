@@ -1,6 +1,7 @@
-//! What one policy does that another does not, rule by rule, for the person who replaced it.
+//! Compares two policies rule by rule, for the person who replaced one by the other.
 //!
-//! A guard that vanishes is the change that matters most and shows least: nothing is refused, and every request passes.
+//! A missing guard is the most important change and the least visible one: nothing is refused, and
+//! every request passes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,16 +9,16 @@ use std::sync::Arc;
 
 use crate::rule::{Mode, Rule};
 
-/// What became of one rule.
+/// The difference of one rule between two policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleChange {
     /// Its id.
     pub rule: Arc<str>,
-    /// What became of it.
+    /// The kind of difference.
     pub change: Change,
 }
 
-/// What became of a rule.
+/// The kind of difference between two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It is gone.

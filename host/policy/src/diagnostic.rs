@@ -1,8 +1,9 @@
-//! What is wrong with a policy folder, said the way a compiler says it: file, line, caret, hint.
+//! Diagnostics of a policy folder, in the form of a compiler's: file, line, caret, hint.
 //!
-//! Loading collects as many diagnostics as it can before it gives up, so that one run shows all that must be mended. An error refuses
-//! the policy. A warning does not: it names what is sound and yet can hardly be meant. Diagnostics quote rule files and nothing
-//! else: no request exists yet when they are made.
+//! Loading collects as many diagnostics as it can before it gives up, so that one run shows all
+//! that must be mended. An error refuses the policy. A warning does not: it names what is sound and
+//! yet can hardly be meant. Diagnostics quote rule files and nothing else: no request exists yet
+//! when they are made.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,12 +22,12 @@ pub(crate) struct SourceFile {
 
 /// A byte range of one rule file.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SourceSpan {
     pub(crate) file: usize,
     pub(crate) span: Range<usize>,
 }
 
-/// What a diagnostic means for the policy.
+/// The consequence of a diagnostic for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -39,7 +40,7 @@ pub enum Severity {
 /// One thing that is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnostic {
-    /// Whether the policy is refused because of it.
+    /// Its consequence for the policy.
     pub severity: Severity,
     /// The file, as shown; the folder where no file is to blame.
     pub file: String,
@@ -110,7 +111,7 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     files: Vec<SourceFile>,
-    found: Vec<(Option<Place>, Diagnostic)>,
+    found: Vec<(Option<SourceSpan>, Diagnostic)>,
 }
 
 impl Diagnostics {
@@ -165,7 +166,7 @@ impl Diagnostics {
         let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
         let file_name = source.name.clone();
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
-        self.found.push((Some(Place { file, span }), diagnostic));
+        self.found.push((Some(SourceSpan { file, span }), diagnostic));
     }
 
     /// Records what no line of a file is to blame for.
@@ -189,7 +190,8 @@ impl Diagnostics {
         self.found.push((None, diagnostic));
     }
 
-    /// Returns how many errors were found so far: a caller compares it to see whether a step added any.
+    /// Returns how many errors were found so far: a caller compares it to see whether a step added
+    /// any.
     pub(crate) fn errors(&self) -> usize {
         self.found.iter().filter(|(_, diagnostic)| diagnostic.severity == Severity::Error).count()
     }
@@ -227,7 +229,7 @@ fn render(
     Renderer::plain().render(&[group])
 }
 
-/// Keeps a span inside the text and to its first line: a caret under forty lines helps nobody.
+/// Keeps a span inside the text and to its first line: a caret under forty lines is of no use.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(span.start.min(text.len()));
     let end = text.floor_char_boundary(span.end.clamp(start, text.len()));
@@ -246,7 +248,8 @@ const NEAREST: usize = 3;
 /// A list of names that is shown whole.
 const SHORT_LIST: usize = 30;
 
-/// Returns the known name that a mistyped one most likely means: one that a slip or two leads to, or that it abbreviates.
+/// Returns the known name that a mistyped one most likely means: one that a slip or two leads to,
+/// or that it abbreviates.
 pub(crate) fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let slips = (typed.chars().count() / 3).max(1);
     let likely = |name: &&str| distance(typed, name) <= slips || abbreviates(typed, name);
@@ -262,7 +265,8 @@ fn abbreviates(typed: &str, name: &str) -> bool {
     typed.len() >= 3 && name.starts_with(typed)
 }
 
-/// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a long one.
+/// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a
+/// long one.
 pub(crate) fn hint_for(typed: &str, known: &[&str]) -> String {
     if let Some(name) = did_you_mean(typed, known.iter().copied()) {
         return format!("did you mean `{name}`?");

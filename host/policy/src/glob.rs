@@ -1,4 +1,5 @@
-//! Globs for names: models, tools, agents. `*` stands for any run of characters, `?` for one; nothing else is special.
+//! Globs for names: models, tools, agents. `*` stands for any run of characters, `?` for one;
+//! nothing else is special.
 
 use std::fmt;
 

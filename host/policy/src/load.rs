@@ -16,7 +16,7 @@ use crate::memo::Memo;
 use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
 
-/// Where a policy comes from.
+/// The source of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PolicySource {
     /// The built-in default policy.
@@ -35,7 +35,8 @@ const DEFAULT_TEXT: &str = include_str!("default.toml");
 /// Largest rule file, in bytes. A larger one is not a rule file.
 const MAX_FILE: usize = 1 << 20;
 
-/// Files that are not read and are named one by one. A folder with more of them is no policy folder.
+/// Files that are not read and are named one by one. A folder with more of them is no policy
+/// folder.
 const MAX_NAMED: usize = 20;
 
 /// Loads a policy; every error of every file is in the [`LoadError`].
@@ -98,7 +99,7 @@ impl Loading {
         self.diagnostics.without_place(Severity::Error, folder, message, Some(hint.to_owned()));
     }
 
-    /// Names the files that look like rule files and are not read: somebody may believe that they guard something.
+    /// Reports the files that look like rule files and are not read: their author may rely on them.
     fn name_passed_over(&mut self, folder: &Path, passed_over: &[PassedOver]) {
         for PassedOver { path, reason } in passed_over.iter().take(MAX_NAMED) {
             let (severity, hint) = match reason {
@@ -128,7 +129,8 @@ impl Loading {
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
-    /// Puts the default policy first where a file asks for it. It acts: the `mode` of the file that asks is for that file's own rules.
+    /// Puts the default policy first where a file asks for it. It acts: the `mode` of the file that
+    /// asks is for that file's own rules.
     fn apply_extends(&mut self) {
         let mut extended = false;
         for read in &self.files {
@@ -200,7 +202,8 @@ impl Loading {
         rules
     }
 
-    /// A digest of all that decides what the policy does: the texts, the plugins, the detectors, this program's version.
+    /// A digest of all that decides what the policy does: the texts, the plugins, the detectors,
+    /// this program's version.
     fn digest(&self, plugins: &Plugins, engines: &Engines) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {

@@ -1,7 +1,8 @@
 //! Path patterns of rules, and the walk that finds what they select.
 //!
-//! A pattern names values from the root down: `messages[*].content`, `tools[0].function.parameters.**`, `metadata["user.name"]`,
-//! `messages[-1].content`. Its segments are
+//! A pattern names values from the root down: `messages[*].content`,
+//! `tools[0].function.parameters.**`, `metadata["user.name"]`, `messages[-1].content`. Its segments
+//! are
 //!
 //! | written | selects |
 //! |---|---|
@@ -11,10 +12,11 @@
 //! | `[*]` | any one item of an array |
 //! | `**` | nothing, or any number of members and items |
 //!
-//! A pattern selects the value that it names and everything inside it. Patterns see the paths of the request as it was received, and
-//! pass through JSON texts inside strings as the tree does.
+//! A pattern selects the value that it names and everything inside it. Patterns see the paths of
+//! the request as it was received, and pass through JSON texts inside strings as the tree does.
 //!
-//! Matching walks the tree once, top-down, with the set of pattern positions that are still alive; no path is ever written out.
+//! Matching walks the tree once, top-down, with the set of pattern positions that are still alive;
+//! no path is ever written out.
 
 use std::fmt;
 use std::ops::Range;
@@ -78,7 +80,8 @@ impl PathPattern {
         Ok(PathPattern { source: source.to_owned(), steps })
     }
 
-    /// Returns a smallest JSON value that holds what the pattern names; `None` where it can be anywhere.
+    /// Returns a smallest JSON value that holds what the pattern names; `None` where it can be
+    /// anywhere.
     pub(crate) fn sample(&self) -> Option<serde_json::Value> {
         /// An array of a sample has its item at the place that the pattern names, up to here.
         const FAR: usize = 16;
@@ -90,7 +93,8 @@ impl PathPattern {
         })
     }
 
-    /// Returns the index ranges of all subtrees that the pattern selects, in body order and disjoint.
+    /// Returns the index ranges of all subtrees that the pattern selects, in body order and
+    /// disjoint.
     pub(crate) fn select(&self, document: &Document) -> Vec<Range<usize>> {
         let mut selected: Vec<Range<usize>> = Vec::new();
         let mut open = vec![(document.root(), self.settle(1))];

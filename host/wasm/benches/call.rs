@@ -1,6 +1,7 @@
 //! What a call through the sandbox costs, beside the same matcher called natively.
 //!
-//! Build the plugin first: `cargo build --profile plugin --target wasm32-unknown-unknown -p redact-names`.
+//! Build the plugin first:
+//! `cargo build --profile plugin --target wasm32-unknown-unknown -p redact-names`.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -37,7 +38,8 @@ fn main() {
     divan::main();
 }
 
-/// Canary and all, with the code compiled before: what a reload costs for a plugin that did not change.
+/// Canary and all, with the code compiled before: what a reload costs for a plugin that did not
+/// change.
 #[divan::bench]
 fn reload(bencher: Bencher<'_, '_>) {
     LazyLock::force(&PLUGIN);
@@ -69,7 +71,8 @@ fn kib_256(bencher: Bencher<'_, '_>) {
         .bench(|| PLUGIN.detect(&[leaf(&text)], &Spent::default()));
 }
 
-/// The plugin's own function, compiled for this machine: the ratio to the benchmarks above is the price of the sandbox.
+/// The plugin's own function, compiled for this machine: the ratio to the benchmarks above is the
+/// price of the sandbox.
 mod native {
     use super::*;
 

@@ -1,6 +1,8 @@
-//! The steps that a file passes before any of it is compiled: size, magic, digest, wrapping, imports, version, world.
+//! The steps that a file passes before any of it is compiled: size, magic, digest, wrapping,
+//! imports, version, world.
 //!
-//! Nothing here runs guest code. What comes out is a component whose imports are those of the contract and whose exports name one world.
+//! Nothing here runs guest code. An admitted component imports only what the contract offers, and
+//! its exports name one world.
 
 use std::path::Path;
 
@@ -26,7 +28,7 @@ pub(crate) struct Admitted {
     pub(crate) exports: Exports,
 }
 
-/// What a component is, and the full names of the interfaces through which it is called.
+/// The world of a component, and the full names of the interfaces that are called.
 #[derive(Clone, Debug)]
 pub(crate) struct Exports {
     pub(crate) world: World,
@@ -36,7 +38,8 @@ pub(crate) struct Exports {
 }
 
 impl Binary {
-    /// Reads a regular file, but no more of it than allowed: a growing file must not fill the host's memory.
+    /// Reads a regular file, but no more of it than allowed: a growing file must not fill the
+    /// host's memory.
     pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, Refusal> {
         let bytes = leafgate_folder::read(path, limits.file_bytes).map_err(|error| match error {
             ReadError::TooLarge { limit } => Refusal::TooLarge { limit },
@@ -66,7 +69,8 @@ pub(crate) fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Ref
         Layer::Component => binary.bytes.clone(),
         Layer::CoreModule => wrap(&binary.bytes, &outer)?,
     };
-    // What wrapping made is checked like any other component: its names come from the module's own metadata.
+    // The wrapped module is checked like any other component: its names come from the module's own
+    // metadata.
     let inner = read(&component)?;
     check_imports(&inner, contract)?;
     Ok(Admitted { exports: exports(&inner, contract)?, component })
@@ -95,7 +99,8 @@ fn check_imports(anatomy: &Anatomy, contract: Contract) -> Result<(), Refusal> {
     for import in &anatomy.imports {
         let interface = match anatomy.layer {
             Layer::Component => import.as_str(),
-            // `module.field`: a module's name contains dots where it has a version, a field of the contract has none.
+            // `module.field`: a module's name contains dots where it has a version, a field of the
+            // contract has none.
             Layer::CoreModule => import.rsplit_once('.').map_or(import.as_str(), |(module, _)| module),
         };
         match Interface::parse(interface) {
@@ -108,8 +113,8 @@ fn check_imports(anatomy: &Anatomy, contract: Contract) -> Result<(), Refusal> {
     if foreign.is_empty() { Ok(()) } else { Err(Refusal::ForeignImports(foreign)) }
 }
 
-/// Decides by exports what a component is. Exports beside the contract's do no harm: nobody calls them. Of an interface in several
-/// versions the newest that the host speaks is the one that is called.
+/// Reads the world from the exports. Other exports do no harm, since they are never called. Where
+/// an interface is exported in several versions, the newest one that the host speaks is called.
 pub(crate) fn exports(anatomy: &Anatomy, contract: Contract) -> Result<Exports, Refusal> {
     let detect = newest("detect", anatomy, contract)?;
     let transform = newest("transform", anatomy, contract)?;

@@ -1,11 +1,11 @@
-//! What a WebAssembly binary says about itself, read without compiling or running any of it.
+//! Reads imports, exports and layer of a WebAssembly binary without compiling or running any of it.
 
 use wasmparser::{Encoding, Parser, Payload};
 
 /// Core module or component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// What compilers for `wasm32-unknown-unknown` write; wrapped as a component on load.
+    /// The output of compilers for `wasm32-unknown-unknown`; wrapped as a component on load.
     CoreModule,
     /// A component, as `jco` and `componentize-py` write them.
     Component,
@@ -18,7 +18,7 @@ pub(crate) struct Anatomy {
     /// Of a core module `module.field`, of a component the name of the interface or function.
     pub(crate) imports: Vec<String>,
     pub(crate) exports: Vec<String>,
-    /// Whether a core module carries the contract that it was built against.
+    /// True where a core module carries the contract that it was built against.
     pub(crate) typed: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Answers of plugins, translated from the contract's types into the policy's, which checks them.
 //!
-//! Pure: no wasmtime, no instance. What an answer costs is charged before it is translated.
+//! Pure: no wasmtime, no instance. The cost of an answer is charged before it is translated.
 
 use leafgate_policy::plugin::{Action, Cost, Fault, PluginEdit, PluginFinding, PluginWords, Target};
 
@@ -71,7 +71,7 @@ fn action(action: transform::Action) -> Action {
     }
 }
 
-/// Why a plugin gave up, in its own words.
+/// Returns the fault of a plugin that gave up, with its own words.
 pub(crate) fn gave_up(failure: types::Failure) -> Fault {
     let (unsupported, message) = match failure {
         types::Failure::Unsupported(message) => (true, message),

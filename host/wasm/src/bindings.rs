@@ -1,6 +1,7 @@
 //! The host's side of `wit/plugin.wit`, and the words that both sides share.
 //!
-//! Arguments are borrowed from the request: the only copy of a leaf's text is the one into guest memory.
+//! Arguments are borrowed from the request: the only copy of a leaf's text is the one into guest
+//! memory.
 
 use leafgate_policy::plugin as policy;
 
@@ -11,8 +12,9 @@ use leafgate_policy::plugin as policy;
     reason = "generated from wit/plugin.wit, which documents itself"
 )]
 mod generated {
-    // One world of all interfaces, so that the types they share are generated once. The types are all that is used: which functions a
-    // plugin has, and under which version, is looked up by `instance`.
+    // One world of all interfaces, so that the types they share are generated once. The types are
+    // all that is used: which functions a plugin has, and under which version, is looked up by
+    // `instance`.
     wasmtime::component::bindgen!({
         path: "../../wit",
         inline: "

@@ -1,7 +1,8 @@
-//! What one request may cost one plugin, over all its calls.
+//! The budget of one plugin for one request, over all its calls.
 //!
-//! A call begins by looking at what earlier calls for the same request have left, and ends by charging what it cost, whatever came of
-//! it. A bound for each call alone would be no bound: the sender of a request decides how many batches its leaves make.
+//! A call begins with the rest that earlier calls for the same request have left, and ends by
+//! charging its own cost, also after a fault. A bound for each call alone would be no bound: the
+//! sender of a request decides how many batches its leaves make.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +16,9 @@ pub(crate) struct Budget<'a> {
     spent: &'a Spent,
     limits: &'a Limits,
     began: Instant,
-    /// What the request has for this plugin.
+    /// The time that the request has for this plugin.
     whole: Duration,
-    /// What was left of it when the call began.
+    /// The rest of it when the call began.
     left: Duration,
 }
 

@@ -1,8 +1,9 @@
-//! Time and turns: the epoch ticker, and how many calls run at once.
+//! Time and permits: the epoch ticker, and how many calls run at once.
 //!
-//! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread advances the epoch, and only while
-//! a call is running: an idle gate does not wake up a thousand times a second. The same count of running calls bounds concurrency,
-//! because the allocator's pools have room for so many and no more.
+//! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread
+//! advances the epoch, and only while a call is running: an idle gate does not wake up a thousand
+//! times a second. The same count of running calls bounds concurrency, because the allocator's
+//! pools have room for so many and no more.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -33,7 +34,7 @@ struct State {
 }
 
 /// One running call. The epoch advances at least as long as it lives.
-pub(crate) struct Turn<'a>(&'a Shared);
+pub(crate) struct CallPermit<'a>(&'a Shared);
 
 impl Clock {
     /// Starts the ticker.
@@ -53,8 +54,9 @@ impl Clock {
         Ok(Clock { shared, thread: Some(thread) })
     }
 
-    /// Waits until fewer than `limit` calls run, then counts as one of them. Returns `None` where that takes too long.
-    pub(crate) fn turn(&self, limit: usize, patience: Duration) -> Option<Turn<'_>> {
+    /// Waits until fewer than `limit` calls run, then counts as one of them. Returns `None` where
+    /// that takes too long.
+    pub(crate) fn permit(&self, limit: usize, patience: Duration) -> Option<CallPermit<'_>> {
         let state = self.shared.lock();
         let full = |state: &mut State| state.running >= limit.max(1);
         let waited = self.shared.freed.wait_timeout_while(state, patience, full);
@@ -64,10 +66,11 @@ impl Clock {
         }
         state.running += 1;
         self.shared.wake.notify_one();
-        Some(Turn(&self.shared))
+        Some(CallPermit(&self.shared))
     }
 
-    /// How many ticks a deadline takes: one more than fits, since the current tick has already begun.
+    /// How many ticks a deadline takes: one more than fits, since the current tick has already
+    /// begun.
     pub(crate) fn ticks(deadline: Duration) -> u64 {
         let whole = deadline.as_nanos().div_ceil(TICK.as_nanos());
         u64::try_from(whole).unwrap_or(u64::MAX / 2).saturating_add(1)
@@ -85,7 +88,7 @@ impl Drop for Clock {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CallPermit<'_> {
     fn drop(&mut self) {
         self.0.lock().running -= 1;
         self.0.freed.notify_one();
@@ -133,7 +136,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        let _turn = clock.turn(2, Duration::from_secs(60)).expect("a turn ends");
+                        let _permit = clock.permit(2, Duration::from_secs(60)).expect("a call ends");
                         let running = clock.shared.lock().running;
                         most.fetch_max(running, std::sync::atomic::Ordering::Relaxed);
                     }

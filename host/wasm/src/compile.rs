@@ -1,9 +1,10 @@
 //! Compiles components within bounds.
 //!
-//! Compiling is the one step that no limit of WebAssembly bounds: a file of 31 KB can keep the compiler busy for half a minute, and one
-//! of 60 KB for minutes. A thread cannot be ended from outside, so the compiler runs in a process of its own, which can: it is killed
-//! when its time is over, or when nobody wants the result any more. A loader without such a process compiles in place, for programs
-//! that trust the files they load.
+//! Compiling is the one step that no limit of WebAssembly bounds: a file of 31 KB can keep the
+//! compiler busy for half a minute, and one of 60 KB for minutes. A thread cannot be ended from
+//! outside, so the compiler runs in a process of its own, which can: it is killed when its time is
+//! over, or when its result is no longer needed. A loader without such a process compiles in place,
+//! for programs that trust the files they load.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -29,7 +30,7 @@ const LARGEST_BASE: usize = 16 << 20;
 /// Bytes of what a compiler says about a file that it refuses.
 const LONGEST_COMPLAINT: usize = 4 << 10;
 
-/// Where components are compiled.
+/// The place where components are compiled.
 #[derive(Clone, Debug, Default)]
 pub enum Compiler {
     /// In this process. Nothing bounds how long it takes.
@@ -44,7 +45,8 @@ pub enum Compiler {
     },
 }
 
-/// Compiles an admitted component; gives up where `abandoned` says that the result is no longer wanted.
+/// Compiles an admitted component; gives up where `abandoned` says that the result is no longer
+/// wanted.
 pub(crate) fn compile(
     runtime: &Runtime,
     component: &[u8],
@@ -65,17 +67,20 @@ pub(crate) fn compile(
 /// Loads what [`compile_worker`] wrote.
 #[allow(unsafe_code, reason = "compiled code is run as it is, so who wrote it is what counts")]
 fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes came through a pipe from a process that this one started from its own program. Nobody else can write into it.
-    // wasmtime itself refuses code of another version or configuration.
+    // SAFETY: the bytes came through a pipe from a process that this one started from its own
+    // program. Nobody else can write into it. wasmtime itself refuses code of another version or
+    // configuration.
     unsafe { Component::deserialize(engine, code) }
 }
 
-/// The other end: reads a component, compiles it as a loader with the default limits does, and writes the code.
+/// The other end: reads a component, compiles it as a loader with the default limits does, and
+/// writes the code.
 ///
-/// A process that calls this must do nothing else, and end with status 0. Status 1 says that what was written is a complaint.
+/// A process that calls this must do nothing else, and end with status 0. Status 1 says that what
+/// was written is a complaint.
 ///
 /// # Errors
-/// Where a pipe breaks, which is to say that the loader is gone.
+/// A pipe that breaks, because the loader is gone.
 pub fn compile_worker(mut input: impl Read, mut output: impl Write) -> io::Result<bool> {
     let mut component = Vec::new();
     input.read_to_end(&mut component)?;

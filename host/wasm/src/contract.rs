@@ -1,8 +1,11 @@
-//! The versions of `leafgate:plugin` that this host speaks: one table, and every name that is derived from it.
+//! The versions of `leafgate:plugin` that this host speaks: one table, and every name that is
+//! derived from it.
 //!
-//! Each interface of the contract bears its version, so a version is known before anything is instantiated. Within a major version,
-//! 0 included, a minor version adds interfaces and changes none. So a host of one minor version runs the plugins of every earlier
-//! one: it offers what they import under the names that they import it by, and looks up what they export under their own names.
+//! Each interface of the contract bears its version, so a version is known before anything is
+//! instantiated. Within a major version, 0 included, a minor version adds interfaces and changes
+//! none. So a host of one minor version runs the plugins of every earlier one: it offers what they
+//! import under the names that they import it by, and looks up what they export under their own
+//! names.
 
 use std::fmt;
 
@@ -43,7 +46,7 @@ impl fmt::Display for Version {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contract(pub(crate) &'static [Version]);
 
-/// What this host speaks. A new minor version is a new row.
+/// The versions that this host speaks. A new minor version is a new row.
 pub(crate) const CONTRACT: Contract = Contract(&[Version { major: 0, minor: 1 }]);
 
 /// Why a version is not spoken.

@@ -1,4 +1,5 @@
-//! What `leafgate plugin inspect` shows: a file as the gate sees it, whether or not it may pass.
+//! `leafgate plugin inspect`: describes a plugin file, and the reason for which it would be
+//! refused.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub struct Inspection {
 }
 
 impl WasmLoader {
-    /// Looks at a file without configuring it. A file that would be refused is described with the reason.
+    /// Looks at a file without configuring it. A file that would be refused is described with the
+    /// reason.
     ///
     /// # Errors
     /// Where the file cannot be read, is too large, or is no WebAssembly binary.

@@ -1,7 +1,7 @@
 //! One running instance: start it, arm its deadline, call it, and say what went wrong.
 //!
-//! An instance answers one call and is dropped. The whole life of a plugin's code on this host is in this file; whatever goes wrong in
-//! it, a start function that hangs as much as a trap in post-return, comes out as a [`Fault`].
+//! An instance answers one call and is dropped. Guest code runs in this file only. Every failure of
+//! it, from a start function that hangs to a trap in post-return, becomes a [`Fault`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use wasmtime::{Store, Trap};
 use crate::admission::Exports;
 use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
-use crate::clock::{Clock, Turn};
-use crate::places::{Place, Places};
+use crate::clock::{CallPermit, Clock};
 use crate::runtime::Runtime;
+use crate::slots::{CallSlot, CallSlots};
 use crate::store::CallState;
 
-/// How long a load waits for a turn while requests use them all.
+/// How long a load waits for a permit while requests use them all.
 const LOAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Compiled code of one file, ready to instantiate.
@@ -29,10 +29,10 @@ pub(crate) struct Compiled {
     instance: InstancePre<CallState>,
     functions: Functions,
     /// For the calls of requests, not for those of a load.
-    places: Places,
+    slots: CallSlots,
 }
 
-/// Where the functions of the contract lie.
+/// The indices of the contract's functions.
 struct Functions {
     describe: ComponentExportIndex,
     configure: ComponentExportIndex,
@@ -48,15 +48,16 @@ type Transform<'a> = (
     (Result<Vec<transform::Edit>, transform::Failure>,),
 );
 
-/// A live instance. The store goes before the turn: its slot in the pools must be free when the next call starts.
+/// A live instance. The store goes before the permit: its place in the pools must be free when the
+/// next call starts.
 pub(crate) struct Running<'a> {
     store: Store<CallState>,
     instance: Instance,
     compiled: &'a Compiled,
     runtime: &'a Runtime,
     armed: Armed,
-    _turn: Turn<'a>,
-    _place: Option<Place<'a>>,
+    _permit: CallPermit<'a>,
+    _slot: Option<CallSlot<'a>>,
 }
 
 /// The deadline under which guest code runs at the moment.
@@ -90,25 +91,26 @@ impl Compiled {
                 },
             )?,
         };
-        let places = Places::new(runtime.limits.calls_per_plugin);
-        Ok(Compiled { world: exports.world, instance, functions, places })
+        let slots = CallSlots::new(runtime.limits.calls_per_plugin);
+        Ok(Compiled { world: exports.world, instance, functions, slots })
     }
 }
 
 impl<'a> Running<'a> {
-    /// Waits for a turn and instantiates for a load, start functions included.
+    /// Waits for a permit and instantiates for a load, start functions included.
     pub(crate) fn start(
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
     ) -> Result<Self, Fault> {
         let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
-        let turn = runtime.clock.turn(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
+        let permit = runtime.clock.permit(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
         let armed = Armed { deadline: runtime.limits.start_deadline, of_request: None };
-        Running::instantiate(runtime, compiled, plugin, armed, turn, None)
+        Running::instantiate(runtime, compiled, plugin, armed, permit, None)
     }
 
-    /// Waits for a place and a turn, and instantiates for a call of a request. All of it is on the request's budget.
+    /// Waits for a slot and a permit, and instantiates for a call of a request. All of it is on the
+    /// request's budget.
     pub(crate) fn start_for(
         runtime: &'a Runtime,
         compiled: &'a Compiled,
@@ -116,11 +118,11 @@ impl<'a> Running<'a> {
         budget: &Budget<'_>,
     ) -> Result<Self, Fault> {
         let late = || budget.out_of_time();
-        let place = compiled.places.take(budget.time_left()).ok_or_else(late)?;
-        let turn =
-            runtime.clock.turn(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
+        let slot = compiled.slots.take(budget.time_left()).ok_or_else(late)?;
+        let permit =
+            runtime.clock.permit(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
         let armed = Armed::within(runtime.limits.start_deadline, budget);
-        Running::instantiate(runtime, compiled, plugin, armed, turn, Some(place))
+        Running::instantiate(runtime, compiled, plugin, armed, permit, Some(slot))
     }
 
     fn instantiate(
@@ -128,8 +130,8 @@ impl<'a> Running<'a> {
         compiled: &'a Compiled,
         plugin: &Arc<str>,
         armed: Armed,
-        turn: Turn<'a>,
-        place: Option<Place<'a>>,
+        permit: CallPermit<'a>,
+        slot: Option<CallSlot<'a>>,
     ) -> Result<Self, Fault> {
         let limits = &runtime.limits;
         let log = runtime.log.as_ref().map(|sink| (Arc::clone(sink), Arc::clone(plugin)));
@@ -139,7 +141,7 @@ impl<'a> Running<'a> {
         store.set_epoch_deadline(Clock::ticks(armed.deadline));
         match compiled.instance.instantiate(&mut store) {
             Ok(instance) => {
-                Ok(Running { store, instance, compiled, runtime, armed, _turn: turn, _place: place })
+                Ok(Running { store, instance, compiled, runtime, armed, _permit: permit, _slot: slot })
             }
             Err(error) => Err(guest_fault(&store, runtime, armed, &error)
                 .unwrap_or_else(|| Fault::Unavailable(format!("{error:#}")))),
@@ -151,7 +153,8 @@ impl<'a> Running<'a> {
         self.call::<Describe>(self.compiled.functions.describe, ())
     }
 
-    /// `lifecycle.configure`, under the deadline of the start. The inner error is the plugin's list of findings.
+    /// `lifecycle.configure`, under the deadline of the start. The inner error is the plugin's list
+    /// of findings.
     pub(crate) fn configure(&mut self, config: &str) -> Result<Result<(), Vec<String>>, Fault> {
         self.call::<Configure<'_>>(self.compiled.functions.configure, (config,))
     }
@@ -211,8 +214,9 @@ impl<'a> Running<'a> {
         self.store.set_hostcall_fuel(budget.answer_bytes_left());
     }
 
-    /// A call's error is the guest's fault, or else its answer could not be read: a list that lies about its length, text that is no
-    /// UTF-8, a case that does not exist, or more bytes than the fuel for reading them.
+    /// A call's error is the guest's fault, or else its answer could not be read: a list that lies
+    /// about its length, text that is no UTF-8, a case that does not exist, or more bytes than the
+    /// fuel for reading them.
     fn lifted<T>(&self, answer: wasmtime::Result<T>) -> Result<T, Fault> {
         answer.map_err(|error| {
             guest_fault(&self.store, self.runtime, self.armed, &error)
@@ -221,7 +225,8 @@ impl<'a> Running<'a> {
     }
 }
 
-/// What the guest did, if it was the guest that stopped: denied memory explains the trap after it, and a trap names itself.
+/// Returns the guest's fault, if the guest caused the error. A trap that follows denied memory is a
+/// fault of memory.
 fn guest_fault(
     store: &Store<CallState>,
     runtime: &Runtime,

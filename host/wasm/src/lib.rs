@@ -1,19 +1,26 @@
 //! Loads, checks, limits and runs WebAssembly plugins.
 //!
-//! [`WasmLoader`] implements `leafgate_policy::plugin::PluginLoader`. A file must be admitted before it is compiled (`admission`), answers two
-//! calls before it is used (`loader`), and then runs in a fresh instance for each call (`instance`, `plugin`).
+//! [`WasmLoader`] implements `leafgate_policy::plugin::PluginLoader`. A file must be admitted
+//! before it is compiled (`admission`), answers two calls before it is used (`loader`), and then
+//! runs in a fresh instance for each call (`instance`, `plugin`).
 //!
 //! Invariants, each held by one module:
-//! - A plugin reaches `leafgate:plugin/host` and nothing else: no clock, no random numbers, no files, no network (`admission`, `runtime`).
-//! - Every entry into guest code has a deadline, a memory budget, a stack limit and a bound on what its answer costs (`instance`).
-//! - All calls for one request together stay within a budget, however many batches its leaves make (`budget`).
-//! - A fault is one call's: the instance is gone, its answer with it, and the next call starts afresh (`instance`).
+//! - A plugin reaches `leafgate:plugin/host` and nothing else: no clock, no random numbers, no
+//!   files, no network (`admission`, `runtime`).
+//! - Every entry into guest code has a deadline, a memory budget, a stack limit and a bound on what
+//!   its answer costs (`instance`).
+//! - All calls for one request together stay within a budget, however many batches its leaves make
+//!   (`budget`).
+//! - A fault is one call's: the instance is gone, its answer with it, and the next call starts
+//!   afresh (`instance`).
 //! - The same call gives the same answer on every machine (`runtime`).
 //!
-//! - Compiling ends: it has a process of its own, which is killed when its time is over (`compile`).
+//! - Compiling ends: it has a process of its own, which is killed when its time is over
+//!   (`compile`).
 //!
-//! This crate knows no rules and no JSON, and it decides nothing: what a fault does to a request is the policy's business. A plugin of
-//! many megabytes compiles for many seconds; load plugins where that is no harm.
+//! This crate knows no rules and no JSON, and it decides nothing: what a fault does to a request is
+//! the policy's business. A plugin of many megabytes compiles for many seconds; load plugins where
+//! that is no harm.
 
 mod admission;
 mod anatomy;
@@ -31,10 +38,10 @@ mod inspect;
 mod instance;
 mod limits;
 mod loader;
-mod places;
 mod plugin;
 mod refusal;
 mod runtime;
+mod slots;
 mod store;
 
 pub use anatomy::Layer;

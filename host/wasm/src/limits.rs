@@ -1,18 +1,21 @@
-//! What a plugin may use, in one place.
+//! The limits of plugins.
 
 use std::time::Duration;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Limits that hold for every plugin of one [`crate::WasmLoader`]. [`Default`] is what the gate ships with.
+/// Limits that hold for every plugin of one [`crate::WasmLoader`]. [`Default`] is what the gate
+/// ships with.
 ///
-/// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the loader is made.
+/// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the
+/// loader is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of a plugin's file. Python with its standard library comes to 18 MB.
     pub file_bytes: usize,
-    /// All linear memory of one instance together. It also bounds what a call can be handed, because arguments are copied there.
+    /// All linear memory of one instance together. It also bounds what a call can be handed,
+    /// because arguments are copied there.
     pub memory_bytes: usize,
     /// Elements of all tables of one instance; a table costs eight bytes of host memory for each.
     pub table_elements: usize,
@@ -20,22 +23,26 @@ pub struct Limits {
     pub stack_bytes: usize,
     /// Wall time for compiling one file, whatever its size.
     pub compile_time: Duration,
-    /// Added to [`Limits::compile_time`] for each MiB of the file. Python with its standard library takes about a second a MiB.
+    /// Added to [`Limits::compile_time`] for each MiB of the file. Python with its standard library
+    /// takes about a second a MiB.
     pub compile_time_per_mib: Duration,
-    /// Wall time for starting an instance (start functions and `configure`) and, once per load, for `describe`.
+    /// Wall time for starting an instance (start functions and `configure`) and, once per load, for
+    /// `describe`.
     pub start_deadline: Duration,
-    /// Wall time of one `detect` or `transform`, whatever its size; generous, because a busy machine must not look like a hung plugin.
+    /// Wall time of one `detect` or `transform`, whatever its size; generous, because a busy
+    /// machine must not look like a hung plugin.
     pub call_deadline: Duration,
     /// Added to [`Limits::call_deadline`] for each leaf.
     pub deadline_per_leaf: Duration,
     /// Added to [`Limits::call_deadline`] for each KiB of leaf text.
     pub deadline_per_kib: Duration,
-    /// Wall time of all calls for one request, over all batches and phases. Waiting for a free place counts, so a request holds its
-    /// thread no longer than this on behalf of one plugin.
+    /// Wall time of all calls for one request, over all batches and phases. Waiting for a free
+    /// place counts, so a request holds its thread no longer than this on behalf of one plugin.
     pub request_time: Duration,
     /// Added to [`Limits::request_time`] for each KiB of leaf text that the plugin is shown.
     pub request_time_per_kib: Duration,
-    /// Host memory that the answers to one request may take. Guest strings may overlap, so guest memory alone does not bound it.
+    /// Host memory that the answers to one request may take. Guest strings may overlap, so guest
+    /// memory alone does not bound it.
     pub answer_bytes: usize,
     /// Findings of a detector, or redactions of a transformer, in one request.
     pub findings: usize,
@@ -49,7 +56,7 @@ pub struct Limits {
     pub batch_leaves: usize,
     /// Leaf text of one `detect`; more becomes further calls. A single larger leaf goes alone.
     pub batch_bytes: usize,
-    /// Calls that run at one time; further ones wait their turn. More than there are cores only costs memory.
+    /// Calls that run at one time; further ones wait. More than there are cores only costs memory.
     pub concurrent_calls: usize,
     /// Calls of one plugin that run at one time, so that a slow one leaves cores to the others.
     pub calls_per_plugin: usize,
@@ -94,7 +101,8 @@ impl Limits {
         self.compile_time.saturating_add(self.compile_time_per_mib.saturating_mul(mib))
     }
 
-    /// Returns the wall time that one request has for one plugin that was shown so many bytes of text.
+    /// Returns the wall time that one request has for one plugin that was shown so many bytes of
+    /// text.
     #[must_use]
     pub fn request_time(&self, bytes: usize) -> Duration {
         let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);

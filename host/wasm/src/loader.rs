@@ -1,7 +1,8 @@
-//! [`WasmLoader`]: from a declared file to a plugin that has answered `describe` and accepted its configuration.
+//! [`WasmLoader`]: from a declared file to a plugin that has answered `describe` and accepted its
+//! configuration.
 //!
-//! Code is shared by digest: two tables that name the same file, and a reload that leaves it alone, compile once. The canary runs each
-//! time all the same, because the configuration may be new.
+//! Code is shared by digest: two tables that name the same file, and a reload that leaves it alone,
+//! compile once. The canary runs each time all the same, because the configuration may be new.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,11 +23,12 @@ use crate::runtime::{EngineError, LogSink, Runtime};
 /// How a loader is set up.
 #[derive(Clone, Default)]
 pub struct LoaderConfig {
-    /// What every plugin may use.
+    /// The limits of every plugin.
     pub limits: Limits,
-    /// Where plugins' log messages go. Without one they are dropped: they may quote leaf text, so only an author's own runs have one.
+    /// Takes plugins' log messages. Without it they are dropped: they may quote leaf text, so only
+    /// an author's own runs have one.
     pub log: Option<LogSink>,
-    /// Where plugins are compiled.
+    /// The place where plugins are compiled.
     pub compiler: Compiler,
 }
 
@@ -51,7 +53,8 @@ impl WasmLoader {
         Ok(WasmLoader { runtime: Arc::new(Runtime::new(config, contract)?), compiled: Mutex::default() })
     }
 
-    /// Loads a plugin as [`PluginLoader::load`] does, and gives up compiling it where `abandoned` says that nobody wants it any more.
+    /// Loads a plugin as [`PluginLoader::load`] does, and stops compiling it once `abandoned`
+    /// returns true.
     ///
     /// # Errors
     /// Those of [`PluginLoader::load`].
@@ -95,7 +98,8 @@ impl WasmLoader {
         if let Some(compiled) = cached {
             return Ok(compiled);
         }
-        // Compiled without the lock: seconds for a large plugin, and two loads of one file at once are rare and harmless.
+        // Compiled without the lock: seconds for a large plugin, and two loads of one file at once
+        // are rare and harmless.
         let admitted = admission::admit(binary, self.runtime.contract)?;
         let component = compile::compile(&self.runtime, &admitted.component, abandoned)?;
         let compiled = Compiled::new(&self.runtime, &component, &admitted.exports)
@@ -107,7 +111,8 @@ impl WasmLoader {
         Ok(compiled)
     }
 
-    /// Asks an instance of its own for the description, so that `describe` leaves no traces in what is configured.
+    /// Asks an instance of its own for the description, so that `describe` leaves no traces in what
+    /// is configured.
     pub(crate) fn described(&self, compiled: &Compiled, name: &Arc<str>) -> Result<Description, Refusal> {
         let canary = |fault| Refusal::Canary { call: "describe", fault };
         let mut running = Running::start(&self.runtime, compiled, name).map_err(canary)?;
@@ -153,7 +158,7 @@ impl std::fmt::Debug for WasmLoader {
     }
 }
 
-/// What `describe` said, if the host can use it: labels become parts of tokens, so their form is fixed.
+/// Checks the answer of `describe`. Labels become parts of tokens, so their form is fixed.
 fn description(said: lifecycle::Description, limits: &Limits) -> Result<Description, Refusal> {
     if said.name.is_empty() {
         return Err(Refusal::Description("the name is empty".to_owned()));

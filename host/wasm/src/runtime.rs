@@ -1,7 +1,8 @@
-//! The one engine that all plugins of a loader share: how it compiles, where instances live, what they may call.
+//! The one engine that all plugins of a loader share: how it compiles, where instances live, what
+//! they may call.
 //!
-//! No WASI, no async, no threads. Whatever WebAssembly leaves to the implementation is fixed (NaN bits, relaxed SIMD), because the same
-//! request must leave as the same bytes on every machine.
+//! No WASI, no async, no threads. Whatever WebAssembly leaves to the implementation is fixed (NaN
+//! bits, relaxed SIMD), because the same request must leave as the same bytes on every machine.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::contract::Contract;
 use crate::limits::Limits;
 use crate::store::CallState;
 
-/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote leaf text.
+/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
+/// leaf text.
 pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
 
 /// Level of a plugin's log message.
@@ -58,7 +60,8 @@ impl Runtime {
     }
 }
 
-/// Pools are faster, but reserve address space that a container may not have; without them everything works the same.
+/// Pools are faster, but reserve address space that a container may not have; without them
+/// everything works the same.
 pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut config = config(limits);
     config.allocation_strategy(pools(limits));
@@ -82,7 +85,8 @@ fn config(limits: &Limits) -> Config {
     config
 }
 
-/// Room for as many calls as may run at once. A component of many modules takes many instances, but hardly ever two memories.
+/// Room for as many calls as may run at once. A component of many modules takes many instances, but
+/// hardly ever two memories.
 fn pools(limits: &Limits) -> PoolingAllocationConfig {
     const INSTANCES: u32 = 48;
     const MEMORIES: u32 = 4;
@@ -102,8 +106,8 @@ fn pools(limits: &Limits) -> PoolingAllocationConfig {
     pools
 }
 
-/// Offers `host` under the name that each version of the contract gives it. `types` holds nothing to call; a component that names it
-/// imports it all the same.
+/// Offers `host` under the name that each version of the contract gives it. `types` holds nothing
+/// to call; a component that names it imports it all the same.
 fn linker(engine: &Engine, contract: Contract) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::new(engine);
     for version in contract.versions() {

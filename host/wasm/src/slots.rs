@@ -1,30 +1,30 @@
-//! A number of places, of which every running call of one plugin takes one.
+//! Slots for the calls of one plugin: each running call takes one.
 //!
-//! Without it a slow plugin runs in every thread that judges requests. With it the other threads wait for it no longer than their
-//! own request may wait.
+//! Without it a slow plugin runs in every thread that judges requests. With it the other threads
+//! wait for it no longer than their own request may wait.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Counts free places.
+/// Counts free slots.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct CallSlots {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-/// A place that is taken until this is dropped.
+/// A slot that is taken until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place<'a>(&'a Places);
+pub(crate) struct CallSlot<'a>(&'a CallSlots);
 
-impl Places {
-    /// Makes places, at least one.
+impl CallSlots {
+    /// Makes slots, at least one.
     pub(crate) fn new(count: usize) -> Self {
-        Places { free: Mutex::new(count.max(1)), freed: Condvar::new() }
+        CallSlots { free: Mutex::new(count.max(1)), freed: Condvar::new() }
     }
 
-    /// Takes a place, or returns `None` where none became free in time.
-    pub(crate) fn take(&self, patience: Duration) -> Option<Place<'_>> {
+    /// Takes a slot, or returns `None` where none became free in time.
+    pub(crate) fn take(&self, patience: Duration) -> Option<CallSlot<'_>> {
         let free = self.lock();
         let waited = self.freed.wait_timeout_while(free, patience, |free| *free == 0);
         let (mut free, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ impl Places {
             return None;
         }
         *free -= 1;
-        Some(Place(self))
+        Some(CallSlot(self))
     }
 
     /// The count is whole between any two statements, so a poisoned lock is as good as any.
@@ -41,7 +41,7 @@ impl Places {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for CallSlot<'_> {
     fn drop(&mut self) {
         *self.0.lock() += 1;
         self.0.freed.notify_one();
@@ -53,19 +53,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_places_are_taken_than_there_are() {
-        let places = Places::new(2);
-        let first = places.take(Duration::ZERO).unwrap();
-        let second = places.take(Duration::ZERO).unwrap();
-        assert!(places.take(Duration::ZERO).is_none());
+    fn no_more_slots_are_taken_than_there_are() {
+        let slots = CallSlots::new(2);
+        let first = slots.take(Duration::ZERO).unwrap();
+        let second = slots.take(Duration::ZERO).unwrap();
+        assert!(slots.take(Duration::ZERO).is_none());
         drop(first);
-        assert!(places.take(Duration::ZERO).is_some());
+        assert!(slots.take(Duration::ZERO).is_some());
         drop(second);
-        assert_eq!(*places.lock(), 2);
+        assert_eq!(*slots.lock(), 2);
     }
 
     #[test]
-    fn one_place_is_the_least() {
-        assert!(Places::new(0).take(Duration::ZERO).is_some());
+    fn one_slot_is_the_least() {
+        assert!(CallSlots::new(0).take(Duration::ZERO).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! What one instance owns on the host's side: how much it has used, and where its log goes.
+//! The host's data of one instance: its memory budget and its log.
 
 use std::sync::Arc;
 
@@ -33,12 +33,13 @@ impl CallState {
         }
     }
 
-    /// Whether the instance asked for more memory or table space than it may have.
+    /// Returns true once the instance has asked for more memory or table space than it may have.
     pub(crate) fn was_denied_memory(&self) -> bool {
         self.memory.denied || self.table.denied
     }
 
-    /// Passes a message on while the call's budget lasts; the message that exceeds it is dropped, and all after it.
+    /// Passes a message on while the call's budget lasts; the message that exceeds it is dropped,
+    /// and all after it.
     pub(crate) fn log(&mut self, level: LogLevel, message: &str) {
         let Some((sink, plugin)) = &self.log else { return };
         match self.log_bytes_left.checked_sub(message.len()) {
@@ -58,7 +59,8 @@ impl Budget {
 
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
         let used = self.used.saturating_add(desired.saturating_sub(current));
-        // The maximum is the module's own or that of the pool's slot. Beyond it growth fails whatever is said here.
+        // The maximum is the module's own or that of the pool's slot. Beyond it growth fails in any
+        // case.
         if used > self.limit || maximum.is_some_and(|maximum| desired > maximum) {
             self.denied = true;
             return false;
@@ -68,7 +70,8 @@ impl Budget {
     }
 }
 
-/// A denied growth is answered with -1, as WebAssembly has it: a language runtime may still collect its garbage and go on.
+/// A denied growth is answered with -1, as WebAssembly has it: a language runtime may still collect
+/// its garbage and go on.
 impl ResourceLimiter for CallState {
     fn memory_growing(
         &mut self,

@@ -1,4 +1,5 @@
-//! Plugins that misbehave. Each gets its own fault, and a good plugin on the same loader answers before and after it.
+//! Plugins that misbehave. Each gets its own fault, and a good plugin on the same loader answers
+//! before and after it.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where its set-up fails")]
 
@@ -19,7 +20,8 @@ use support::{load_bytes, text};
 const FOREVER: &str = "(loop $again (br $again)) unreachable";
 const TRAP: &str = "unreachable";
 
-/// One loader for all tests of this file, as in the gate: a fault must not reach from one plugin into another.
+/// One loader for all tests of this file, as in the gate: a fault must not reach from one plugin
+/// into another.
 static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| {
     // Short enough for tests that wait for them, long enough for a loaded machine.
     let (start_deadline, call_deadline) = (Duration::from_millis(300), Duration::from_millis(100));
@@ -367,7 +369,8 @@ fn invariant_9_a_request_without_time_left_starts_no_guest() {
 
 #[test]
 fn invariant_9_a_plugin_that_takes_all_its_places_leaves_room_for_others() {
-    // The guest logs while it runs; the sink asks for another call of the same plugin, and for one of another.
+    // The guest logs while it runs; the sink asks for another call of the same plugin, and for one
+    // of another.
     let logs = Guest::detector()
         .with(r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#)
         .call(format!("(call $log (i32.const 0) (i32.const 16) (i32.const 6)) {}", guest::findings(0)));

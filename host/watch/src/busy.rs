@@ -1,7 +1,7 @@
-//! How long a step has been running, for whoever asks from outside.
+//! Tells other threads how long a step has been running.
 //!
-//! A disk can fail to answer and a compiler can fail to end. The thread that waits for them cannot say so, so it leaves the time at which
-//! it began where others find it.
+//! A disk can fail to answer and a compiler can fail to end. The thread that waits for them cannot
+//! report that, so it stores the time at which the step began.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,9 +1,11 @@
 //! Tells when a policy folder holds something new.
 //!
-//! Events of the file system are only the reason to look: they come in bursts, twice, too early, or not at all (network mounts, full
-//! queues, symlinks to elsewhere). What decides is a [`Snapshot`]: the digest of every file that counts. A
-//! change is reported once the folder has been quiet for a moment and two snapshots agree, so that an editor that truncates before
-//! it writes, or a deployment that swaps a symlink, is one change. A slow rescan catches what no event told.
+//! Events of the file system are only the reason to look: they come in bursts, twice, too early, or
+//! not at all (network mounts, full queues, symlinks to elsewhere). What decides is a [`Snapshot`]:
+//! the digest of every file that counts. A change is reported once the folder has been quiet for a
+//! moment and two snapshots agree, so that an editor that truncates before it writes, or a
+//! deployment that swaps a symlink, is one change. A slow rescan finds the changes without an
+//! event.
 //!
 //! What to do about a change is the caller's: this crate knows no policies.
 
@@ -26,8 +28,8 @@ pub struct Timing {
     /// How long the folder must be quiet. Editors write and rename within a few milliseconds.
     pub quiet: Duration,
     /// The longest wait for quiet. A folder that never rests is read all the same, and read again.
-    pub patience: Duration,
-    /// How often to look without being told.
+    pub longest_wait: Duration,
+    /// The time between two looks without an event.
     pub rescan: Duration,
 }
 
@@ -35,7 +37,7 @@ impl Default for Timing {
     fn default() -> Self {
         Timing {
             quiet: Duration::from_millis(60),
-            patience: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(1),
             rescan: Duration::from_secs(2),
         }
     }
@@ -66,9 +68,11 @@ enum Signal {
 }
 
 impl FolderWatch {
-    /// Starts to look after a folder, which need not exist yet. `loaded` is the snapshot that the caller has acted on already.
+    /// Starts to look after a folder, which need not exist yet. `loaded` is the snapshot that the
+    /// caller has acted on already.
     ///
-    /// `on_change` runs on the watch's own thread, for one change at a time. What changes while it runs is the next change.
+    /// `on_change` runs on the watch's own thread, for one change at a time. A change during the
+    /// call is the next change.
     pub fn start(
         folder: impl Into<PathBuf>,
         timing: Timing,
@@ -82,9 +86,9 @@ impl FolderWatch {
             Err(error) => (Err(error), None),
         };
         let looking = Busy::default();
-        let look = Look { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
+        let watching = WatchLoop { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
         let thread =
-            std::thread::Builder::new().name("policy-watch".to_owned()).spawn(move || look.run(on_change));
+            std::thread::Builder::new().name("policy-watch".to_owned()).spawn(move || watching.run(on_change));
         let (thread, events) = match thread {
             Ok(thread) => (Some(thread), events),
             Err(error) => (
@@ -95,10 +99,10 @@ impl FolderWatch {
         FolderWatch { signals, thread, events, looking }
     }
 
-    /// Whether the system reports changes, or only the rescan finds them.
+    /// Returns an error where the system reports no changes, so that only the rescan finds them.
     ///
     /// # Errors
-    /// Says why it does not.
+    /// The system's reason.
     pub fn events(&self) -> Result<(), WatchError> {
         self.events.clone()
     }
@@ -120,7 +124,8 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Asks the system for events of the folder and of its parent: the folder itself may be renamed, removed or a symlink that swaps.
+/// Asks the system for events of the folder and of its parent: the folder itself may be renamed,
+/// removed or a symlink that swaps.
 fn subscribe(
     folder: &Path,
     timing: Timing,
@@ -132,7 +137,8 @@ fn subscribe(
         why: error.to_string(),
     };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is not changing, and this crate reads. Errors (a full queue) are a reason to look.
+        // Reading is not changing, and this crate reads. Errors (a full queue) are a reason to
+        // look.
         if event.map_or(true, |event| !event.kind.is_access()) {
             let _ = signals.send(Signal::Event);
         }
@@ -153,7 +159,7 @@ fn follow(watcher: &mut RecommendedWatcher, folder: &Path) {
 }
 
 /// The thread's state.
-struct Look {
+struct WatchLoop {
     folder: PathBuf,
     timing: Timing,
     seen: Snapshot,
@@ -162,9 +168,9 @@ struct Look {
     looking: Busy,
 }
 
-impl Look {
+impl WatchLoop {
     fn run(mut self, mut on_change: impl FnMut(Snapshot)) {
-        // What changed between the caller's look and the subscription has told nobody.
+        // No event was sent for a change between the caller's look and the subscription.
         self.report_change(&mut on_change);
         loop {
             match self.received.recv_timeout(self.timing.rescan) {
@@ -192,8 +198,8 @@ impl Look {
 
     /// Waits until no event has come for a moment; `None` when told to stop.
     fn settle(&self) -> Option<()> {
-        let patience = Instant::now() + self.timing.patience;
-        while Instant::now() < patience {
+        let end = Instant::now() + self.timing.longest_wait;
+        while Instant::now() < end {
             match self.received.recv_timeout(self.timing.quiet) {
                 Ok(Signal::Event) => {}
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
@@ -203,13 +209,14 @@ impl Look {
         Some(())
     }
 
-    /// The folder's new content, if it differs from what was reported last and two looks agree on it.
+    /// The folder's new content, if it differs from what was reported last and two looks agree on
+    /// it.
     fn stable_change(&self) -> Option<Snapshot> {
         let mut first = Snapshot::take(&self.folder);
-        let patience = Instant::now() + self.timing.patience;
+        let end = Instant::now() + self.timing.longest_wait;
         while first != self.seen {
             let second = Snapshot::take(&self.folder);
-            if second == first || Instant::now() > patience {
+            if second == first || Instant::now() > end {
                 return (second != self.seen).then_some(second);
             }
             first = second;

@@ -1,4 +1,4 @@
-//! What a policy folder holds at one moment.
+//! The content of a policy folder at one moment.
 
 use std::fmt;
 use std::io::Read as _;
@@ -8,11 +8,13 @@ use std::time::SystemTime;
 use leafgate_folder::Listing;
 use sha2::{Digest, Sha256};
 
-/// Content that one look reads at most. Of files beyond it, size and time stand for the content: a folder of gigabytes must not keep a
-/// disk busy, and the loader refuses what is larger than a plugin can be.
+/// Content that one look reads at most. Of files beyond it, size and time stand for the content: a
+/// folder of gigabytes must not keep a disk busy, and the loader refuses what is larger than a
+/// plugin can be.
 const MAX_READ: u64 = 256 << 20;
 
-/// The files of a folder that count, as a digest of their content, and the names of those that are passed over.
+/// The files of a folder that count, as a digest of their content, and the names of those that are
+/// passed over.
 ///
 /// Which files count is what [`leafgate_folder::list`] says: the same that are loaded.
 #[derive(Clone)]
@@ -54,7 +56,8 @@ impl Snapshot {
         self.content.is_some()
     }
 
-    /// Returns true where names, sizes and times are what they were: reason enough not to read everything again without an event.
+    /// Returns true where names, sizes and times are what they were: reason enough not to read
+    /// everything again without an event.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {
         leafgate_folder::list(folder).map(|listing| signature(&listing)).unwrap_or_default() == self.signature
     }
@@ -93,7 +96,8 @@ impl FolderDigest {
         self.hash.update(bytes);
     }
 
-    /// Adds what a file holds. One that vanishes between listing and reading differs from an empty one.
+    /// Adds what a file holds. One that vanishes between listing and reading differs from an empty
+    /// one.
     fn content(&mut self, path: &Path) {
         let Ok(mut file) = leafgate_folder::open(path) else { return self.part(b"unreadable") };
         let mut hash = Sha256::new();

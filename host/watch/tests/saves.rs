@@ -1,4 +1,5 @@
-//! The ways in which editors and deployments change a folder. Each is one change, reported with what the folder holds at the end.
+//! The ways in which editors and deployments change a folder. Each is one change, reported with
+//! what the folder holds at the end.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -40,8 +41,8 @@ impl Fixture {
         self.folder.join("rules.toml")
     }
 
-    /// Waits for the change that reports what the folder holds in the end: a rule file with this text. A look in the middle of a write
-    /// may report that first.
+    /// Waits for the change that reports what the folder holds in the end: a rule file with this
+    /// text. A look in the middle of a write may report that first.
     fn expect(&self, text: Option<&str>) -> Snapshot {
         let end = Snapshot::take(&self.folder);
         loop {
@@ -122,7 +123,8 @@ fn a_folder_removed_and_back() {
 #[cfg(unix)]
 #[test]
 fn a_symlink_swapped_behind_the_files() {
-    // The way configuration volumes of orchestrators do it: files point through one link, which is replaced.
+    // The way configuration volumes of orchestrators do it: files point through one link, which is
+    // replaced.
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("policy");
     fs::create_dir_all(folder.join(".first")).unwrap();

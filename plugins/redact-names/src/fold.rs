@@ -1,6 +1,7 @@
 //! One form for letters that people take for the same: lower case, without accents.
 //!
-//! A text is folded while it is read, never as a whole: a leaf may be megabytes long, and spans must point into the original.
+//! A text is folded while it is read, never as a whole: a leaf may be megabytes long, and spans
+//! must point into the original.
 
 /// Base letters of U+00C0 to U+017F; a dot where there is none.
 const LATIN: &[u8; 192] = b"aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.y\
@@ -102,7 +103,8 @@ pub(crate) fn folded(word: &str) -> String {
     letters.map(|(letter, _)| letter).collect()
 }
 
-/// The same with umlauts written out, as German and Scandinavian names are where the keyboard has none.
+/// The same with umlauts written out, as German and Scandinavian names are where the keyboard has
+/// none.
 pub(crate) fn transliterated(word: &str) -> String {
     let mut written = String::with_capacity(word.len() + 4);
     for letter in word.chars() {

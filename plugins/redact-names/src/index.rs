@@ -1,7 +1,8 @@
 //! All ways to write all names, as one trie that is followed from each beginning of a word.
 //!
-//! For `Augusta Ada King` these are: the words in order, joined by anything that joins words; `King, Augusta Ada`; initials for any
-//! given names but the whole name's last word (`A. A. King`, `Augusta A. King`, `King, A. A.`); and without the names in the middle.
+//! For `Augusta Ada King` these are: the words in order, joined by anything that joins words;
+//! `King, Augusta Ada`; initials for any given names but the whole name's last word (`A. A. King`,
+//! `Augusta A. King`, `King, A. A.`); and without the names in the middle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +13,8 @@ use crate::fold::{self, Cursor};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Edge {
     Letter(char),
-    /// Between two words: nothing, blanks, or one of the characters that identifiers and addresses put there.
+    /// Between two words: nothing, blanks, or one of the characters that identifiers and addresses
+    /// put there.
     Join,
     /// Between last and given names: a comma and blanks.
     Comma,
@@ -128,7 +130,8 @@ impl Index {
         })
     }
 
-    /// End of the longest name that begins here. As deep as a name is long, and no text makes it longer.
+    /// End of the longest name that begins here. As deep as a name is long, and no text makes it
+    /// longer.
     fn longest(&self, node: usize, cursor: Cursor<'_>) -> Option<usize> {
         let node = &self.nodes[node];
         let here = cursor.boundary().filter(|_| node.ends && ends_word(cursor));
@@ -157,7 +160,8 @@ enum Given<'w> {
     Initial(char),
 }
 
-/// The ways to write given names: in full, with initials from some place on, as initials, and without those in the middle.
+/// The ways to write given names: in full, with initials from some place on, as initials, and
+/// without those in the middle.
 fn given_names(words: &[String]) -> Vec<Vec<Given<'_>>> {
     let initial = |word: &String| word.chars().next().map(Given::Initial);
     let from = |full: usize| {
@@ -188,7 +192,8 @@ fn ends_word(cursor: Cursor<'_>) -> bool {
     !cursor.rest().chars().next().is_some_and(is_word)
 }
 
-/// An underscore joins words to identifiers, and names stand in identifiers: it is no part of a word here.
+/// An underscore joins words to identifiers, and names stand in identifiers: it is no part of a
+/// word here.
 fn is_word(character: char) -> bool {
     // Nearly all of nearly every text; the rest looks into tables.
     if character.is_ascii() {
@@ -197,8 +202,8 @@ fn is_word(character: char) -> bool {
     (character.is_alphanumeric() && !is_unspaced(character)) || fold::is_accent(character)
 }
 
-/// Scripts that put no blanks between words, or hang particles on them (Thai to Khmer, Kana, Han, Hangul): any character may begin or
-/// follow a name.
+/// Scripts that put no blanks between words, or hang particles on them (Thai to Khmer, Kana, Han,
+/// Hangul): any character may begin or follow a name.
 fn is_unspaced(character: char) -> bool {
     !character.is_ascii()
         && matches!(character,
@@ -228,7 +233,8 @@ fn stop(cursor: Cursor<'_>) -> Option<usize> {
     cursor.rest().starts_with('.').then_some(1)
 }
 
-/// Length of the blanks here, a line break and an indent among them; more than that separates paragraphs, not words.
+/// Length of the blanks here, a line break and an indent among them; more than that separates
+/// paragraphs, not words.
 fn blanks(text: &str) -> usize {
     const MOST: usize = 16;
     text.chars().take(MOST).take_while(|character| character.is_whitespace()).map(char::len_utf8).sum()

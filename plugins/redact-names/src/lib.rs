@@ -1,7 +1,8 @@
 //! A detector for names that no pattern knows: customers, colleagues, products.
 //!
-//! The configuration lists names as people write them in full; `index` holds the other ways to write them, and `fold` makes case and
-//! accents the same. A name is found between word boundaries only: `Ann` is not in `annual`.
+//! The configuration lists names as people write them in full; `index` holds the other ways to
+//! write them, and `fold` makes case and accents the same. A name is found between word boundaries
+//! only: `Ann` is not in `annual`.
 
 mod fold;
 mod index;

@@ -1,7 +1,8 @@
-//! A transformer that writes home directories as `~`: who works on which machine is nobody's business upstream.
+//! A transformer that writes home directories as `~`: who works on which machine is nobody's
+//! business upstream.
 //!
-//! Only the home directory itself is replaced, the rest of the path stays. Where a path is not certainly one (`/srv/home/x`, a URL), it
-//! is left alone.
+//! Only the home directory itself is replaced, the rest of the path stays. Where a path is not
+//! certainly one (`/srv/home/x`, a URL), it is left alone.
 
 mod paths;
 

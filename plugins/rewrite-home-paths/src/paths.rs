@@ -7,7 +7,8 @@
 //! | windows | `C:\Users\<user>`, the separators `\`, `\\` (a path inside JSON or source code) or `/` |
 //! | root | `/root` |
 //!
-//! What stands before must not be part of the same path, what stands after must not be part of the same name.
+//! What stands before must not be part of the same path, what stands after must not be part of the
+//! same name.
 
 use std::ops::Range;
 
@@ -107,7 +108,8 @@ fn separator(rest: &str) -> Option<usize> {
         .map(|separator| separator.len())
 }
 
-/// Length of a user's name. A full stop or hyphen at its end belongs to the sentence, unless the path goes on.
+/// Length of a user's name. A full stop or hyphen at its end belongs to the sentence, unless the
+/// path goes on.
 fn user_name(rest: &str) -> Option<usize> {
     let end = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
     let name = &rest[..end];
@@ -117,7 +119,8 @@ fn user_name(rest: &str) -> Option<usize> {
     (!nobody).then_some(name.len())
 }
 
-/// The same where names may contain blanks: a blank belongs to the name only if the path goes on behind the next words.
+/// The same where names may contain blanks: a blank belongs to the name only if the path goes on
+/// behind the next words.
 fn spaced_user_name(rest: &str) -> Option<usize> {
     const WORDS: usize = 4;
     let mut end = user_name(rest)?;
@@ -138,7 +141,8 @@ fn is_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
 
-/// Whether a name ends here: `/rootfs` and `/root.txt` are other places, `/root.` is the end of a sentence.
+/// Whether a name ends here: `/rootfs` and `/root.txt` are other places, `/root.` is the end of a
+/// sentence.
 fn ends_name(behind: &str) -> bool {
     let mut characters = behind.trim_start_matches('.').chars();
     match characters.next() {

@@ -1,7 +1,7 @@
 //! From a function to the exports of a world.
 //!
-//! The exports exist for `wasm32` only: natively their names would be taken for versioned symbols. Everything else is compiled for
-//! every target, so that `cargo check` sees an author's mistakes.
+//! The exports exist for `wasm32` only: natively their names would be taken for versioned symbols.
+//! Everything else is compiled for every target, so that `cargo check` sees an author's mistakes.
 
 use proc_macro2::TokenStream;
 use quote::quote;

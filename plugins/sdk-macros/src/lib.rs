@@ -1,4 +1,5 @@
-//! Attributes of `leafgate-plugin`. They leave the function as it is, so that tests call it, and put the contract's exports beside it.
+//! Attributes of `leafgate-plugin`. They leave the function as it is, so that tests call it, and
+//! put the contract's exports beside it.
 
 mod arguments;
 mod expand;
@@ -7,8 +8,9 @@ use proc_macro::TokenStream;
 
 /// Makes a function the plugin's detector.
 ///
-/// `fn name([state: &State,] leaf: &Leaf) -> Vec<Finding>`, or a `Result` of it. Arguments: `labels = ["NAME", ...]`, required, and
-/// `prepare = path` of a function from the configuration to the state.
+/// `fn name([state: &State,] leaf: &Leaf) -> Vec<Finding>`, or a `Result` of it. Arguments:
+/// `labels = ["NAME", ...]`, required, and `prepare = path` of a function from the configuration to
+/// the state.
 #[proc_macro_attribute]
 pub fn detector(arguments: TokenStream, function: TokenStream) -> TokenStream {
     expand::plugin(expand::World::Detector, arguments.into(), function.into()).into()
@@ -16,8 +18,9 @@ pub fn detector(arguments: TokenStream, function: TokenStream) -> TokenStream {
 
 /// Makes a function the plugin's transformer.
 ///
-/// `fn name([state: &State,] request: &Request) -> Vec<Edit>`, or a `Result` of it. Arguments, both optional: `labels = ["NAME", ...]`
-/// for its redactions, and `prepare = path` of a function from the configuration to the state.
+/// `fn name([state: &State,] request: &Request) -> Vec<Edit>`, or a `Result` of it. Arguments, both
+/// optional: `labels = ["NAME", ...]` for its redactions, and `prepare = path` of a function from
+/// the configuration to the state.
 #[proc_macro_attribute]
 pub fn transformer(arguments: TokenStream, function: TokenStream) -> TokenStream {
     expand::plugin(expand::World::Transformer, arguments.into(), function.into()).into()

@@ -1,8 +1,10 @@
-//! What `wit-bindgen` makes of `wit/plugin.wit`. The only module with `unsafe` code, all of it generated.
+//! What `wit-bindgen` makes of `wit/plugin.wit`. The only module with `unsafe` code, all of it
+//! generated.
 //!
-//! One small world per exported interface, because the generated export macros live at the root of this crate and both public worlds
-//! export `lifecycle`. `wit-component` unites the worlds that a plugin exports, which gives `detector` or `transformer`. The types that
-//! they share are generated once, by `lifecycle`; the others refer to them.
+//! One small world per exported interface, because the generated export macros live at the root of
+//! this crate and both public worlds export `lifecycle`. `wit-component` unites the worlds that a
+//! plugin exports, which gives `detector` or `transformer`. The types that they share are generated
+//! once, by `lifecycle`; the others refer to them.
 
 #![allow(
     unsafe_code,

@@ -6,9 +6,11 @@ pub use crate::bindings::detect::exports::leafgate::plugin::detect::{Confidence,
 pub use crate::bindings::lifecycle::leafgate::plugin::types::{Failure, LeafKind, Role, Span, ValueType};
 
 impl Leaf {
-    /// Returns a finding with the plugin's first label and high confidence at a byte range of [`Leaf::text`].
+    /// Returns a finding with the plugin's first label and high confidence at a byte range of
+    /// [`Leaf::text`].
     ///
-    /// The host refuses a range that does not lie on character boundaries; ranges from `str` methods and regular expressions do.
+    /// The host refuses a range that does not lie on character boundaries; ranges from `str`
+    /// methods and regular expressions do.
     #[must_use]
     pub fn finding(&self, at: Range<usize>) -> Finding {
         Finding { leaf: self.id, at: at.into(), label: 0, confidence: Confidence::High }
@@ -44,7 +46,8 @@ impl Finding {
 }
 
 impl From<Range<usize>> for Span {
-    /// A leaf is never as long as 4 GiB; a range beyond that names no place, and the host refuses it.
+    /// A leaf is never as long as 4 GiB; a range beyond that names no place, and the host refuses
+    /// it.
     fn from(range: Range<usize>) -> Self {
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Span { start: place(range.start), end: place(range.end) }

@@ -1,6 +1,8 @@
-//! Write Leafgate plugins in Rust: one function, tested natively, built for `wasm32-unknown-unknown`.
+//! Write Leafgate plugins in Rust: one function, tested natively, built for
+//! `wasm32-unknown-unknown`.
 //!
-//! A **detector** says where in a leaf something is that must not be sent; the host puts the placeholder in:
+//! A **detector** says where in a leaf something is that must not be sent; the host puts the
+//! placeholder in:
 //!
 //! ```
 //! use leafgate_plugin::detect::*;
@@ -38,19 +40,25 @@
 //! ```
 //!
 //! The crate is a `cdylib`; add `rlib` so that its tests can link it. Build with
-//! `cargo build --release --target wasm32-unknown-unknown`; the host wraps the module as a component when it loads it.
+//! `cargo build --release --target wasm32-unknown-unknown`; the host wraps the module as a
+//! component when it loads it.
 //!
 //! # The shape of the function
 //!
-//! - The first parameter is `&Config`, any type that serde can deserialize; leave it out where there is nothing to configure. What serde
-//!   rejects becomes a finding of the host's check, with serde's message.
-//! - With `prepare = path`, the first parameter is what `path(config)` made of the configuration, or failed to make: a compiled pattern,
-//!   an index. It is built once for each instance, before the first leaf is looked at. The host may make a fresh instance for each
-//!   call, so what is heavy there is paid again: keep it small.
-//! - The result may be a `Result<_, Failure>`. A failure, like a panic, lets the rule's `on_error` decide.
-//! - The first line of the function's documentation is the plugin's summary; name and version are the package's.
+//! - The first parameter is `&Config`, any type that serde can deserialize; leave it out where
+//!   there is nothing to configure. What serde rejects becomes a finding of the host's check, with
+//!   serde's message.
+//! - With `prepare = path`, the first parameter is what `path(config)` made of the configuration,
+//!   or failed to make: a compiled pattern, an index. It is built once for each instance, before
+//!   the first leaf is looked at. The host may make a fresh instance for each call, so what is
+//!   heavy there is paid again: keep it small.
+//! - The result may be a `Result<_, Failure>`. A failure, like a panic, lets the rule's `on_error`
+//!   decide.
+//! - The first line of the function's documentation is the plugin's summary; name and version are
+//!   the package's.
 //!
-//! There is no clock, no random number, no file and no network in a plugin. The same input must give the same answer.
+//! There is no clock, no random number, no file and no network in a plugin. The same input must
+//! give the same answer.
 
 #[doc(hidden)]
 pub mod bindings;

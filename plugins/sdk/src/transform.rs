@@ -90,7 +90,8 @@ impl Leaf {
         Edit::new(self.target(), Action::Set(text.into()))
     }
 
-    /// Redacts byte ranges of [`Leaf::text`]; the label is named by its place in the attribute's `labels`.
+    /// Redacts byte ranges of [`Leaf::text`]; the label is named by its place in the attribute's
+    /// `labels`.
     #[must_use]
     pub fn redact(&self, ranges: impl IntoIterator<Item = Range<usize>>, label: u32) -> Edit {
         let redactions = ranges.into_iter().map(|at| Redaction { at: at.into(), label }).collect();

@@ -1,7 +1,8 @@
-//! A transformer that keeps head and tail of long tool results, with one line between them that says how much was cut.
+//! A transformer that keeps head and tail of long tool results, with one line between them that
+//! says how much was cut.
 //!
-//! The line depends on the text alone, so the same result is trimmed to the same bytes on every turn and the provider's prompt cache
-//! stays warm.
+//! The line depends on the text alone, so the same result is trimmed to the same bytes on every
+//! turn and the provider's prompt cache stays warm.
 
 mod trim;
 

@@ -3,7 +3,8 @@
 /// Least bytes for a result: the line between head and tail takes up to [`MARKER`] of them.
 const LEAST_BYTES: usize = 256;
 
-/// Room for the line between head and tail, with the line breaks around it and two numbers of twenty digits.
+/// Room for the line between head and tail, with the line breaks around it and two numbers of
+/// twenty digits.
 const MARKER: usize = 96;
 
 /// How long a result may be after trimming.
@@ -38,7 +39,8 @@ impl Budget {
         Some(format!("{head}{break_before}{marker}\n{tail}"))
     }
 
-    /// Two thirds of what is kept: an error is often at the end, what was asked for mostly at the beginning.
+    /// Two thirds of what is kept: an error is often at the end, what was asked for mostly at the
+    /// beginning.
     fn head<'t>(&self, text: &'t str) -> &'t str {
         let kept_lines = self.lines - 1 - self.tail_lines();
         let by_lines = text.match_indices('\n').nth(kept_lines - 1).map_or(text.len(), |(at, _)| at + 1);

@@ -1,4 +1,5 @@
-//! Which field of a rule belongs to which action. One that stands in a rule of another action is an error: it would be ignored.
+//! Which field of a rule belongs to which action. One that stands in a rule of another action is an
+//! error: it would be ignored.
 
 use std::ops::Range;
 

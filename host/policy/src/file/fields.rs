@@ -1,4 +1,5 @@
-//! The field names of a serde struct, asked of the struct itself, so that no second list can fall behind it.
+//! The field names of a serde struct, asked of the struct itself, so that no second list can fall
+//! behind it.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;

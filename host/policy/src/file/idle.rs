@@ -1,7 +1,8 @@
 //! Rules that are sound and can never act: what they select is protected from rules.
 //!
-//! The answer comes from the tree itself. For a path pattern a smallest request is put together that holds what it names, and read in each
-//! format; which leaves are protected there is what the projection of that format says.
+//! The answer comes from the tree itself. For a path pattern a smallest request is put together
+//! that holds what it names, and read in each format; which leaves are protected there is what the
+//! projection of that format says.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use super::Complaints;
 use crate::pattern::PathPattern;
 use crate::rule::{Action, Edit, Rule};
 
-/// Warns where a rule that writes selects nothing by its paths but what nobody but a person may write.
+/// Warns of a rule that writes and whose paths select protected leaves only.
 pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
     let writes = match &rule.action {
         Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
@@ -41,7 +42,8 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
     complaints.warning(paths, message, hint);
 }
 
-/// Returns true where the pattern selects something in a smallest request of this format, and may change none of it.
+/// Returns true where the pattern selects something in a smallest request of this format, and may
+/// change none of it.
 fn is_protected(path: &PathPattern, format: Format) -> bool {
     let Some(sample) = path.sample() else { return false };
     let body = Bytes::from(sample.to_string());

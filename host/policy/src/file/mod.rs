@@ -1,7 +1,8 @@
 //! Rule files: what they say ([`raw`]), and what it means ([`compile`]).
 //!
-//! Two stages, and only the second leaves this folder: everything outside sees [`crate::rule::Rule`]s and loaded plugins. Nothing in
-//! a file is ignored silently; what is known but not built yet is refused as such.
+//! Two stages, and only the second leaves this folder: everything outside sees
+//! [`crate::rule::Rule`]s and loaded plugins. Nothing in a file is ignored silently; what is known
+//! but not built yet is refused as such.
 
 mod belongs;
 pub(crate) mod compile;
@@ -38,7 +39,8 @@ impl Complaints<'_> {
         self.diagnostics.warning(self.file, span, message, Some(hint.into()));
     }
 
-    /// Records an error at a range of a string's *content*, wherever in the file that content stands.
+    /// Records an error at a range of a string's *content*, wherever in the file that content
+    /// stands.
     pub(crate) fn error_inside(
         &mut self,
         string: Range<usize>,
@@ -69,7 +71,8 @@ impl Complaints<'_> {
     }
 }
 
-/// Where a range of a string's content stands in the file. Exact where the string is written without escapes, else the whole string.
+/// Returns the range in the file for a range of a string's content. Exact where the string is
+/// written without escapes, else the whole string.
 fn span_inside(text: &str, string: Range<usize>, content: &str, at: Range<usize>) -> Range<usize> {
     let Some(written) = text.get(string.clone()) else { return string };
     match written.find(content) {

@@ -22,7 +22,7 @@ pub struct LoadedPlugin {
     /// The plugin itself.
     pub plugin: Arc<dyn Plugin>,
     pub(crate) labels: Vec<Label>,
-    /// What its findings name as their detector.
+    /// The detector that its findings name.
     pub(crate) detector: DetectorId,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Plugins {
     broken: BTreeSet<String>,
 }
 
-/// What a rule gets for a plugin's name.
+/// The result of looking up a plugin's name.
 pub(crate) enum Lookup {
     Found(PluginIndex),
     /// It is declared, and what is wrong with it has been said.
@@ -61,7 +61,7 @@ impl Plugins {
         self.broken.insert(name.to_owned());
     }
 
-    /// Loads one declared plugin; whatever is wrong with it is reported.
+    /// Loads one declared plugin; reports what is wrong with it.
     pub(crate) fn add(
         &mut self,
         name: &Spanned<String>,

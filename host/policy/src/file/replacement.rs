@@ -1,7 +1,7 @@
 //! `replace.with`: the groups that it names, compared with those of the pattern.
 //!
-//! The `regex` crate writes nothing for a group that does not exist, and reads `$1_file` as the group `1_file`. A text with a price in it
-//! would lose the price without a word.
+//! The `regex` crate writes nothing for a group that does not exist, and reads `$1_file` as the
+//! group `1_file`. A text with a price in it would lose the price without a word.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use regex::Regex;
 /// A group that is named and does not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownGroup {
-    /// Where it stands, its dollar sign included.
+    /// Its range, the dollar sign included.
     pub(crate) at: Range<usize>,
     pub(crate) name: String,
     /// How to write what was meant.

@@ -1,7 +1,8 @@
-//! Answers of plugins, checked: the one place in which an item of an answer is compared with what the plugin was asked.
+//! Answers of plugins, checked: the one place in which an item of an answer is compared with what
+//! the plugin was asked.
 //!
-//! One wrong item and the whole answer is gone. The types can be made by a check alone, so nothing that uses an answer has to look at
-//! its numbers again.
+//! One wrong item and the whole answer is gone. The types can be made by a check alone, so nothing
+//! that uses an answer has to look at its numbers again.
 
 use std::ops::Range;
 
@@ -16,7 +17,8 @@ pub struct CheckedFindings(Vec<PluginFinding>);
 impl CheckedFindings {
     /// Checks an answer about `leaves` of a plugin with so many labels.
     ///
-    /// An empty span is dropped without complaint: patterns match empty text all the time, and there is nothing to redact in it.
+    /// An empty span is dropped without complaint: patterns match empty text all the time, and
+    /// there is nothing to redact in it.
     ///
     /// # Errors
     /// [`Fault::Invalid`] with the first thing that does not fit.
@@ -52,7 +54,8 @@ impl CheckedFindings {
 pub struct CheckedEdits(Vec<PluginEdit>);
 
 impl CheckedEdits {
-    /// Checks an answer to `request` of a plugin with so many labels. Empty spans are dropped as in [`CheckedFindings::checked`].
+    /// Checks an answer to `request` of a plugin with so many labels. Empty spans are dropped as in
+    /// [`CheckedFindings::checked`].
     ///
     /// # Errors
     /// [`Fault::Invalid`] with the first thing that does not fit.
@@ -117,12 +120,13 @@ fn invalid(answer: InvalidAnswer) -> Fault {
     Fault::Invalid(answer)
 }
 
-/// Returns true where a text can stand in the place of a leaf of this type: any text in a string, elsewhere the spelling of a JSON
-/// scalar.
+/// Returns true where a text can stand in the place of a leaf of this type: any text in a string,
+/// elsewhere the spelling of a JSON scalar.
 fn fits(text: &str, value: ValueType) -> bool {
     match value {
         ValueType::Text => true,
-        // Parsed and thrown away: a number's spelling stays its own, however large. The first byte keeps out blanks and containers.
+        // Parsed and thrown away: a number's spelling stays its own, however large. The first byte
+        // keeps out blanks and containers.
         ValueType::Number | ValueType::Boolean | ValueType::Null => {
             text.starts_with(|first: char| matches!(first, '-' | '0'..='9' | 't' | 'f' | 'n'))
                 && text.ends_with(|last: char| last.is_ascii_alphanumeric())

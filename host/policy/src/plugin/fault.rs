@@ -15,7 +15,7 @@ pub enum Fault {
     /// All its calls for one request together took too long.
     #[error("took longer than the {limit_ms} ms that it has for one request")]
     RequestTime {
-        /// What it has for this request in milliseconds, the time in which it waits for a free place included.
+        /// Its time for this request in milliseconds; waiting for a free slot counts.
         limit_ms: u64,
     },
     /// It asked for more memory than it may have.
@@ -41,10 +41,11 @@ pub enum Fault {
     /// Its answer does not fit what it was asked.
     #[error("gave an invalid answer: {0}")]
     Invalid(InvalidAnswer),
-    /// It said that it cannot answer. Its own words are for reviewers, after redaction, never for clients.
+    /// It said that it cannot answer. Its own words are for reviewers, after redaction, never for
+    /// clients.
     #[error("gave up ({})", if *.unsupported { "unsupported" } else { "internal failure" })]
     GaveUp {
-        /// Whether it said `unsupported` rather than `internal`.
+        /// True for `unsupported`, false for `internal`.
         unsupported: bool,
         /// Its own words.
         message: PluginWords,
@@ -69,7 +70,7 @@ impl Fault {
     }
 }
 
-/// What a plugin's answers are counted by.
+/// The units in which a plugin's answers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Findings of a detector, redactions of a transformer.
@@ -122,16 +123,17 @@ pub enum InvalidAnswer {
     /// An action does not fit its target, or its text does not fit the leaf's type.
     #[error("an action does not fit its target")]
     Misfit,
-    /// It could not be read: a list that lies about its length, text that is no UTF-8, a case that does not exist, or more of it than
-    /// the host reads.
+    /// It could not be read: a list that lies about its length, text that is no UTF-8, a case that
+    /// does not exist, or more of it than the host reads.
     #[error("it is malformed, or reading it takes more than {limit} bytes")]
     Unreadable {
-        /// What the host spends on reading one answer, in bytes.
+        /// The bytes that the host may use to read the answer.
         limit: usize,
     },
 }
 
-/// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length only.
+/// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length
+/// only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PluginWords(String);
 

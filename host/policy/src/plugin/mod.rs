@@ -1,9 +1,10 @@
-//! What the policy asks of a plugin, whoever runs it.
+//! The interface between the policy and the runner of plugins.
 //!
-//! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines, without wasmtime. The types mirror
-//! `wit/plugin.wit` one to one. An answer reaches the policy as [`CheckedFindings`] or [`CheckedEdits`], which exist only after a check: every span
-//! lies inside its leaf on character boundaries, every leaf, section and label was among those given, and every action fits its
-//! target. Anything else is a [`Fault`], and the whole answer is gone.
+//! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines,
+//! without wasmtime. The types mirror `wit/plugin.wit` one to one. An answer reaches the policy as
+//! [`CheckedFindings`] or [`CheckedEdits`], which exist only after a check: every span lies inside
+//! its leaf on character boundaries, every leaf, section and label was among those given, and every
+//! action fits its target. Anything else is a [`Fault`], and the whole answer is gone.
 
 mod answer;
 mod fault;
@@ -20,7 +21,7 @@ pub use spent::{Cost, Spent};
 
 pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};
 
-/// Where a declared plugin lies and how it is to be loaded: one `[plugins.<name>]` table of a rule file.
+/// The file and the settings of a declared plugin: one `[plugins.<name>]` table of a rule file.
 #[derive(Clone, Debug)]
 pub struct PluginSource {
     /// The name of the table; rules say `plugin:<name>` or `plugin = "<name>"`.
@@ -38,7 +39,8 @@ pub trait PluginLoader {
     /// Loads, checks and configures one plugin.
     ///
     /// # Errors
-    /// Says what was wrong with the file or its configuration and what to do; the policy adds where it was declared.
+    /// Says what was wrong with the file or its configuration and what to do; the policy adds where
+    /// it was declared.
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError>;
 }
 
@@ -71,7 +73,7 @@ pub enum World {
     Transformer,
 }
 
-/// What a plugin says about itself (`lifecycle.describe`).
+/// A plugin's description of itself (`lifecycle.describe`).
 #[derive(Clone, Debug)]
 pub struct Description {
     /// Its own name, which need not be the one it is declared under.
@@ -95,17 +97,20 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// SHA-256 of the file it was loaded from.
     fn digest(&self) -> [u8; 32];
 
-    /// Finds what a redaction rule covers in each leaf. What the call costs is added to `spent`, the total of this plugin for this
-    /// request.
+    /// Finds what a redaction rule covers in each leaf. The cost of the call is added to `spent`,
+    /// the total of this plugin for this request.
     ///
     /// # Errors
-    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too much.
+    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too
+    /// much.
     fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault>;
 
-    /// Proposes edits of a request. What the call costs is added to `spent`, the total of this plugin for this request.
+    /// Proposes edits of a request. The cost of the call is added to `spent`, the total of this
+    /// plugin for this request.
     ///
     /// # Errors
-    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too much.
+    /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too
+    /// much.
     fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault>;
 }
 
@@ -148,7 +153,7 @@ pub struct TransformRequest<'a> {
     pub model: &'a str,
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
-    /// Whether a sub-agent is known to have sent it.
+    /// True where a sub-agent is known to have sent it.
     pub subagent: bool,
     /// All sections, in order.
     pub sections: &'a [TransformSection<'a>],
@@ -190,7 +195,7 @@ pub struct TransformLeaf<'a> {
     pub text: &'a str,
 }
 
-/// What a plugin's edit is about.
+/// The target of a plugin's edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The request as a whole.
@@ -201,7 +206,7 @@ pub enum Target {
     Leaf(usize),
 }
 
-/// What a plugin's edit does (`transform.action`).
+/// The action of a plugin's edit (`transform.action`).
 #[derive(Clone, PartialEq, Eq)]
 pub enum Action {
     /// Redact stretches of a leaf: byte range and place of the label.

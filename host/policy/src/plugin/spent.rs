@@ -1,4 +1,4 @@
-//! What one request has cost a plugin, over all calls, batches and phases.
+//! The cost of one request for one plugin, over all calls, batches and phases.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -20,9 +20,9 @@ pub struct Cost {
 
 /// A running total for one plugin and one request.
 ///
-/// The policy makes one for each plugin when it begins with a request, and hands it to every call. The runner of the plugin charges
-/// it and refuses the call that would exceed the runner's limits: a bound per call would grow with the number of calls, which the
-/// sender of a request chooses.
+/// The policy makes one for each plugin when it begins with a request, and hands it to every call.
+/// The runner of the plugin charges it and refuses the call that would exceed the runner's limits:
+/// a bound per call would grow with the number of calls, which the sender of a request chooses.
 #[derive(Debug, Default)]
 pub struct Spent(Cell<Cost>);
 

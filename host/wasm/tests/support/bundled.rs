@@ -13,7 +13,8 @@ pub fn bundled(package: &str) -> PathBuf {
     folder.join(format!("{}.wasm", package.replace('-', "_")))
 }
 
-/// Builds into a target folder of its own: the one of the running tests is locked by whoever runs them.
+/// Builds into a target folder of its own: the one of the running tests is locked by whoever runs
+/// them.
 fn build() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = root.join("target/plugins");

@@ -1,13 +1,16 @@
-//! Core modules in a few lines: the canonical ABI of the contract, written out once, with holes for what a test wants to be wrong.
+//! Core modules in a few lines: the canonical ABI of the contract, written out once, with holes for
+//! what a test wants to be wrong.
 //!
-//! Every function has a body that behaves; a hostile guest replaces one of them. The layouts stand beside the code that relies on them.
+//! Every function has a body that behaves; a hostile guest replaces one of them. The layouts stand
+//! beside the code that relies on them.
 
 use std::path::Path;
 
 use wit_component::StringEncoding;
 use wit_parser::Resolve;
 
-/// Where results are put together; below it lie constants, above it is what `cabi_realloc` gives away.
+/// Where results are put together; below it lie constants, above it is what `cabi_realloc` gives
+/// away.
 const RESULT: u32 = 1024;
 const HEAP: u32 = 4096;
 
@@ -75,7 +78,8 @@ impl Guest {
         Guest { post: body.into(), ..self }
     }
 
-    /// Replaces the body of `cabi_realloc`, which gets `$old`, `$old_size`, `$align` and `$new_size`.
+    /// Replaces the body of `cabi_realloc`, which gets `$old`, `$old_size`, `$align` and
+    /// `$new_size`.
     pub fn realloc(self, body: impl Into<String>) -> Self {
         Guest { realloc: body.into(), ..self }
     }
@@ -184,7 +188,8 @@ fn transform_signature(version: &str) -> String {
     format!(r#"(export "leafgate:plugin/transform@{version}#transform") (param {parameters}) (result i32)"#)
 }
 
-/// `description`: name, version and summary at 0, 8 and 16, labels at 24; no schema at 32, no attributes at 44.
+/// `description`: name, version and summary at 0, 8 and 16, labels at 24; no schema at 32, no
+/// attributes at 44.
 fn description() -> String {
     let words =
         [(0, 16), (4, 6), (8, 16), (12, 6), (16, 16), (20, 6), (24, 64), (28, 1), (32, 0), (44, 0), (48, 0)];
@@ -212,13 +217,15 @@ pub fn empty_findings(count: u32) -> String {
     format!("{} (i32.const {RESULT})", store(RESULT, &[(0, 0), (4, UNTOUCHED), (8, count)]))
 }
 
-/// An answer of one finding with high confidence: leaf, start, end and label, 20 bytes with the confidence.
+/// An answer of one finding with high confidence: leaf, start, end and label, 20 bytes with the
+/// confidence.
 pub fn finding(leaf: u32, start: u32, end: u32, label: u32) -> String {
     let item = store(RESULT + 64, &[(0, leaf), (4, start), (8, end), (12, label), (16, 2)]);
     format!("{item} {}", findings(1))
 }
 
-/// An answer of one edit: the target's case and place, the action's case and its first two words; 24 bytes.
+/// An answer of one edit: the target's case and place, the action's case and its first two words;
+/// 24 bytes.
 pub fn edit(target: u32, place: u32, action: u32, first: u32, second: u32) -> String {
     let item = store(RESULT + 64, &[(0, target), (4, place), (8, action), (12, first), (16, second)]);
     format!("{item} {}", findings(1))
