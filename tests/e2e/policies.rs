@@ -70,3 +70,16 @@ fn what_is_not_built_yet_is_refused_and_not_ignored() {
     let said = refusal(folder.path());
     assert!(said.contains("filter-tools") && said.contains("not supported yet"), "{said}");
 }
+
+#[test]
+fn a_file_that_is_not_read_is_named_by_check_and_at_the_start() {
+    let folder = policy("[[rule]]\nid = \"own\"\nmatch = {}\naction = \"pause\"\n");
+    std::fs::write(folder.path().join("more.yaml"), "rules: []\n").unwrap();
+    let shown = folder.path().to_string_lossy();
+    let output = gate::run(&["check", "--policy", &*shown], b"").unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("more.yaml") && said.contains("with 1 warning"), "{said}");
+    let gate = Gate::start(&["--policy", &*shown, "--upstream", "echo:"]).unwrap();
+    gate.wait_for_log(|log| log.contains("more.yaml")).unwrap();
+}

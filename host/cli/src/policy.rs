@@ -63,10 +63,6 @@ fn compiler() -> io::Result<Compiler> {
     Ok(Compiler::Process { program, arguments: vec![COMPILE.into()] })
 }
 
-/// Longest life of a compiling process. The loader that waits for it ends it sooner; this is for
-/// one whose loader was killed.
-const LONGEST_COMPILE: Duration = Duration::from_secs(600);
-
 /// Compiles a component from standard input to standard output if this process was started for
 /// that.
 pub(crate) fn compile_if_asked() -> Option<Exit> {
@@ -74,14 +70,21 @@ pub(crate) fn compile_if_asked() -> Option<Exit> {
     if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
         return None;
     }
-    std::thread::spawn(|| {
-        std::thread::sleep(LONGEST_COMPILE);
-        std::process::exit(2);
-    });
-    Some(match compile_worker(io::stdin().lock(), io::stdout().lock()) {
+    let compiled = compile_worker(io::stdin().lock(), io::stdout().lock(), end_after);
+    Some(match compiled {
         Ok(true) => Exit::Done,
-        Ok(false) | Err(_) => Exit::Bad,
+        Ok(false) => Exit::Unmet,
+        Err(_) => Exit::Bad,
     })
+}
+
+/// Ends this process a little after the time for which its loader waits: one whose loader was
+/// killed must not run on.
+fn end_after(time: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time + Duration::from_secs(5));
+        std::process::exit(Exit::Bad as i32);
+    });
 }
 
 pub(crate) fn explain(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -31,10 +31,17 @@ pub(crate) struct Reload {
 
 /// Both threads. Dropping it ends them, a load under way included.
 pub(crate) struct PolicyWatch {
-    folder: FolderWatch,
+    /// `None` only while this is being dropped.
+    folder: Option<FolderWatch>,
     loading: Busy,
     wanted: Arc<Wanted>,
+    /// Disconnected once the thread that loads has ended.
+    ended: Receiver<()>,
 }
+
+/// How long the end of a load is waited for. A compiler is ended within a few milliseconds; a disk
+/// that does not answer is not.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Which load is wanted. Every change of the folder asks for another one.
 #[derive(Default)]
@@ -105,7 +112,14 @@ impl Reload {
         let Some(loaded) = self.loaded.take() else { return Ok(None) };
         let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
         let (changed, changes): (Sender<()>, _) = mpsc::channel();
-        let loads = LoadThread { reload: self, wanted: Arc::clone(&wanted), loading: loading.clone(), changes };
+        let (ends, ended) = mpsc::channel();
+        let loads = LoadThread {
+            reload: self,
+            wanted: Arc::clone(&wanted),
+            loading: loading.clone(),
+            changes,
+            _ends: ends,
+        };
         std::thread::Builder::new()
             .name("policy-load".to_owned())
             .spawn(move || loads.run(publish))
@@ -116,7 +130,7 @@ impl Reload {
             // The loading thread ends only after this closure.
             let _ = changed.send(());
         });
-        Ok(Some(PolicyWatch { folder, loading, wanted }))
+        Ok(Some(PolicyWatch { folder: Some(folder), loading, wanted, ended }))
     }
 }
 
@@ -126,6 +140,8 @@ struct LoadThread {
     wanted: Arc<Wanted>,
     loading: Busy,
     changes: Receiver<()>,
+    /// Dropped with the thread.
+    _ends: Sender<()>,
 }
 
 impl LoadThread {
@@ -148,12 +164,13 @@ impl LoadThread {
 impl PolicyWatch {
     /// Returns an error where the system reports no changes, so that only the rescan finds them.
     pub(crate) fn events(&self) -> Result<(), WatchError> {
-        self.folder.events()
+        self.folder.as_ref().map_or(Ok(()), FolderWatch::events)
     }
 
     /// Tells how long the present look at the folder, or the present load, has been running.
     pub(crate) fn running(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
-        let (looking, loading) = (self.folder.looking(), self.loading.clone());
+        let looking = self.folder.as_ref().map(FolderWatch::looking).unwrap_or_default();
+        let loading = self.loading.clone();
         move || looking.running_for().max(loading.running_for())
     }
 }
@@ -161,6 +178,9 @@ impl PolicyWatch {
 impl Drop for PolicyWatch {
     fn drop(&mut self) {
         self.wanted.another();
+        // With the watch the sender of changes goes, so the other thread has nothing to wait for.
+        self.folder = None;
+        let _ = self.ended.recv_timeout(LAST_WAIT);
     }
 }
 

@@ -74,18 +74,24 @@ fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 }
 
 /// The other end: reads a component, compiles it as a loader with the default limits does, and
-/// writes the code.
+/// writes the code. Returns false where the output is a complaint instead.
 ///
-/// A process that calls this must do nothing else, and end with status 0. Status 1 says that what
-/// was written is a complaint.
+/// A process that calls this does nothing else, and ends with status 0, or with status 1 after a
+/// complaint. `began` is called with the time for which the loader waits, so that the process can
+/// see to it that it ends even if the loader is gone.
 ///
 /// # Errors
 /// A pipe that breaks, because the loader is gone.
-pub fn compile_worker(mut input: impl Read, mut output: impl Write) -> io::Result<bool> {
+pub fn compile_worker(
+    mut input: impl Read,
+    mut output: impl Write,
+    began: impl FnOnce(Duration),
+) -> io::Result<bool> {
+    let limits = Limits::default();
     let mut component = Vec::new();
     input.read_to_end(&mut component)?;
-    let compiled =
-        runtime::engine(&Limits::default()).and_then(|engine| engine.precompile_component(&component));
+    began(limits.compile_time(component.len()));
+    let compiled = runtime::engine(&limits).and_then(|engine| engine.precompile_component(&component));
     match &compiled {
         Ok(code) => output.write_all(code)?,
         Err(error) => output.write_all(format!("{error:#}").as_bytes())?,
@@ -218,10 +224,12 @@ mod tests {
     fn the_worker_compiles_for_a_loader_of_the_same_build() {
         let component = wat::parse_str("(component)").unwrap();
         let mut code = Vec::new();
-        assert!(compile_worker(component.as_slice(), &mut code).unwrap());
+        let mut time = None;
+        assert!(compile_worker(component.as_slice(), &mut code, |limit| time = Some(limit)).unwrap());
+        assert_eq!(time, Some(Limits::default().compile_time(component.len())));
         assert!(load(&runtime::engine(&Limits::default()).unwrap(), &code).is_ok());
         let mut complaint = Vec::new();
-        assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint).unwrap());
+        assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint, |_| ()).unwrap());
         assert!(!complaint.is_empty());
     }
 }
