@@ -70,10 +70,18 @@ pub fn is_inside(path: &Path) -> bool {
 /// Lists a policy folder. Links are followed.
 ///
 /// # Errors
-/// A folder that cannot be read. A folder inside it that cannot be read is left out.
+/// A folder that cannot be read, or holds too much to be one: a rule file that is left out would be
+/// a guard that is gone. A folder inside it that cannot be read is left out.
 pub fn list(folder: &Path) -> io::Result<Listing> {
-    let mut walk = Walk { found: Listing::default(), entries: 0 };
+    list_up_to(folder, MAX_ENTRIES)
+}
+
+fn list_up_to(folder: &Path, max_entries: usize) -> io::Result<Listing> {
+    let mut walk = Walk { found: Listing::default(), entries: 0, max_entries };
     walk.folder(folder, 1)?;
+    if walk.entries > max_entries {
+        return Err(io::Error::other(format!("it holds more than {max_entries} files and folders")));
+    }
     let mut found = walk.found;
     found.rules.sort();
     found.components.sort();
@@ -84,13 +92,14 @@ pub fn list(folder: &Path) -> io::Result<Listing> {
 struct Walk {
     found: Listing,
     entries: usize,
+    max_entries: usize,
 }
 
 impl Walk {
     fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             self.entries += 1;
-            if self.entries > MAX_ENTRIES {
+            if self.entries > self.max_entries {
                 return Ok(());
             }
             self.entry(entry?.path(), depth);
@@ -187,6 +196,17 @@ mod tests {
             ("other.yaml", Reason::Extension),
         ];
         assert_eq!(passed, expected.map(|(name, reason)| (name.to_owned(), reason)));
+    }
+
+    #[test]
+    fn a_folder_with_too_many_entries_is_refused_and_not_cut_short() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("inside")).unwrap();
+        for file in ["a.toml", "inside/b", "inside/c"] {
+            fs::write(root.path().join(file), "").unwrap();
+        }
+        assert!(list_up_to(root.path(), 4).is_ok());
+        assert!(list_up_to(root.path(), 3).unwrap_err().to_string().contains("more than 3"));
     }
 
     #[test]
