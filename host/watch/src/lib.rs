@@ -86,9 +86,11 @@ impl FolderWatch {
             Err(error) => (Err(error), None),
         };
         let looking = Busy::default();
-        let watching = WatchLoop { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
-        let thread =
-            std::thread::Builder::new().name("policy-watch".to_owned()).spawn(move || watching.run(on_change));
+        let watching =
+            WatchLoop { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
+        let thread = std::thread::Builder::new()
+            .name("policy-watch".to_owned())
+            .spawn(move || watching.run(on_change));
         let (thread, events) = match thread {
             Ok(thread) => (Some(thread), events),
             Err(error) => (
