@@ -3,7 +3,7 @@
 //! What runs beside the gate: a watch that loads its policy again, the admin API that commands find through a runtime file, and, where
 //! asked for, the approval prompt in this very terminal.
 
-mod door;
+mod admin;
 mod log;
 mod prompt;
 mod stop;
@@ -15,7 +15,7 @@ use leafgate_gate::{Gate, GateConfig, Listener};
 use leafgate_policy::{LoadError, Policy};
 use leafgate_watch::Timing;
 
-use self::door::AdminDoor;
+use self::admin::AdminListener;
 use self::prompt::Prompt;
 use self::stop::Stop;
 use crate::args::{RunArgs, WaitingArgs};
@@ -39,16 +39,16 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
         let listener = Listener::bind(args.listen).await?;
-        let door = AdminDoor::open(args, &listener).await?;
+        let admin = AdminListener::open(args, &listener).await?;
         announce(args, &listener, &policy, printer)?;
         let _watch = watch(reload, &gate)?;
-        let prompt = door.as_ref().filter(|_| args.review).map(|door| Prompt::show(door.file(), &stop));
-        let admin = async {
-            if let Some(door) = door {
-                door.serve(&gate, stop.told()).await;
+        let prompt = admin.as_ref().filter(|_| args.review).map(|admin| Prompt::show(admin.file(), &stop));
+        let serving_admin = async {
+            if let Some(admin) = admin {
+                admin.serve(&gate, stop.told()).await;
             }
         };
-        tokio::join!(gate.serve(listener, stop.told()), admin);
+        tokio::join!(gate.serve(listener, stop.told()), serving_admin);
         if let Some(prompt) = prompt {
             prompt.gone().await;
         }

@@ -64,3 +64,49 @@ fn an_address_that_others_reach_is_refused() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("no client tokens"), "{}", ran.err);
 }
+
+/// A process that does not outlive its test.
+struct Process(std::process::Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn more_idle_connections_than_files_shut_out_neither_clients_nor_the_admin_api() {
+    let bench = Bench::new();
+    let call = bench.command(&["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"]);
+    let gate = std::process::Command::new("/bin/sh")
+        .args(["-c", "ulimit -n 256; exec \"$0\" \"$@\""])
+        .arg(call.get_program())
+        .args(call.get_args())
+        .env_clear()
+        .envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(bench.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut gate = Process(gate.unwrap());
+    let mut line = String::new();
+    BufReader::new(gate.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("http://").expect("the first line is the URL");
+    let _idle: Vec<_> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = "content-type: application/json\r\nconnection: close\r\ncontent-length: 2";
+    write!(stream, "POST /v1/x HTTP/1.1\r\nhost: {address}\r\n{head}\r\n\r\n{{}}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let status = bench.run(&["status"], "");
+    assert_eq!(status.code, 0, "{}", status.shown());
+    let pid = gate.0.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let mut log = String::new();
+    gate.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    let about = log.lines().filter(|line| line.contains("leafgate::listener")).count();
+    assert_eq!(about, 1, "one line for all of them: {log}");
+    assert!(log.contains("limit `connections`"), "{log}");
+}

@@ -7,16 +7,16 @@ use crate::args::RunArgs;
 use crate::runtime::{self, Published};
 
 /// An admin API that can be found. Dropping it removes the runtime file.
-pub(super) struct AdminDoor {
+pub(super) struct AdminListener {
     listener: Listener,
     token: AdminToken,
     file: RuntimeFile,
     published: Published,
 }
 
-impl AdminDoor {
+impl AdminListener {
     /// Listens and says where; `None` with `--no-admin`. Who is quick may call already: the system keeps the call until it is served.
-    pub(super) async fn open(args: &RunArgs, clients: &Listener) -> anyhow::Result<Option<AdminDoor>> {
+    pub(super) async fn open(args: &RunArgs, clients: &Listener) -> anyhow::Result<Option<AdminListener>> {
         if args.no_admin {
             return Ok(None);
         }
@@ -29,7 +29,7 @@ impl AdminDoor {
             listen: format!("http://{}", clients.address()),
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
-        Ok(Some(AdminDoor { listener, token, file, published }))
+        Ok(Some(AdminListener { listener, token, file, published }))
     }
 
     /// What the runtime file says.
