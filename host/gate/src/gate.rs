@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use leafgate_admin::{Event, Status};
 use leafgate_desk::Target;
 use leafgate_policy::Policy;
-use leafgate_vault::TokenKeys;
+use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
 
 use crate::admin::{self, AdminToken};
@@ -24,10 +24,11 @@ use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
-use crate::judge::{Case, Judged, Outcome};
+use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
-use crate::log::{Course, Entry};
+use crate::log::{self, Course, Entry};
 use crate::outgoing::{self, Outgoing};
+use crate::outside::OutsideTexts;
 use crate::pending::Turns;
 use crate::refusal::Refusal;
 use crate::route::Route;
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     upstream_name: Arc<str>,
     policy: ArcSwap<Policy>,
     loads: Loads,
+    keys: TokenKeys,
     sessions: Arc<Sessions>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
@@ -76,7 +78,8 @@ impl Gate {
             upstream: Upstream::new(config.upstream, &limits)?,
             loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
-            sessions: Arc::new(Sessions::new(keys, limits.sessions, limits.vaults)),
+            sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
+            keys,
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters))),
             hub,
             counters,
@@ -198,8 +201,10 @@ impl Shared {
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (parts, mut body) = request.into_parts();
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let mut entry = Entry::new(&parts.method, parts.uri.path(), self.counters.in_flight());
-        let mut response = match self.pass(&parts, api, &mut body, local, &mut entry).await {
+        let policy = self.policy.load_full();
+        let path = self.shown_path(parts.uri.path(), &policy).await;
+        let mut entry = Entry::new(&parts.method, path, self.counters.in_flight());
+        let mut response = match self.pass(&parts, api, policy, &mut body, local, &mut entry).await {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
@@ -229,6 +234,7 @@ impl Shared {
         self: &Arc<Self>,
         parts: &request::Parts,
         api: Api,
+        policy: Arc<Policy>,
         body: &mut Incoming,
         local: SocketAddr,
         entry: &mut Entry,
@@ -236,8 +242,11 @@ impl Shared {
         guard::check(parts, local)?;
         headers::check_connection(&parts.headers)?;
         let outcome = match Route::of(parts, !body.is_end_stream())? {
-            Route::Pass => return self.forward(Outgoing::without_body(parts), &entry.course()).await,
-            Route::Walk => self.walk(parts, api, body, entry).await?,
+            Route::Pass => {
+                self.judge_bodyless(parts, policy, entry).await?;
+                return self.forward(Outgoing::without_body(parts), &entry.course()).await;
+            }
+            Route::Walk => self.walk(parts, api, policy, body, entry).await?,
         };
         match outcome {
             Outcome::Pass(passed) => self.forward(Outgoing::with_body(parts, passed), &entry.course()).await,
@@ -262,15 +271,58 @@ impl Shared {
         answer::prepare(response, restoring, self.limits.answer).await
     }
 
-    /// Reads a body and has it judged by the generation that is in force now.
+    /// Has a request without a body judged by what it says elsewhere.
+    async fn judge_bodyless(
+        &self,
+        parts: &request::Parts,
+        policy: Arc<Policy>,
+        entry: &mut Entry,
+    ) -> Result<(), Refusal> {
+        entry.generation(policy.generation_name());
+        let elsewhere = policy.has_plugins();
+        let bodyless = Bodyless {
+            outside: OutsideTexts::of(parts),
+            agent: agent::agent(&parts.headers),
+            policy,
+            vault: self.unnamed_vault(),
+        };
+        let (judged, tally) = match elsewhere {
+            true => self.aside(move || bodyless.judge()).await?,
+            false => bodyless.judge(),
+        };
+        self.counters.faults(tally.errors.len());
+        entry.judged(tally);
+        judged
+    }
+
+    /// Returns a path as the log shows it, with all findings masked.
+    async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
+        if log::is_fixed_path(path) {
+            return path.to_owned();
+        }
+        let (path, vault) = (path.to_owned(), self.unnamed_vault());
+        if !policy.has_plugins() {
+            return policy.masked_target(&path, &vault);
+        }
+        let policy = Arc::clone(policy);
+        let masked = self.aside(move || policy.masked_target(&path, &vault)).await;
+        masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
+    }
+
+    /// A vault of no session: it knows our tokens and remembers nothing.
+    fn unnamed_vault(&self) -> Vault {
+        Vault::new(self.keys.clone())
+    }
+
+    /// Reads a body and has it judged.
     async fn walk(
         &self,
         parts: &request::Parts,
         api: Api,
+        policy: Arc<Policy>,
         body: &mut Incoming,
         entry: &mut Entry,
     ) -> Result<Outcome, Refusal> {
-        let policy = self.policy.load_full();
         entry.generation(policy.generation_name());
         let codings = coding::codings(&parts.headers)?;
         let mut reservation = self.bodies.reserve();
@@ -282,6 +334,7 @@ impl Shared {
             reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             api,
+            outside: Arc::new(OutsideTexts::of(parts)),
             hint: Hint::of(&parts.headers),
             policy,
             sessions: Arc::clone(&self.sessions),

@@ -10,6 +10,7 @@ use http::StatusCode;
 use leafgate_desk::{Target, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
+use leafgate_vault::Vault;
 
 use crate::apis::Api;
 use crate::budget::Reservation;
@@ -17,6 +18,7 @@ use crate::coding::{self, Caps, Coding, Decoded};
 use crate::hold::Held;
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
+use crate::outside::OutsideTexts;
 use crate::pending::{Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
@@ -32,6 +34,8 @@ pub(crate) struct Case {
     pub(crate) reservation: Reservation,
     pub(crate) caps: Caps,
     pub(crate) api: Api,
+    /// What it says outside its body.
+    pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
     pub(crate) hint: Option<Hint>,
     /// The generation that judges it, whatever is loaded meanwhile.
@@ -83,10 +87,16 @@ impl Case {
 
     fn ask(self, document: Arc<Document>, wraps_more: bool) -> Judged {
         let session = self.sessions.of(&document, self.hint.as_ref());
-        if let Some(waiter) = self.turns.join(&session.key, &self.target, &document) {
+        let outside = Arc::clone(&self.outside);
+        let outside = outside.list();
+        let context = Context { session: &session.key, agent: Some(self.agent), outside: &outside };
+        // Who joins sends a head of its own, which nobody has searched yet.
+        if self.turns.has_pending(&session.key)
+            && is_clean_outside(&self.policy, &context, &session.vault)
+            && let Some(waiter) = self.turns.join(&session.key, &self.target, &document)
+        {
             return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
         }
-        let context = Context { session: &session.key, agent: Some(self.agent), outside: &[] };
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, .. } = evaluation;
@@ -123,6 +133,7 @@ impl Case {
             generation: self.policy.generation_name().into(),
             session: session.key,
             agent: self.agent,
+            outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
         };
@@ -156,6 +167,46 @@ impl Case {
             },
         })
     }
+}
+
+/// A request without a body to judge.
+pub(crate) struct Bodyless {
+    /// What it says.
+    pub(crate) outside: OutsideTexts,
+    pub(crate) agent: &'static str,
+    pub(crate) policy: Arc<Policy>,
+    /// What tells our own tokens, which are no secrets.
+    pub(crate) vault: Vault,
+}
+
+impl Bodyless {
+    /// Judges what the request says outside the body that it lacks. There is nothing that a person could be shown, so it is blocked
+    /// where a rule asks for one.
+    pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
+        let outside = self.outside.list();
+        let context = Context { session: "", agent: Some(self.agent), outside: &outside };
+        let evaluation = self.policy.evaluate_outside(&context, &self.vault);
+        let tally = tally(&evaluation);
+        let judged = match &evaluation.verdict {
+            Verdict::Forward => Ok(()),
+            Verdict::Block(hold) => Err(blocked(hold)),
+            Verdict::Pause(holds) => Err(unshowable(holds)),
+        };
+        (judged, tally)
+    }
+}
+
+fn unshowable(holds: &[Hold]) -> Refusal {
+    let because: Vec<_> = holds.iter().map(because).collect();
+    blocked_as(format!(
+        "blocked by this gate: {}; the rule asks for a person, and a request without a body cannot be shown to one",
+        because.join("; ")
+    ))
+}
+
+/// Returns true where no rule has anything against what a request says outside its body.
+fn is_clean_outside(policy: &Policy, context: &Context<'_>, vault: &Vault) -> bool {
+    matches!(policy.evaluate_outside(context, vault).verdict, Verdict::Forward)
 }
 
 /// Not JSON, or too much of it. The error says where, never what stood there.

@@ -42,6 +42,7 @@ mod listener;
 mod log;
 mod media;
 mod outgoing;
+mod outside;
 mod path;
 mod pending;
 mod refusal;

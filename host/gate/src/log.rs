@@ -23,6 +23,26 @@ use crate::status::InFlight;
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
 
+/// Paths that most requests have; nothing in them is a client's own.
+const FIXED_PATHS: [&str; 8] = [
+    "/",
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/v1/models",
+    "/v1/responses",
+];
+
+/// What stands for a path that could not be searched.
+pub(crate) const WITHHELD: &str = "(withheld)";
+
+/// Returns true for a path in which there is nothing to find.
+pub(crate) fn is_fixed_path(path: &str) -> bool {
+    FIXED_PATHS.contains(&path)
+}
+
 /// What is known of a request; logged when it is dropped.
 pub(crate) struct Entry {
     method: Method,
@@ -78,10 +98,11 @@ pub(crate) struct Tally {
 }
 
 impl Entry {
-    pub(crate) fn new(method: &Method, path: &str, in_flight: InFlight) -> Self {
+    /// `path` is masked: what rules find in it does not stand there.
+    pub(crate) fn new(method: &Method, path: String, in_flight: InFlight) -> Self {
         Entry {
             method: method.clone(),
-            path: path.to_owned(),
+            path,
             began: Instant::now(),
             status: None,
             generation: None,

@@ -7,6 +7,8 @@ use leafgate_policy::{Context, Hold, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
 
+use crate::outside::OutsideTexts;
+
 /// The generation that judged a turn, and what it must know to judge it again.
 pub(crate) struct TurnGuard {
     pub(crate) policy: Arc<Policy>,
@@ -15,13 +17,16 @@ pub(crate) struct TurnGuard {
     pub(crate) session: Arc<str>,
     /// The client program that sent the request.
     pub(crate) agent: &'static str,
+    /// What the request says outside its body.
+    pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) vault: Vault,
     pub(crate) recall: Recall,
 }
 
 impl Guard for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
-        let context = Context { session: &self.session, agent: Some(self.agent), outside: &[] };
+        let outside = self.outside.list();
+        let context = Context { session: &self.session, agent: Some(self.agent), outside: &outside };
         self.policy.review(draft, &context, &self.vault, &self.recall)
     }
 }

@@ -106,6 +106,11 @@ impl Turns {
         guard.map(|guard| Waiter::new(Arc::clone(self), connection, decision, guard))
     }
 
+    /// Returns true where turns of a session are pending.
+    pub(crate) fn has_pending(&self, session: &str) -> bool {
+        self.lock().desk.pending().any(|turn| **turn.session() == *session)
+    }
+
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
     pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
         let guard = Arc::clone(&paused.guard);
@@ -364,6 +369,7 @@ mod tests {
             generation: "one".into(),
             session: session.into(),
             agent: leafgate_policy::OTHER_AGENT,
+            outside: Arc::default(),
             vault: Vault::new(keys),
             recall: Recall::default(),
         };

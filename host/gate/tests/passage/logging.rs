@@ -74,6 +74,41 @@ async fn a_rule_that_could_not_run_is_a_warning_even_where_the_request_passes() 
     assert!(!log.contains("canary"), "{log}");
 }
 
+#[tokio::test(flavor = "current_thread")]
+async fn no_secret_of_a_path_a_query_or_a_header_is_logged() {
+    record();
+    let gate = gate("extends = \"default\"\n", "echo:").await;
+    let mut client = Client::connect(gate.address).await;
+    let body = "kfhfgtKAQWYm85EZgslmBp65HpUbz04IfkvX";
+    let secret = format!("{}{body}", "ghp_");
+    let escaped: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    // The first is refused before any rule runs, the last passes.
+    for target in [
+        format!("/elsewhere/{secret}"),
+        format!("/v1/files/{secret}/content"),
+        format!("/v1/files/{escaped}"),
+        format!("/v1/models?q={secret}"),
+        "/v1/files/file-1".to_owned(),
+    ] {
+        for method in [http::Method::GET, http::Method::POST] {
+            let mut request = chat(says("hi"));
+            if method == http::Method::GET {
+                *request.body_mut() = http_body_util::Full::default();
+            }
+            (*request.method_mut(), *request.uri_mut()) = (method, target.parse().unwrap());
+            request.headers_mut().insert("authorization", format!("Bearer {secret}").parse().unwrap());
+            client.whole(request).await;
+        }
+    }
+    let mut request = chat(says("hi"));
+    request.headers_mut().insert("x-note", secret.parse().unwrap());
+    assert_eq!(client.whole(request).await.status, 400);
+    drop(client);
+    let log = logged();
+    assert!(log.contains("path=/v1/files/file-1"), "{log}");
+    assert!(!log.contains(body) && !log.contains(&escaped), "{log}");
+}
+
 /// On one thread, so that all that its gate logs is logged there.
 #[tokio::test(flavor = "current_thread")]
 async fn invariant_6_nothing_of_a_request_is_logged() {

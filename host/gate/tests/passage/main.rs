@@ -11,6 +11,7 @@ mod fixtures;
 mod identity;
 mod lifecycle;
 mod logging;
+mod outside;
 mod passing;
 mod refusals;
 mod support;

@@ -71,6 +71,21 @@ async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
     assert_eq!(house.upstream.received(), [body.to_string()]);
 }
 
+/// It leaves under its own header, which nobody has searched yet.
+#[tokio::test]
+async fn a_request_that_comes_again_is_searched_outside_its_body_before_it_joins() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let body = chat("prod-db");
+    let first = house.send(&body);
+    let id = events.paused().await.id;
+    let mut again = house.request(body.to_string());
+    again.headers_mut().insert("baggage", CANARY.parse().unwrap());
+    assert_eq!(house.send_raw(again).await.unwrap().refusal().0, "leafgate_blocked");
+    house.let_go(&id).await;
+    assert_eq!(first.await.unwrap().status, 200);
+}
+
 #[tokio::test]
 async fn an_edit_is_what_leaves() {
     let house = House::start().await;

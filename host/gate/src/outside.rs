@@ -1,0 +1,178 @@
+//! What a request says outside its body: path, query and headers, as texts that rules search.
+//!
+//! A text is searched decoded, in the form in which the upstream reads it. What is left out is a short list: the credentials that a
+//! client shows the upstream, and the fields that end at this gate.
+
+use std::borrow::Cow;
+
+use http::header::{AUTHORIZATION, COOKIE, HeaderName};
+use http::request;
+use leafgate_policy::{Outside, Part};
+
+use crate::headers;
+use crate::path::percent_decoded;
+
+/// What clients show the upstream who they are with. Rules look for these values elsewhere; here is their place.
+const CREDENTIALS: [HeaderName; 6] = [
+    AUTHORIZATION,
+    COOKIE,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+    HeaderName::from_static("ocp-apim-subscription-key"),
+];
+
+/// The parameter that holds the key of Google's APIs.
+const GOOGLE_KEY: &str = "key";
+
+/// The texts of one request outside its body. They may hold secrets: there is no `Debug`.
+#[derive(Default)]
+pub(crate) struct OutsideTexts(Vec<Text>);
+
+struct Text {
+    place: Place,
+    text: String,
+}
+
+enum Place {
+    Path,
+    Query { key: String },
+    Header { name: HeaderName },
+}
+
+impl OutsideTexts {
+    /// Collects all texts of a request's head that leave with it.
+    pub(crate) fn of(parts: &request::Parts) -> Self {
+        let path = parts.uri.path();
+        let mut texts = path_texts(path);
+        texts.extend(query_texts(parts.uri.query().unwrap_or_default(), is_google(path)));
+        for (name, value) in &parts.headers {
+            if !CREDENTIALS.contains(name) && !headers::ends_here(name) {
+                let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                texts.push(Text { place: Place::Header { name: name.clone() }, text });
+            }
+        }
+        OutsideTexts(texts)
+    }
+
+    /// The texts as the policy takes them.
+    pub(crate) fn list(&self) -> Vec<Outside<'_>> {
+        self.0.iter().map(Text::outside).collect()
+    }
+}
+
+impl Text {
+    fn outside(&self) -> Outside<'_> {
+        let part = match &self.place {
+            Place::Path => Part::Path,
+            Place::Query { key } => Part::Query { key },
+            Place::Header { name } => Part::Header { name: name.as_str() },
+        };
+        Outside { part, text: &self.text }
+    }
+}
+
+/// The path as it came, and decoded as a whole: a value may hold a slash, encoded or not.
+fn path_texts(path: &str) -> Vec<Text> {
+    let text = |text: String| Text { place: Place::Path, text };
+    let decoded = decoded(path);
+    let mut texts = vec![text(path.to_owned())];
+    if decoded != path {
+        texts.push(text(decoded.into_owned()));
+    }
+    texts
+}
+
+/// The parameters, decoded as forms are: `+` is a blank there, and stays what it is in a second text of the same value.
+fn query_texts(query: &str, google: bool) -> Vec<Text> {
+    let mut texts = Vec::new();
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let key = decoded(key).into_owned();
+        if google && key == GOOGLE_KEY {
+            continue;
+        }
+        let mut push = |text: String| texts.push(Text { place: Place::Query { key: key.clone() }, text });
+        push(decoded(value).into_owned());
+        if value.contains('+') {
+            push(decoded(&value.replace('+', " ")).into_owned());
+        }
+    }
+    texts
+}
+
+/// Bytes that are no UTF-8 are shown as such; what stands around them is searched all the same.
+fn decoded(text: &str) -> Cow<'_, str> {
+    match percent_decoded(text) {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// Returns true for the paths of Google's APIs, which take their key as a parameter.
+fn is_google(path: &str) -> bool {
+    let (_, last) = path.rsplit_once('/').unwrap_or_default();
+    ["/v1beta/", "/v1beta1/", "/v1alpha/"].iter().any(|root| path.starts_with(root)) || last.contains(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(uri: &str, headers: &[(&str, &str)]) -> Vec<String> {
+        let mut request = http::Request::get(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let texts = OutsideTexts::of(&parts);
+        texts.list().iter().map(|outside| format!("{}: {}", outside.part, outside.text)).collect()
+    }
+
+    #[test]
+    fn path_and_query_are_searched_as_the_upstream_reads_them() {
+        assert_eq!(
+            texts("/v1/files/a%40b?q=x%2Fy+z&q=2&flag&=v", &[]),
+            [
+                "path: /v1/files/a%40b",
+                "path: /v1/files/a@b",
+                "query parameter q: x/y+z",
+                "query parameter q: x/y z",
+                "query parameter q: 2",
+                "query parameter flag: ",
+                "query parameter : v",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_header_is_searched_but_credentials_and_those_that_end_here() {
+        let headers = [
+            ("host", "localhost"),
+            ("authorization", "Bearer a"),
+            ("proxy-authorization", "Basic a"),
+            ("x-api-key", "a"),
+            ("api-key", "a"),
+            ("x-goog-api-key", "a"),
+            ("cookie", "a=b"),
+            ("content-length", "2"),
+            ("te", "trailers"),
+            ("accept", "b"),
+            ("user-agent", "c"),
+            ("x-codex-turn-metadata", "d"),
+            ("x-codex-turn-metadata", "e"),
+        ];
+        assert_eq!(
+            texts("/", &headers)[1..],
+            ["header accept: b", "header user-agent: c", "header x-codex-turn-metadata: d", "header x-codex-turn-metadata: e"]
+        );
+    }
+
+    #[test]
+    fn a_key_of_google_is_a_credential_in_its_apis_only() {
+        for path in ["/v1beta/models", "/v1/models/gemini-2.5-pro:generateContent"] {
+            assert_eq!(texts(&format!("{path}?key=a&alt=sse"), &[])[1..], ["query parameter alt: sse"], "{path}");
+        }
+        assert_eq!(texts("/v1/models?key=a", &[])[1..], ["query parameter key: a"]);
+    }
+}
