@@ -164,14 +164,23 @@ mod tests {
         ];
         assert_eq!(
             texts("/", &headers)[1..],
-            ["header accept: b", "header user-agent: c", "header x-codex-turn-metadata: d", "header x-codex-turn-metadata: e"]
+            [
+                "header accept: b",
+                "header user-agent: c",
+                "header x-codex-turn-metadata: d",
+                "header x-codex-turn-metadata: e"
+            ]
         );
     }
 
     #[test]
     fn a_key_of_google_is_a_credential_in_its_apis_only() {
         for path in ["/v1beta/models", "/v1/models/gemini-2.5-pro:generateContent"] {
-            assert_eq!(texts(&format!("{path}?key=a&alt=sse"), &[])[1..], ["query parameter alt: sse"], "{path}");
+            assert_eq!(
+                texts(&format!("{path}?key=a&alt=sse"), &[])[1..],
+                ["query parameter alt: sse"],
+                "{path}"
+            );
         }
         assert_eq!(texts("/v1/models?key=a", &[])[1..], ["query parameter key: a"]);
     }

@@ -88,7 +88,10 @@ async fn what_clients_say_about_themselves_passes() {
         ("cookie", &credential),
         ("user-agent", "claude-cli/2.0.14 (external, cli)"),
         ("anthropic-version", "2023-06-01"),
-        ("anthropic-beta", "claude-code-20250219,interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"),
+        (
+            "anthropic-beta",
+            "claude-code-20250219,interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14",
+        ),
         ("anthropic-dangerous-direct-browser-access", "true"),
         ("x-app", "cli"),
         ("x-stainless-package-version", "0.60.0"),
@@ -102,7 +105,10 @@ async fn what_clients_say_about_themselves_passes() {
         ("session_id", "0199a213-81c0-7800-8aa1-bbab2a035a53"),
         ("conversation_id", "0199a213-81c0-7800-8aa1-bbab2a035a53"),
         ("originator", "codex_cli_rs"),
-        ("x-codex-turn-metadata", r#"{"turn_id":"0199a213","workspace":{"git":{"remote_urls":{"origin":"https://github.com/acme/app.git"},"commit":"9f2b7c1d4e5a60718293a4b5c6d7e8f901234567"}}}"#),
+        (
+            "x-codex-turn-metadata",
+            r#"{"turn_id":"0199a213","workspace":{"git":{"remote_urls":{"origin":"https://github.com/acme/app.git"},"commit":"9f2b7c1d4e5a60718293a4b5c6d7e8f901234567"}}}"#,
+        ),
         ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
         ("x-request-id", "req_011CSHoEeqs5C35K2UUqR7Fy"),
         ("accept", "application/json"),
@@ -119,11 +125,17 @@ async fn what_clients_say_about_themselves_passes() {
     for request in [
         chat(says("hi")),
         bare(Method::GET, "/v1/models?limit=20&after=gpt-4.1-mini-2025-04-14"),
-        bare(Method::GET, "/v1/responses/resp_68c1f2a3b4d5819e9f0a1b2c3d4e5f60718293a4b5c6d7e8?include[]=reasoning.encrypted_content"),
+        bare(
+            Method::GET,
+            "/v1/responses/resp_68c1f2a3b4d5819e9f0a1b2c3d4e5f60718293a4b5c6d7e8?include[]=reasoning.encrypted_content",
+        ),
         bare(Method::GET, "/v1/files/file-8FkQ2mXpL0vTz1BnYcRw7dHs/content"),
         bare(Method::DELETE, "/v1/vector_stores/vs_68c1f2a3b4d5819e9f0a1b2c3d4e5f60"),
         bare(Method::POST, "/v1/messages/batches/msgbatch_01HkcTjaV5uDC8jWR4ZsDV8d/cancel"),
-        crate::support::post("/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview", says("hi")),
+        crate::support::post(
+            "/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
+            says("hi"),
+        ),
     ] {
         let shown = format!("{} {}", request.method(), request.uri());
         let answer = client.whole(dress(request)).await;
