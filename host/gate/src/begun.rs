@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
@@ -19,6 +19,7 @@ use crate::apis::Api;
 use crate::body::{self, Bounds};
 use crate::content::{self, Content, ContentError};
 use crate::dialect::{self, ErrorBody};
+use crate::media;
 use crate::refusal::Refusal;
 
 /// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
@@ -88,7 +89,8 @@ async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Resul
             refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
         }));
     }
-    if !is_event_stream(&parts.headers) {
+    // A begun stream has no coding, and its upstream was asked for none.
+    if !media::is_event_stream(&parts.headers) {
         return Err(refused(Refusal::upstream("the upstream answered without an event stream")));
     }
     Ok(body)
@@ -97,13 +99,6 @@ async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Resul
 /// Which errors SDKs try again at.
 fn passes_later(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 409 | 429 | 500..)
-}
-
-/// A begun stream has no `content-encoding`, and its upstream was asked for none.
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let plain = headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes() == b"identity");
-    plain && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// The upstream's own words, where they are an error.

@@ -3,12 +3,38 @@
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
-/// The essence of a media type, without parameters and in lower case (RFC 9110, 8.3.1); empty where none is said, or more than one.
-pub(crate) fn essence(headers: &HeaderMap) -> String {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(kind), None) = (types.next(), types.next()) else { return String::new() };
-    let kind = kind.to_str().unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+/// The media type of a body (RFC 9110, 8.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MediaType {
+    Missing,
+    /// A type without its parameters, and the charset; in lower case.
+    One {
+        essence: String,
+        charset: Option<String>,
+    },
+    /// More than one header says one.
+    Several,
+}
+
+impl MediaType {
+    /// Reads the type that a header says.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let mut types = headers.get_all(CONTENT_TYPE).iter();
+        let Some(first) = types.next() else { return MediaType::Missing };
+        if types.next().is_some() {
+            return MediaType::Several;
+        }
+        let first = first.to_str().unwrap_or_default().to_ascii_lowercase();
+        let mut parts = first.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or_default().to_owned();
+        let charset = parts.find_map(|part| part.strip_prefix("charset="));
+        MediaType::One { essence, charset: charset.map(|charset| charset.trim_matches('"').to_owned()) }
+    }
+
+    /// Returns whether it is this type, whatever its parameters.
+    pub(crate) fn is(&self, this: &str) -> bool {
+        matches!(self, MediaType::One { essence, .. } if essence == this)
+    }
 }
 
 /// Whether a body comes without a coding.
@@ -19,12 +45,12 @@ pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
 
 /// Whether a body is an event stream that can be read.
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
-    is_plain(headers) && essence(headers) == "text/event-stream"
+    is_plain(headers) && MediaType::of(headers).is("text/event-stream")
 }
 
 /// Whether a body is a JSON text that can be read.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    is_plain(headers) && essence(headers) == "application/json"
+    is_plain(headers) && MediaType::of(headers).is("application/json")
 }
 
 #[cfg(test)]
@@ -53,6 +79,6 @@ mod tests {
         assert!(!is_json(&of(&["application/json", "text/event-stream"], &[])));
         assert!(!is_json(&of(&["application/json"], &["identity", "gzip"])));
         assert!(!is_event_stream(&of(&["text/event-streams"], &[])));
-        assert_eq!(essence(&of(&[], &[])), "");
+        assert_eq!(MediaType::of(&of(&[], &[])), MediaType::Missing);
     }
 }

@@ -10,10 +10,11 @@
 //! | a body that is not JSON | 415 |
 //! | anything else | 404 or 405, saying what is served |
 
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
+use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
 use crate::apis;
+use crate::media::MediaType;
 use crate::path;
 use crate::refusal::{Code, Refusal};
 
@@ -85,21 +86,19 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// A missing type is read as JSON: the body is walked or refused all the same.
 fn refuse_unless_json(headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let Some(first) = types.next() else { return Ok(()) };
-    if types.next().is_some() {
-        return Err(Refusal::malformed("there is more than one content-type header"));
-    }
-    let first = first.to_str().unwrap_or_default().to_ascii_lowercase();
-    let mut parts = first.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default();
-    if !matches!(essence, "application/json" | "text/json") && !essence.ends_with("+json") {
+    let (essence, charset) = match MediaType::of(headers) {
+        MediaType::Missing => return Ok(()),
+        MediaType::Several => {
+            return Err(Refusal::malformed("there is more than one content-type header"));
+        }
+        MediaType::One { essence, charset } => (essence, charset),
+    };
+    if !matches!(&*essence, "application/json" | "text/json") && !essence.ends_with("+json") {
         return Err(Refusal::unsupported_body(
             "a body that is not JSON cannot be looked into and is refused; send JSON with `content-type: application/json`",
         ));
     }
-    let charset = parts.find_map(|part| part.strip_prefix("charset="));
-    if charset.is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8" | "us-ascii")) {
+    if charset.is_some_and(|charset| !matches!(&*charset, "utf-8" | "utf8" | "us-ascii")) {
         return Err(Refusal::unsupported_body(
             "JSON in a charset other than UTF-8 is refused; send it as UTF-8",
         ));

@@ -8,13 +8,14 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
+use http::header::{AUTHORIZATION, HeaderMap};
 use http::{StatusCode, request};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::answer::Failure;
 use crate::guard;
+use crate::media::MediaType;
 
 /// Characters of the shortest token: 128 bits in hexadecimal.
 const SHORTEST: usize = 32;
@@ -106,10 +107,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// What changes something comes as JSON. A form of a page cannot say so.
 pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Failure> {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let first = types.next().and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let essence = first.split(';').next().unwrap_or_default().trim();
-    if types.next().is_none() && essence.eq_ignore_ascii_case("application/json") {
+    if MediaType::of(headers).is("application/json") {
         return Ok(());
     }
     Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "no-json", "the body of a POST must be JSON")
@@ -119,6 +117,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use http::header::CONTENT_TYPE;
 
     use super::*;
 
