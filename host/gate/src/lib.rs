@@ -50,7 +50,7 @@ mod restore;
 mod route;
 mod server;
 mod session;
-mod sse;
+pub mod sse;
 mod status;
 mod throttle;
 mod upstream;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A line longer than the limit passes unparsed, as it comes.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub struct Lines {
     limit: usize,
     /// What has come of the line that is not complete yet.
     held: BytesMut,
@@ -23,7 +23,7 @@ pub(crate) struct Lines {
 
 /// A stretch of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A whole line with its ending, which may lack at the end of the stream.
     Line(Bytes),
     /// The LF of an ending whose CR came before.
@@ -33,7 +33,9 @@ pub(crate) enum Piece {
 }
 
 impl Piece {
-    pub(crate) fn bytes(&self) -> &Bytes {
+    /// The bytes of any piece.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
         match self {
             Piece::Line(bytes) | Piece::LineFeed(bytes) | Piece::Overlong(bytes) => bytes,
         }
@@ -42,12 +44,13 @@ impl Piece {
 
 impl Lines {
     /// Lines of up to `limit` bytes.
-    pub(crate) fn new(limit: usize) -> Self {
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Lines { limit, held: BytesMut::new(), overlong: false, after_cr: false }
     }
 
     /// Takes the next chunk and gives every piece that is complete.
-    pub(crate) fn push(&mut self, mut chunk: Bytes, mut give: impl FnMut(Piece)) {
+    pub fn push(&mut self, mut chunk: Bytes, mut give: impl FnMut(Piece)) {
         while !chunk.is_empty() {
             if std::mem::take(&mut self.after_cr) && chunk[0] == b'\n' {
                 give(Piece::LineFeed(chunk.split_to(1)));
@@ -68,7 +71,7 @@ impl Lines {
     }
 
     /// Gives what is left when the stream has ended.
-    pub(crate) fn finish(&mut self) -> Option<Piece> {
+    pub fn finish(&mut self) -> Option<Piece> {
         (!self.held.is_empty()).then(|| self.complete(Bytes::new()))
     }
 
@@ -115,7 +118,7 @@ pub(crate) fn split_ending(line: &[u8]) -> (&[u8], &[u8]) {
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field<'l> {
+pub enum Field<'l> {
     /// An empty line, which ends an event.
     End,
     /// A comment.
@@ -131,7 +134,8 @@ pub(crate) enum Field<'l> {
 }
 
 /// Returns what a line is.
-pub(crate) fn field(line: &[u8]) -> Field<'_> {
+#[must_use]
+pub fn field(line: &[u8]) -> Field<'_> {
     let line = split_ending(line).0;
     let colon = line.iter().position(|&byte| byte == b':');
     let (name, value) = (&line[..colon.unwrap_or(line.len())], colon.map_or(&[][..], |at| &line[at + 1..]));

@@ -2,10 +2,12 @@
 
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use leafgate_admin::{ApiError, Event, RuntimeFile};
+use leafgate_gate::sse::{Field, Lines, Piece, field};
 
 use super::http::{Door, waiting_room};
 
@@ -31,7 +33,7 @@ async fn follow(door: &Door, mut stream: Incoming, told: &Sender<Told>) {
         match stream.frame().await {
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { continue };
-                if frames.push(&data).into_iter().any(|event| told.send(Ok(event)).is_err()) {
+                if frames.push(data).into_iter().any(|event| told.send(Ok(event)).is_err()) {
                     return;
                 }
             }
@@ -43,25 +45,32 @@ async fn follow(door: &Door, mut stream: Incoming, told: &Sender<Told>) {
     let _ = told.send(Err(ended));
 }
 
+/// A longer line is no event that this version knows.
+const MAX_LINE: usize = 1024 * 1024;
+
 /// Bytes to events. Comments and events that this version does not know are passed over.
-#[derive(Default)]
 struct Frames {
-    line: Vec<u8>,
+    lines: Lines,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Frames { lines: Lines::new(MAX_LINE) }
+    }
 }
 
 impl Frames {
     /// Takes the next bytes of the stream, cut wherever the network cut them.
-    fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+    fn push(&mut self, bytes: Bytes) -> Vec<Event> {
         let mut events = Vec::new();
-        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
-            self.line.extend_from_slice(part);
-            if part.ends_with(b"\n") {
-                // The gate writes an event's data on one line.
-                let data = self.line.strip_prefix(b"data:");
-                events.extend(data.and_then(|json| serde_json::from_slice(json).ok()));
-                self.line.clear();
+        self.lines.push(bytes, |piece| {
+            // The gate writes an event's data on one line.
+            if let Piece::Line(line) = &piece
+                && let Field::Data(json) = field(line)
+            {
+                events.extend(serde_json::from_slice(json).ok());
             }
-        }
+        });
         events
     }
 }
@@ -85,8 +94,9 @@ mod tests {
             format!(": heartbeat\n\n{}event: new\ndata: {{\"event\":\"new\"}}\n\n{}", frame(1), frame(2));
         for cut in 0..=stream.len() {
             let mut frames = Frames::default();
-            let mut events = frames.push(&stream.as_bytes()[..cut]);
-            events.extend(frames.push(&stream.as_bytes()[cut..]));
+            let stream = Bytes::from(stream.clone());
+            let mut events = frames.push(stream.slice(..cut));
+            events.extend(frames.push(stream.slice(cut..)));
             assert_eq!(events, [event(1), event(2)], "cut at {cut}");
         }
     }
