@@ -12,7 +12,7 @@ use crate::memory::{ENTRY, MAX_BYTES};
 /// A vault that would take the sum above the bound forgets its own oldest values, so the bound holds whatever the
 /// vaults are used for. A value that was forgotten is not restored; its token stays in the answer.
 #[derive(Clone, Debug)]
-pub struct Shared(Arc<Counted>);
+pub struct MemoryBound(Arc<Counted>);
 
 #[derive(Debug)]
 struct Counted {
@@ -20,7 +20,7 @@ struct Counted {
     bytes: AtomicUsize,
 }
 
-impl Shared {
+impl MemoryBound {
     /// Bounds the sum to `most` bytes.
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Counted { most, bytes: AtomicUsize::new(0) }))

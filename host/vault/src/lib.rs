@@ -18,19 +18,19 @@
 //! error. It does not find values (`leafgate-detect`) nor decide about them (`leafgate-policy`), and it knows no
 //! JSON: it reads and writes decoded text.
 
+mod bound;
 mod context;
 mod keys;
 mod memory;
 mod restore;
-mod shared;
 mod standin;
 mod vault;
 mod word;
 
+pub use bound::MemoryBound;
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};
 pub use restore::{Channel, Joined, Restorer};
-pub use shared::Shared;
 pub use standin::{mask, surrogate};
 pub use vault::{Collision, Vault};
 pub use word::{MAX_LABEL, Token};

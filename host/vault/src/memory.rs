@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use zeroize::Zeroizing;
 
 use crate::{
-    shared::Shared,
+    bound::MemoryBound,
     word::{TAIL, Tail, Token},
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Memory {
     restorable: usize,
     next_age: u64,
     /// What all memories under one bound hold together.
-    shared: Shared,
+    shared: MemoryBound,
 }
 
 /// What a value is remembered for.
@@ -58,7 +58,7 @@ pub(crate) struct Recalled {
 }
 
 impl Memory {
-    pub(crate) fn within(shared: &Shared) -> Self {
+    pub(crate) fn within(shared: &MemoryBound) -> Self {
         Self {
             labels: BTreeMap::new(),
             by_age: BTreeMap::new(),
@@ -69,7 +69,7 @@ impl Memory {
         }
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &MemoryBound {
         &self.shared
     }
 

@@ -13,7 +13,7 @@ use std::{borrow::Cow, fmt};
 use zeroize::Zeroizing;
 
 use crate::{
-    context::Context,
+    context::Watchers,
     memory::Value,
     vault::Vault,
     word::{self, MAX_LABEL, MAX_TOKEN, TAIL},
@@ -37,7 +37,7 @@ pub struct Restorer {
     watches: bool,
     /// The ways to read what was emitted, without equal ones: first this text alone; while a fragment is taken, also
     /// what a client may have joined before it.
-    readings: Vec<Reading>,
+    readings: Vec<ReadState>,
     /// What begins a token, not emitted yet: always shorter than the longest token.
     held: String,
 }
@@ -47,12 +47,12 @@ pub struct Restorer {
 /// A client shows the parts of an answer one behind the other, so a link that one part begins may end in the next.
 /// Each text is therefore restored within everything that may stand before it, see [`Restorer::push_within`].
 #[derive(Clone, Copy, Default)]
-pub struct Joined(Reading);
+pub struct Joined(ReadState);
 
 /// One way to read what was emitted.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Reading {
-    context: Context,
+struct ReadState {
+    context: Watchers,
     /// The last byte of the model's own text.
     previous: Option<u8>,
 }
@@ -64,7 +64,7 @@ impl Joined {
     }
 }
 
-impl Reading {
+impl ReadState {
     fn read(&mut self, text: &str) {
         self.context.read(text);
         self.previous = text.as_bytes().last().copied().or(self.previous);
@@ -78,7 +78,7 @@ impl fmt::Debug for Joined {
 }
 
 /// A token that stands in a text from `start` to `end`.
-struct Found {
+struct FoundToken {
     start: usize,
     end: usize,
     value: Value,
@@ -90,7 +90,7 @@ impl Restorer {
             Channel::Text => true,
             Channel::Literal => false,
         };
-        Self { vault, watches, readings: vec![Reading::default()], held: String::new() }
+        Self { vault, watches, readings: vec![ReadState::default()], held: String::new() }
     }
 
     /// Takes the next fragment and returns what can be emitted now.
@@ -218,14 +218,14 @@ pub(crate) fn restore<'t>(vault: &Vault, text: &'t str, channel: Channel) -> Cow
 }
 
 /// Finds the first token that the session knows. `previous` is the byte before `text`.
-fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<Found> {
+fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<FoundToken> {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'_', bytes).find_map(|underscore| {
         let tail = word::read_tail(&bytes[underscore + 1..])?;
         let from = underscore.saturating_sub(MAX_LABEL + 1);
         let previous = if from == 0 { previous } else { Some(bytes[from - 1]) };
         let known = vault.recall(&bytes[from..underscore], previous, &tail)?;
-        Some(Found { start: underscore - known.label, end: underscore + 1 + TAIL, value: known.value? })
+        Some(FoundToken { start: underscore - known.label, end: underscore + 1 + TAIL, value: known.value? })
     })
 }
 

@@ -7,10 +7,10 @@ use std::{
 };
 
 use crate::{
+    bound::MemoryBound,
     keys::TokenKeys,
     memory::{Memory, Recalled, Use},
     restore::{Channel, Restorer},
-    shared::Shared,
     word::{Tail, Token},
 };
 
@@ -42,11 +42,11 @@ pub struct Collision {
 impl Vault {
     /// Begins a session that has sent nothing yet, with a memory that only its own bounds limit.
     pub fn new(keys: TokenKeys) -> Self {
-        Self::within(keys, &Shared::unbounded())
+        Self::within(keys, &MemoryBound::unbounded())
     }
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
-    pub fn within(keys: TokenKeys, shared: &Shared) -> Self {
+    pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
         Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), parent: None }))
     }
 

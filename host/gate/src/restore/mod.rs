@@ -20,7 +20,7 @@ use bytes::Bytes;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
 use leafgate_vault::Vault;
 
-pub(crate) use said::{Added, Place, Position, Reader, Reading, Said, Text};
+pub(crate) use said::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 pub(crate) use stream::EventStream;
 
 use crate::apis::Api;

@@ -15,7 +15,7 @@ pub(crate) trait Reader: Send {
     fn event(&mut self, event: &Reading<'_>) -> Vec<Said>;
 
     /// Returns an event with more of a text, which `last` was the latest event of.
-    fn added(&self, last: &Document, place: Place, held: &str) -> Added;
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added;
 
     /// Returns whether each event bears its type as its name, without which clients pass it over.
     fn names_events(&self) -> bool {
@@ -35,7 +35,7 @@ pub(crate) trait Reader: Send {
 
 /// The kinds of text for people, over all APIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Text {
+pub(crate) enum TextKind {
     Content,
     Refusal,
     Reasoning,
@@ -47,11 +47,11 @@ pub(crate) enum Text {
 
 /// Which of an answer's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TextPlace {
     /// Which answer, where several were asked for.
     pub(crate) choice: usize,
     pub(crate) at: Position,
-    pub(crate) text: Text,
+    pub(crate) text: TextKind,
 }
 
 /// Where in its choice a text stands: clients join texts in this order.
@@ -80,13 +80,13 @@ pub(crate) enum Said {
     /// This leaf is the answer's name, by which the next request may go on from it.
     Id(NodeId),
     /// This leaf goes on with a text.
-    More(Place, NodeId),
+    More(TextPlace, NodeId),
     /// This leaf is shown with the texts, and nothing is restored in it.
-    Shown(Place, NodeId),
+    Shown(TextPlace, NodeId),
     /// This leaf says a text again, whole; or for the first time, where no event said it before.
-    Repeat(Place, NodeId),
+    Repeat(TextPlace, NodeId),
     /// This leaf shows a text again, or for the first time, and nothing is restored in it.
-    ShownAgain(Place, NodeId),
+    ShownAgain(TextPlace, NodeId),
     /// The texts of a choice up to this position are complete.
     End(usize, Position),
     /// All texts are.
@@ -95,7 +95,7 @@ pub(crate) enum Said {
 
 impl Said {
     /// The text that a leaf belongs to, and the leaf.
-    pub(crate) fn text(self) -> Option<(Place, NodeId)> {
+    pub(crate) fn text(self) -> Option<(TextPlace, NodeId)> {
         match self {
             Said::More(place, leaf)
             | Said::Shown(place, leaf)

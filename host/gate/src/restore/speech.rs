@@ -13,7 +13,7 @@ use leafgate_vault::{Channel, Joined, Restorer, Vault};
 use sha2::{Digest, Sha256};
 
 use super::RESTORER;
-use super::said::{Place, Position, Said, Text};
+use super::said::{Position, Said, TextKind, TextPlace};
 
 /// So many texts an answer may have; no request asks for more choices, and no answer has more parts.
 const MAX_TEXTS: usize = 512;
@@ -26,7 +26,7 @@ pub(super) struct Speech {
     vault: Vault,
     order: Order,
     joined: BTreeMap<Join, Joined>,
-    texts: BTreeMap<Place, Spoken>,
+    texts: BTreeMap<TextPlace, Spoken>,
     /// Whether the API says texts again, so that it must be known what became of them.
     repeats: bool,
     /// Bytes of restored texts that are kept.
@@ -36,13 +36,13 @@ pub(super) struct Speech {
 /// Which texts a client may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Join {
-    Kind(usize, Text),
+    Kind(usize, TextKind),
     Choice(usize),
     All,
 }
 
 impl Join {
-    fn around(place: Place) -> [Join; 3] {
+    fn around(place: TextPlace) -> [Join; 3] {
         [Join::Kind(place.choice, place.text), Join::Choice(place.choice), Join::All]
     }
 }
@@ -60,8 +60,8 @@ struct Spoken {
 }
 
 /// What was held back of a text that has ended.
-pub(super) struct Held {
-    pub(super) place: Place,
+pub(super) struct HeldText {
+    pub(super) place: TextPlace,
     pub(super) last: Arc<Document>,
     pub(super) text: String,
 }
@@ -102,7 +102,7 @@ impl Speech {
         &mut self,
         draft: &mut Draft,
         said: &[Said],
-        mut before: impl FnMut(Held),
+        mut before: impl FnMut(HeldText),
     ) -> Result<(), Disorder> {
         let document = draft.document().clone();
         let said: Vec<Said> = said.iter().copied().filter(|said| !is_empty(&document, *said)).collect();
@@ -149,7 +149,7 @@ impl Speech {
     }
 
     /// Ends texts; what they held is given away.
-    pub(super) fn release(&mut self, ends: impl Fn(Place) -> bool, mut held: impl FnMut(Held)) {
+    pub(super) fn release(&mut self, ends: impl Fn(TextPlace) -> bool, mut held: impl FnMut(HeldText)) {
         for (&place, spoken) in self.texts.iter_mut().filter(|(place, _)| ends(**place)) {
             let Some(mut restorer) = spoken.restorer.take() else { continue };
             let text = around(&mut self.joined, place, |joined| restorer.finish_within(joined));
@@ -157,13 +157,13 @@ impl Speech {
                 spoken.restored.push_str(&text);
             }
             if let Some(last) = spoken.last.take().filter(|_| !text.is_empty()) {
-                held(Held { place, last, text });
+                held(HeldText { place, last, text });
             }
         }
     }
 
     /// Takes what a leaf says through the restorer of its text, and all that is held where the text ends with it.
-    fn more(&mut self, draft: &mut Draft, place: Place, leaf: NodeId, ends: bool) {
+    fn more(&mut self, draft: &mut Draft, place: TextPlace, leaf: NodeId, ends: bool) {
         let event = draft.document().clone();
         let Some(leaf) = event.leaf(leaf) else { return };
         let text = leaf.text();
@@ -190,7 +190,7 @@ impl Speech {
     }
 
     /// Reads over a text in which nothing is restored.
-    fn show(&mut self, document: &Document, place: Place, leaf: NodeId) {
+    fn show(&mut self, document: &Document, place: TextPlace, leaf: NodeId) {
         let Some(leaf) = document.leaf(leaf) else { return };
         let text = leaf.text();
         self.texts.entry(place).or_default();
@@ -222,7 +222,7 @@ impl Spoken {
 
 impl Order {
     /// Returns how far the choices are after this; `spoken` tells which texts were said before.
-    fn after(&self, said: &[Said], spoken: impl Fn(Place) -> bool) -> Result<Order, Disorder> {
+    fn after(&self, said: &[Said], spoken: impl Fn(TextPlace) -> bool) -> Result<Order, Disorder> {
         let mut order = self.clone();
         for one in said {
             match *one {
@@ -239,10 +239,13 @@ impl Order {
                 Said::EndAll => order.over = true,
             }
         }
+        if order.choices.len() > MAX_TEXTS {
+            return Err(Disorder);
+        }
         Ok(order)
     }
 
-    fn speak(&mut self, place: Place) -> Result<(), Disorder> {
+    fn speak(&mut self, place: TextPlace) -> Result<(), Disorder> {
         let progress = self.choices.entry(place.choice).or_default();
         let ended = progress.ended.is_some_and(|ended| place.at <= ended);
         if self.over || ended || place.at < progress.at {
@@ -260,12 +263,12 @@ fn is_empty(document: &Document, said: Said) -> bool {
 }
 
 /// The texts of a choice that are over once another one is spoken.
-fn due_before(place: Place) -> impl Fn(Place) -> bool {
+fn due_before(place: TextPlace) -> impl Fn(TextPlace) -> bool {
     move |other| other.choice == place.choice && other != place
 }
 
 /// Whether a text that is spoken is over with what the same event says later, before it goes on.
-fn ends_in_event(later: &[Said], place: Place) -> bool {
+fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
     let ends = |said: &Said| match *said {
         Said::Id(_) => None,
         Said::More(other, _) if other == place => Some(false),
@@ -280,7 +283,11 @@ fn ends_in_event(later: &[Said], place: Place) -> bool {
 }
 
 /// Does something with the joined texts that a text belongs to.
-fn around<R>(joined: &mut BTreeMap<Join, Joined>, place: Place, read: impl FnOnce(&mut [Joined]) -> R) -> R {
+fn around<R>(
+    joined: &mut BTreeMap<Join, Joined>,
+    place: TextPlace,
+    read: impl FnOnce(&mut [Joined]) -> R,
+) -> R {
     let joins = Join::around(place);
     let mut texts = joins.map(|join| joined.get(&join).copied().unwrap_or_default());
     let result = read(&mut texts);

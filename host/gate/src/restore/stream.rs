@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use leafgate_tree::{Document, Draft, ParseErrorKind};
 
 use super::said::Added;
-use super::speech::{Disorder, Held, Speech};
+use super::speech::{Disorder, HeldText, Speech};
 use super::{Reader, Restoring};
 use crate::sse::{self, Field, Lines, Piece};
 
@@ -250,7 +250,7 @@ fn is_named(reader: &dyn Reader, name: Option<&[u8]>, event: &Document) -> bool 
 }
 
 /// Adds an event with what was held back of a text.
-fn add(reader: &dyn Reader, at_boundary: bool, held: &Held, out: &mut BytesMut) {
+fn add(reader: &dyn Reader, at_boundary: bool, held: &HeldText, out: &mut BytesMut) {
     let Added { name, data } = reader.added(&held.last, held.place, &held.text);
     let mut event = String::new();
     sse::event(&mut event, name, &data);

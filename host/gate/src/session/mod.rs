@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leafgate_tree::Document;
-use leafgate_vault::{Shared, TokenKeys, Vault};
+use leafgate_vault::{MemoryBound, TokenKeys, Vault};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,7 @@ const RESPONSES: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 pub(crate) struct Sessions {
     keys: TokenKeys,
     /// What the vaults of all conversations may remember together.
-    values: Shared,
+    values: MemoryBound,
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
     /// Which conversation a response belongs to, by the HMAC of its id.
     responses: Mutex<LruCache<String, Arc<str>>>,
@@ -70,7 +70,7 @@ impl Sessions {
         let responses = most.saturating_mul(RESPONSES);
         Sessions {
             keys,
-            values: Shared::new(bytes),
+            values: MemoryBound::new(bytes),
             vaults: Mutex::new(LruCache::new(most)),
             responses: Mutex::new(LruCache::new(responses)),
         }

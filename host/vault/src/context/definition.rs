@@ -7,7 +7,7 @@ use super::{BlankLine, is_space};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Definition {
-    place: Place,
+    place: DefinitionState,
     /// Nothing but indent and marks on this line.
     margin: bool,
     /// A bracket opened at a margin of this paragraph.
@@ -17,7 +17,7 @@ pub(super) struct Definition {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum DefinitionState {
     Outside,
     /// Behind the colon, nothing yet.
     Before,
@@ -27,7 +27,7 @@ enum Place {
 impl Default for Definition {
     fn default() -> Self {
         Self {
-            place: Place::Outside,
+            place: DefinitionState::Outside,
             margin: true,
             named: false,
             previous: 0,
@@ -38,17 +38,17 @@ impl Default for Definition {
 
 impl Definition {
     pub(super) fn vetoes(&self) -> bool {
-        !matches!(self.place, Place::Outside)
+        !matches!(self.place, DefinitionState::Outside)
     }
 
     pub(super) fn step(&mut self, byte: u8) {
         let paragraph_ends = self.paragraph.step(byte);
         let opens = self.named && self.previous == b']' && byte == b':';
         self.place = match self.place {
-            _ if paragraph_ends => Place::Outside,
-            Place::Outside if opens => Place::Before,
-            Place::Before if !is_space(byte) => Place::Inside,
-            Place::Inside if byte == b'\n' => Place::Outside,
+            _ if paragraph_ends => DefinitionState::Outside,
+            DefinitionState::Outside if opens => DefinitionState::Before,
+            DefinitionState::Before if !is_space(byte) => DefinitionState::Inside,
+            DefinitionState::Inside if byte == b'\n' => DefinitionState::Outside,
             same => same,
         };
         self.named = !paragraph_ends && (self.named || (self.margin && byte == b'['));

@@ -24,19 +24,19 @@ mod url;
 
 use definition::Definition;
 use tag::Tag;
-use target::Target;
+use target::LinkTarget;
 use url::Url;
 
 /// The state of all watchers behind some emitted text.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(crate) struct Context {
+pub(crate) struct Watchers {
     url: Url,
-    target: Target,
+    target: LinkTarget,
     definition: Definition,
     tag: Tag,
 }
 
-impl Context {
+impl Watchers {
     /// Reads on over text that was emitted.
     pub(crate) fn read(&mut self, text: &str) {
         for byte in text.bytes() {

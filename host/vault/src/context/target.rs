@@ -10,14 +10,14 @@
 use super::{BlankLine, is_space};
 
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Target {
-    place: Place,
+pub(super) struct LinkTarget {
+    place: TargetState,
     previous: u8,
     paragraph: BlankLine,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Place {
+enum TargetState {
     #[default]
     Outside,
     Inside(Inside),
@@ -43,30 +43,32 @@ enum Mode {
     Title(u8),
 }
 
-impl Target {
+impl LinkTarget {
     pub(super) fn vetoes(&self) -> bool {
-        !matches!(self.place, Place::Outside)
+        !matches!(self.place, TargetState::Outside)
     }
 
     pub(super) fn step(&mut self, byte: u8) {
         let opens = self.previous == b']' && byte == b'(';
         let paragraph_ends = self.paragraph.step(byte);
         self.place = match self.place {
-            _ if paragraph_ends => Place::Outside,
-            Place::Outside if opens => Place::Inside(Inside { depth: 1, mode: Mode::Start, escaped: false }),
-            Place::Outside => Place::Outside,
-            Place::Inside(_) if opens => Place::Tangled,
-            Place::Inside(inside) => inside.step(byte, self.previous),
-            Place::Tangled => Place::Tangled,
+            _ if paragraph_ends => TargetState::Outside,
+            TargetState::Outside if opens => {
+                TargetState::Inside(Inside { depth: 1, mode: Mode::Start, escaped: false })
+            }
+            TargetState::Outside => TargetState::Outside,
+            TargetState::Inside(_) if opens => TargetState::Tangled,
+            TargetState::Inside(inside) => inside.step(byte, self.previous),
+            TargetState::Tangled => TargetState::Tangled,
         };
         self.previous = byte;
     }
 }
 
 impl Inside {
-    fn step(self, byte: u8, previous: u8) -> Place {
+    fn step(self, byte: u8, previous: u8) -> TargetState {
         if self.escaped {
-            return Place::Inside(Self { escaped: false, ..self });
+            return TargetState::Inside(Self { escaped: false, ..self });
         }
         let mode = self.mode_with(byte, previous);
         let depth = match (self.mode, byte) {
@@ -74,7 +76,11 @@ impl Inside {
             (Mode::Start | Mode::Bare, b')') => self.depth - 1,
             _ => self.depth,
         };
-        if depth == 0 { Place::Outside } else { Place::Inside(Self { depth, mode, escaped: byte == b'\\' }) }
+        if depth == 0 {
+            TargetState::Outside
+        } else {
+            TargetState::Inside(Self { depth, mode, escaped: byte == b'\\' })
+        }
     }
 
     fn mode_with(self, byte: u8, previous: u8) -> Mode {

@@ -36,12 +36,12 @@ const LONGEST: usize = 10;
 
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Url {
-    place: Place,
+    place: UrlState,
     word: Word,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Place {
+enum UrlState {
     #[default]
     Outside,
     /// In a URL that began behind this quote.
@@ -89,27 +89,27 @@ enum Reference {
 
 impl Url {
     pub(super) fn vetoes(&self) -> bool {
-        !matches!(self.place, Place::Outside)
+        !matches!(self.place, UrlState::Outside)
     }
 
     pub(super) fn step(&mut self, byte: u8) {
         match self.place {
-            Place::Outside => {
+            UrlState::Outside => {
                 if self.word.begins_url(byte) {
-                    self.place = Place::Inside(self.word.quote);
+                    self.place = UrlState::Inside(self.word.quote);
                 }
             }
-            Place::Inside(_) | Place::Closed(_) if is_space(byte) || byte == b'<' => self.leave(byte),
-            Place::Inside(quote) if quote == Some(byte) => self.place = Place::Closed(quote),
-            Place::Inside(_) => {}
-            Place::Closed(_) if byte == b',' => self.leave(byte),
-            Place::Closed(_) if matches!(byte, b')' | b']' | b'}') => {}
-            Place::Closed(quote) => self.place = Place::Inside(quote),
+            UrlState::Inside(_) | UrlState::Closed(_) if is_space(byte) || byte == b'<' => self.leave(byte),
+            UrlState::Inside(quote) if quote == Some(byte) => self.place = UrlState::Closed(quote),
+            UrlState::Inside(_) => {}
+            UrlState::Closed(_) if byte == b',' => self.leave(byte),
+            UrlState::Closed(_) if matches!(byte, b')' | b']' | b'}') => {}
+            UrlState::Closed(quote) => self.place = UrlState::Inside(quote),
         }
     }
 
     fn leave(&mut self, byte: u8) {
-        self.place = Place::Outside;
+        self.place = UrlState::Outside;
         self.word = Word::after(byte);
     }
 }

@@ -1,6 +1,6 @@
 //! What a session remembers, for how long, and who else may read it.
 
-use leafgate_vault::{Channel, MAX_BYTES, MAX_ENTRIES, Shared, Vault};
+use leafgate_vault::{Channel, MAX_BYTES, MAX_ENTRIES, MemoryBound, Vault};
 
 use crate::{ADDRESS, keys, session};
 
@@ -73,7 +73,7 @@ fn what_is_larger_than_the_memory_is_not_remembered() {
 #[test]
 fn sessions_together_remember_no_more_than_their_bound() {
     let most = 3 * MAX_BYTES;
-    let shared = Shared::new(most);
+    let shared = MemoryBound::new(most);
     let value = "x".repeat(64 * 1024);
     let sessions: Vec<Vault> = (0..8).map(|_| Vault::within(keys("laptop"), &shared)).collect();
     let mut tokens = Vec::new();
@@ -95,7 +95,7 @@ fn sessions_together_remember_no_more_than_their_bound() {
 
 #[test]
 fn a_small_value_counts_for_more_than_its_bytes() {
-    let shared = Shared::new(MAX_BYTES);
+    let shared = MemoryBound::new(MAX_BYTES);
     let session = Vault::within(keys("laptop"), &shared);
     session.tokenize("PIN", "1").unwrap();
     assert!(shared.bytes() > 100);

@@ -4,24 +4,24 @@ use leafgate_tree::{Document, NodeId};
 use serde_json::{Value, json};
 
 use crate::restore::said::scalars;
-use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
+use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// The members of a message, or of a stream's delta, that hold text for people, in the order in which clients show them.
-const FIELDS: [(Text, &str); 4] = [
-    (Text::ReasoningContent, "reasoning_content"),
+const FIELDS: [(TextKind, &str); 4] = [
+    (TextKind::ReasoningContent, "reasoning_content"),
     // As OpenRouter and others name it.
-    (Text::Reasoning, "reasoning"),
-    (Text::Content, "content"),
-    (Text::Refusal, "refusal"),
+    (TextKind::Reasoning, "reasoning"),
+    (TextKind::Content, "content"),
+    (TextKind::Refusal, "refusal"),
 ];
 
 /// What of a chunk an added event repeats, so that clients take it for part of the same completion.
 const REPEATED: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
 
 /// Reads a completion or its chunks.
-pub(super) struct Completion;
+pub(super) struct CompletionReader;
 
-impl Reader for Completion {
+impl Reader for CompletionReader {
     fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
         choices(answer)
             .flat_map(|(index, choice)| speaks(answer, index, choice, "message", "delta"))
@@ -40,7 +40,7 @@ impl Reader for Completion {
         said
     }
 
-    fn added(&self, last: &Document, place: Place, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
         let field = FIELDS.iter().find(|(kind, _)| *kind == place.text).map_or("content", |(_, key)| key);
         let mut chunk = scalars(last, &REPEATED);
         chunk["choices"] =
@@ -56,7 +56,7 @@ fn speaks(answer: &Reading<'_>, index: usize, choice: NodeId, key: &str, other: 
         let texts = message.into_iter().flat_map(|message| {
             FIELDS.into_iter().filter_map(move |(kind, key)| Some((kind, answer.text(message, key)?)))
         });
-        let place = |kind| Place { choice: index, at: Position::default(), text: kind };
+        let place = |kind| TextPlace { choice: index, at: Position::default(), text: kind };
         texts.map(|(kind, leaf)| (place(kind), leaf)).collect::<Vec<_>>()
     };
     let more = texts(key).into_iter().map(|(place, leaf)| Said::More(place, leaf));

@@ -41,7 +41,7 @@ impl Endpoint for Chat {
 
 impl Conversation for Chat {
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::Completion)
+        Box::new(answer::CompletionReader)
     }
 
     fn hints(&self, request: &Document) -> BodyHints {

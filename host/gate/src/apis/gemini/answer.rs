@@ -5,15 +5,15 @@ use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
 use crate::restore::said::scalars;
-use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
+use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// What an added event repeats of the one that it goes on with.
 const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
 
 /// Reads an answer, a list of them, or an event of a stream: all have the same form.
-pub(super) struct Content;
+pub(super) struct ContentReader;
 
-impl Reader for Content {
+impl Reader for ContentReader {
     fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
         let root = answer.root();
         if answer.is_list(root) {
@@ -30,9 +30,9 @@ impl Reader for Content {
         piece_says(event, event.root())
     }
 
-    fn added(&self, last: &Document, place: Place, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
         let part = match place.text {
-            Text::Reasoning => json!({ "text": held, "thought": true }),
+            TextKind::Reasoning => json!({ "text": held, "thought": true }),
             _ => json!({ "text": held }),
         };
         let mut data = scalars(last, &REPEATED);
@@ -59,8 +59,8 @@ fn piece_says(answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
 
 fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
     let leaf = answer.text(part, "text")?;
-    let text = if answer.is_true(part, "thought") { Text::Reasoning } else { Text::Content };
-    let place = Place { choice, at: Position::default(), text };
+    let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
+    let place = TextPlace { choice, at: Position::default(), text };
     let signed = answer.member(part, "thoughtSignature").is_some()
         || answer.member(part, "thought_signature").is_some();
     Some(if signed { Said::Shown(place, leaf) } else { Said::More(place, leaf) })

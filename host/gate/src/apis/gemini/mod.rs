@@ -109,7 +109,7 @@ impl Conversation for Gemini {
     }
 
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::Content)
+        Box::new(answer::ContentReader)
     }
 
     fn hints(&self, request: &Document) -> BodyHints {

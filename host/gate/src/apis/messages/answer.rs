@@ -3,12 +3,12 @@
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
+use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// Reads a message or its events.
-pub(super) struct Message;
+pub(super) struct MessageReader;
 
-impl Reader for Message {
+impl Reader for MessageReader {
     fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
         in_message(answer, answer.root())
     }
@@ -34,7 +34,7 @@ impl Reader for Message {
         true
     }
 
-    fn added(&self, _: &Document, place: Place, held: &str) -> Added {
+    fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
         let delta = json!({ "type": "text_delta", "text": held });
         Added {
             name: Some("content_block_delta"),
@@ -50,13 +50,13 @@ fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the thinking beside the other blocks.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, kind: &str) -> Vec<Said> {
-    let place = |text| Place { choice: 0, at: Position { item: index, ..Position::default() }, text };
+    let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
     let is_text = answer.is(block, "type", kind);
     let shown = |text, key| answer.leaf(block, key).map(|leaf| Said::Shown(place(text), leaf.id()));
     let text = if is_text {
-        answer.text(block, "text").map(|leaf| Said::More(place(Text::Content), leaf))
+        answer.text(block, "text").map(|leaf| Said::More(place(TextKind::Content), leaf))
     } else {
-        shown(Text::Content, "text")
+        shown(TextKind::Content, "text")
     };
-    [shown(Text::Reasoning, "thinking"), text].into_iter().flatten().collect()
+    [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect()
 }

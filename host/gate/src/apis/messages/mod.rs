@@ -50,7 +50,7 @@ impl Endpoint for Messages {
 
 impl Conversation for Messages {
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::Message)
+        Box::new(answer::MessageReader)
     }
 
     fn hints(&self, request: &Document) -> BodyHints {

@@ -6,12 +6,12 @@
 use leafgate_tree::{Document, NodeId};
 
 use crate::restore::said::scalars;
-use crate::restore::{Added, Place, Position, Reader, Reading, Said, Text};
+use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// A text of a stream: how its events begin, the member that repeats it whole, the one that counts its parts, and the list of its item
 /// that they are in.
-struct Spoken {
-    text: Text,
+struct SpokenText {
+    text: TextKind,
     event: &'static str,
     whole: &'static str,
     index: &'static str,
@@ -22,30 +22,30 @@ struct Spoken {
 const SUMMARY: usize = 0;
 const CONTENT: usize = 1;
 
-const SPOKEN: [Spoken; 4] = [
-    Spoken {
-        text: Text::Content,
+const SPOKEN: [SpokenText; 4] = [
+    SpokenText {
+        text: TextKind::Content,
         event: "response.output_text",
         whole: "text",
         index: "content_index",
         list: CONTENT,
     },
-    Spoken {
-        text: Text::Refusal,
+    SpokenText {
+        text: TextKind::Refusal,
         event: "response.refusal",
         whole: "refusal",
         index: "content_index",
         list: CONTENT,
     },
-    Spoken {
-        text: Text::Reasoning,
+    SpokenText {
+        text: TextKind::Reasoning,
         event: "response.reasoning_text",
         whole: "text",
         index: "content_index",
         list: CONTENT,
     },
-    Spoken {
-        text: Text::Summary,
+    SpokenText {
+        text: TextKind::Summary,
         event: "response.reasoning_summary_text",
         whole: "text",
         index: "summary_index",
@@ -57,7 +57,7 @@ const SPOKEN: [Spoken; 4] = [
 const REPEATED: [&str; 5] = ["item_id", "output_index", "content_index", "summary_index", "sequence_number"];
 
 /// Reads a response or its events.
-pub(super) struct Response {
+pub(super) struct ResponseReader {
     /// Whether reasoning comes with an encrypted copy.
     sealed: bool,
 }
@@ -69,17 +69,17 @@ enum Saying {
     Again,
 }
 
-impl Response {
+impl ResponseReader {
     /// The answer to a request. Its stream may show the copy of its reasoning only after the text.
     pub(super) fn to(request: &Document) -> Self {
         let included = request.member(request.root(), "include");
         let mut included = included.into_iter().flat_map(|list| request.children(list));
         let asks = |leaf: leafgate_tree::Leaf<'_>| leaf.text().expose() == "reasoning.encrypted_content";
-        Response { sealed: included.any(|node| request.leaf(node).is_some_and(asks)) }
+        ResponseReader { sealed: included.any(|node| request.leaf(node).is_some_and(asks)) }
     }
 }
 
-impl Reader for Response {
+impl Reader for ResponseReader {
     fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
         let mut said: Vec<_> = name(answer, Some(answer.root())).into_iter().collect();
         for (index, item) in answer.elements(answer.root(), "output").into_iter().enumerate() {
@@ -124,17 +124,17 @@ impl Reader for Response {
         }
     }
 
-    fn added(&self, last: &Document, place: Place, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
         let name = match place.text {
-            Text::Refusal => "response.refusal.delta",
-            Text::Reasoning | Text::ReasoningContent => "response.reasoning_text.delta",
-            Text::Summary => "response.reasoning_summary_text.delta",
-            Text::Content => "response.output_text.delta",
+            TextKind::Refusal => "response.refusal.delta",
+            TextKind::Reasoning | TextKind::ReasoningContent => "response.reasoning_text.delta",
+            TextKind::Summary => "response.reasoning_summary_text.delta",
+            TextKind::Content => "response.output_text.delta",
         };
         let mut data = scalars(last, &REPEATED);
         data["type"] = name.into();
         data["delta"] = held.into();
-        if place.text == Text::Content {
+        if place.text == TextKind::Content {
             data["logprobs"] = serde_json::json!([]);
         }
         Added { name: Some(name), data }
@@ -149,14 +149,15 @@ impl Reader for Response {
     }
 }
 
-impl Response {
+impl ResponseReader {
     /// What the event of a text says: more of it, or all of it.
     fn spoken(&self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
         let root = event.root();
         let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
         let Some(spoken) = SPOKEN.iter().find(|spoken| spoken.event == begins) else { return Vec::new() };
         let part = event.index(root, spoken.index).unwrap_or(0);
-        let place = Place { choice: 0, at: Position { item, list: spoken.list, part }, text: spoken.text };
+        let place =
+            TextPlace { choice: 0, at: Position { item, list: spoken.list, part }, text: spoken.text };
         match what {
             "delta" => event
                 .text(root, "delta")
@@ -211,23 +212,23 @@ impl Response {
 
     fn in_part(&self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
         let kind = if at.list == SUMMARY {
-            Text::Summary
+            TextKind::Summary
         } else if answer.is(part, "type", "reasoning_text") {
-            Text::Reasoning
+            TextKind::Reasoning
         } else {
-            Text::Content
+            TextKind::Content
         };
         let said = |text, key| {
-            answer.text(part, key).map(|leaf| self.says(Place { choice: 0, at, text }, leaf, saying))
+            answer.text(part, key).map(|leaf| self.says(TextPlace { choice: 0, at, text }, leaf, saying))
         };
-        [said(kind, "text"), said(Text::Refusal, "refusal")].into_iter().flatten().collect()
+        [said(kind, "text"), said(TextKind::Refusal, "refusal")].into_iter().flatten().collect()
     }
 
     /// Reasoning with an encrypted copy comes back as it was, so nothing is restored in it.
-    fn says(&self, place: Place, leaf: NodeId, saying: Saying) -> Said {
+    fn says(&self, place: TextPlace, leaf: NodeId, saying: Saying) -> Said {
         let reasons = match place.text {
-            Text::Reasoning | Text::ReasoningContent | Text::Summary => true,
-            Text::Content | Text::Refusal => false,
+            TextKind::Reasoning | TextKind::ReasoningContent | TextKind::Summary => true,
+            TextKind::Content | TextKind::Refusal => false,
         };
         match (saying, reasons && self.sealed) {
             (Saying::First, false) => Said::More(place, leaf),

@@ -42,7 +42,7 @@ impl Endpoint for Responses {
 
 impl Conversation for Responses {
     fn reader(&self, request: &Document) -> Box<dyn Reader> {
-        Box::new(answer::Response::to(request))
+        Box::new(answer::ResponseReader::to(request))
     }
 
     /// The conversation that OpenAI keeps has an id. A request that only names the response it goes on from begins nowhere; it belongs to
