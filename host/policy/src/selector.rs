@@ -131,6 +131,12 @@ impl Selection<'_> {
             && self.selects_place(leaf.id())
     }
 
+    /// Whether a string that spells a document, set as a whole, is selected: as it is, or as anything that stood in it.
+    pub(crate) fn selects_whole(&self, document: &Document, leaf: &Leaf<'_>) -> bool {
+        let inside = document.subtree(leaf.id());
+        self.selects(leaf) || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
+    }
+
     /// Whether a key is selected: where its value is, or anything inside its value.
     pub(crate) fn selects_key(&self, document: &Document, key: &Key<'_>) -> bool {
         if self.selector.is_everything_in_a_request() {

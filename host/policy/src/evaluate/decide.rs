@@ -1,6 +1,6 @@
 //! Phase 6: pause and block rules look at the request as it would leave.
 
-use leafgate_tree::{Inserted, NodeId, Role, SectionKind};
+use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId, Role, SectionKind};
 
 use super::{FactsOf, Run};
 use crate::condition::{Condition, ConditionError, FactPlace, LeafFacts};
@@ -46,8 +46,12 @@ impl Run<'_> {
             let applies = when.map_or(Ok(true), |when| when.of_request(&self.request))?;
             return Ok(applies.then_some(Match::Request));
         }
-        for leaf in self.document.leaves() {
-            if self.applies_now(index, &leaf)? {
+        for leaf in self.draft.leaves_now().filter_map(|node| self.document.settable(node)) {
+            let applies = match self.draft.is_whole(leaf.id()) {
+                true => self.applies_to_whole(index, &leaf)?,
+                false => self.applies_now(index, &leaf)?,
+            };
+            if applies {
                 return Ok(Some(Match::Leaf(leaf.id())));
             }
         }
@@ -57,6 +61,44 @@ impl Run<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a rule applies to a JSON text that was set as a whole: to the text, or to anything that it spells. It stands where its
+    /// old inner leaves stood.
+    fn applies_to_whole(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
+        let Some(active) = &self.active[index.get()] else { return Ok(false) };
+        if !active.selection.selects_whole(self.document, leaf) || self.draft.is_deleted(leaf.id()) {
+            return Ok(false);
+        }
+        let Some((condition, decided)) = active.condition else { return Ok(true) };
+        let text = self.draft.text(leaf.id()).into_cow();
+        let key = leaf.key();
+        let outer = self.facts(leaf, &text, &key);
+        if condition.for_leaf(decided, &self.request, outer)? {
+            return Ok(true);
+        }
+        let spelled = text.clone().into_owned();
+        let Ok(spelled) = Document::parse(spelled.into(), Format::Generic, &Limits::default()) else {
+            // It is one text, and that was looked at. What lies below its escapes is searched by redact rules alone.
+            return Ok(false);
+        };
+        let (pointer, path) = (self.document.pointer(leaf.id()), self.document.display_path(leaf.id()));
+        for inner in spelled.leaves() {
+            let (text, key) = (inner.text(), inner.key());
+            let pointer = format!("{pointer}{}", spelled.pointer(inner.id()));
+            let path = format!("{path}.{}", spelled.display_path(inner.id()));
+            let facts = LeafFacts {
+                place: FactPlace::Named { path: &path, pointer: &pointer },
+                text: text.expose(),
+                value: inner.value_type().name(),
+                key: &key,
+                ..outer
+            };
+            if condition.for_leaf(decided, &self.request, facts)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a rule applies to a message that was put in: to its text, which stands where the message behind it does.

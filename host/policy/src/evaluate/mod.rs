@@ -24,6 +24,8 @@ mod search;
 mod site;
 mod transform;
 mod words;
+#[cfg(test)]
+mod work_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -273,7 +275,7 @@ impl<'p> Run<'p> {
     /// The leaves that a rule applies to, as they stand now.
     fn selected(&self, index: RuleIndex) -> Result<Vec<NodeId>, ConditionError> {
         let mut selected = Vec::new();
-        for leaf in self.document.leaves() {
+        for leaf in self.draft.leaves_now().filter_map(|node| self.document.settable(node)) {
             if self.applies_now(index, &leaf)? {
                 selected.push(leaf.id());
             }
@@ -300,6 +302,7 @@ impl<'p> Run<'p> {
             EditError::Opaque => "media",
             EditError::Pinned { .. } => "pinned",
             EditError::Deleted => "deleted",
+            EditError::Covered => "set as a whole",
             EditError::NotDeletable => "not deletable",
             EditError::NotInsertable(_) => "not insertable",
             // Clients write `"content": null` beside tool calls: a path that names contents means the texts among them.

@@ -135,3 +135,20 @@ fn the_same_change_gives_the_same_bytes() {
     };
     assert_eq!(render(), render());
 }
+
+#[test]
+fn rules_that_pause_or_block_see_a_json_text_that_was_set_as_a_whole_and_what_it_spells() {
+    let case = paused();
+    for (text, blocked) in [
+        (r#"{"q":"drop table users"}"#, true),
+        (r#"{"q":"drop\u0020table users"}"#, true),
+        (r#"{"deep":{"er":["[\"drop table\"]"]}}"#, true),
+        (r#"{"q":"select"}"#, false),
+    ] {
+        let mut draft = case.paused.draft.clone();
+        let arguments = at(&draft, "/messages/1/tool_calls/0/function/arguments");
+        draft.set(arguments, text, &Author::Person).unwrap();
+        let verdict = case.review(&mut draft).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Block(_)), blocked, "{text}");
+    }
+}

@@ -253,3 +253,64 @@ fn more_findings_than_a_request_may_have_block_it_with_the_name_of_the_cap() {
     let monitor = format!("{rules}mode = 'monitor'\n");
     assert_forward(&evaluate(&policy(&monitor), &chat(&mails)));
 }
+
+/// A request with a place of every kind for a text, and the pointers to them.
+fn places() -> (Value, Vec<&'static str>) {
+    let body = json!({
+        "model": "here", "user": "here", "metadata": {"note": "here"}, "unknown": [{"deep": ["here"]}],
+        "tools": [{"type": "function", "function": {"name": "here", "description": "here",
+            "parameters": {"type": "object", "properties": {"q": {"type": "string", "description": "here"}}}}}],
+        "messages": [
+            {"role": "system", "content": "here"},
+            {"role": "user", "name": "here", "content": [{"type": "text", "text": "here"}, {"type": "what", "is": "here"}]},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "here", "type": "function", "function": {"name": "f", "arguments": "{\"a\":\"here\"}"}}]},
+            {"role": "tool", "tool_call_id": "here", "content": "here"},
+        ],
+    });
+    let pointers = vec![
+        "/model", "/user", "/metadata/note", "/unknown/0/deep/0", "/tools/0/function/name",
+        "/tools/0/function/description", "/tools/0/function/parameters/properties/q/description",
+        "/messages/0/content", "/messages/1/name", "/messages/1/content/0/text", "/messages/1/content/1/is",
+        "/messages/2/tool_calls/0/id", "/messages/2/tool_calls/0/function/arguments",
+        "/messages/3/tool_call_id", "/messages/3/content",
+    ];
+    (body, pointers)
+}
+
+#[test]
+fn invariant_3_no_leaf_and_no_key_is_unseen() {
+    let policy = policy(RULES);
+    let (body, pointers) = places();
+    for pointer in pointers {
+        let mut planted = body.clone();
+        let place = planted.pointer_mut(pointer).unwrap();
+        *place = place.as_str().unwrap().replace("here", &secret()).into();
+        let evaluation = evaluate(&policy, &planted);
+        let sent = sent(&evaluation).to_string();
+        assert!(held(&evaluation) || !sent.contains(&secret()), "{pointer}");
+        assert!(evaluation.report.rules[0].findings.contains_key("SECRET"), "{pointer}");
+    }
+    for pointer in ["", "/metadata", "/unknown/0", "/tools/0/function/parameters/properties", "/messages/1"] {
+        let mut planted = body.clone();
+        planted.pointer_mut(pointer).unwrap()[secret()] = 1.into();
+        assert!(held(&evaluate(&policy, &planted)), "a key at {pointer}");
+    }
+}
+
+#[test]
+fn invariant_10_redact_over_pin_over_rewrite() {
+    let rules = format!(
+        "{RULES}\n[[rule]]\nid = 'keep'\nmatch = {{ role = 'system' }}\naction = 'pin'\n\
+         [[rule]]\nid = 'swap'\nmatch = {{ kind = 'text' }}\naction = 'rewrite'\nset = 'now {}'\n",
+        secret()
+    );
+    let body = json!({"messages": [
+        {"role": "system", "content": format!("was {}", secret())},
+        {"role": "user", "content": "was"},
+    ]});
+    let evaluation = evaluate(&policy(&rules), &body);
+    let token = token("SECRET", &secret());
+    assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("was {token}"), "pinned, and yet redacted");
+    assert_eq!(sent_at(&evaluation, "/messages/1/content"), format!("now {token}"), "written, and redacted again");
+}
