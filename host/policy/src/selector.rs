@@ -134,7 +134,8 @@ impl Selection<'_> {
     /// Whether a string that spells a document, set as a whole, is selected: as it is, or as anything that stood in it.
     pub(crate) fn selects_whole(&self, document: &Document, leaf: &Leaf<'_>) -> bool {
         let inside = document.subtree(leaf.id());
-        self.selects(leaf) || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
+        self.selects(leaf)
+            || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
     }
 
     /// Whether a key is selected: where its value is, or anything inside its value.

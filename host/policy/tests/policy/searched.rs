@@ -177,6 +177,16 @@ fn cards_and_accounts_hold_in_leaves_that_cannot_be_edited() {
 }
 
 #[test]
+fn an_object_where_a_role_or_a_type_belongs_is_redacted_like_any_other() {
+    let default = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
+    let body = json!({"messages": [{"role": {"x": format!("pay with id={}", card())}, "content": [
+        {"type": {"deep": [card()]}, "text": "hi"}]}]});
+    let evaluation = evaluate(&default, &body);
+    assert_forward(&evaluation);
+    assert!(!sent(&evaluation).to_string().contains(&card()));
+}
+
+#[test]
 fn one_hold_of_a_rule_counts_its_places_and_lists_the_first_of_them() {
     let encoded = STANDARD.encode(format!("the key is {}", secret()));
     let messages: Vec<Value> = (0..100).map(|_| json!({"role": "user", "content": encoded})).collect();
@@ -269,11 +279,21 @@ fn places() -> (Value, Vec<&'static str>) {
         ],
     });
     let pointers = vec![
-        "/model", "/user", "/metadata/note", "/unknown/0/deep/0", "/tools/0/function/name",
-        "/tools/0/function/description", "/tools/0/function/parameters/properties/q/description",
-        "/messages/0/content", "/messages/1/name", "/messages/1/content/0/text", "/messages/1/content/1/is",
-        "/messages/2/tool_calls/0/id", "/messages/2/tool_calls/0/function/arguments",
-        "/messages/3/tool_call_id", "/messages/3/content",
+        "/model",
+        "/user",
+        "/metadata/note",
+        "/unknown/0/deep/0",
+        "/tools/0/function/name",
+        "/tools/0/function/description",
+        "/tools/0/function/parameters/properties/q/description",
+        "/messages/0/content",
+        "/messages/1/name",
+        "/messages/1/content/0/text",
+        "/messages/1/content/1/is",
+        "/messages/2/tool_calls/0/id",
+        "/messages/2/tool_calls/0/function/arguments",
+        "/messages/3/tool_call_id",
+        "/messages/3/content",
     ];
     (body, pointers)
 }
@@ -311,6 +331,14 @@ fn invariant_10_redact_over_pin_over_rewrite() {
     ]});
     let evaluation = evaluate(&policy(&rules), &body);
     let token = token("SECRET", &secret());
-    assert_eq!(sent_at(&evaluation, "/messages/0/content"), format!("was {token}"), "pinned, and yet redacted");
-    assert_eq!(sent_at(&evaluation, "/messages/1/content"), format!("now {token}"), "written, and redacted again");
+    assert_eq!(
+        sent_at(&evaluation, "/messages/0/content"),
+        format!("was {token}"),
+        "pinned, and yet redacted"
+    );
+    assert_eq!(
+        sent_at(&evaluation, "/messages/1/content"),
+        format!("now {token}"),
+        "written, and redacted again"
+    );
 }

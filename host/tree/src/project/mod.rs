@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::node::NodeId;
+use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 /// What the format says about every node.
@@ -128,6 +128,12 @@ impl<'i> Projector<'i> {
             if let Some(field) = field {
                 let access = match field.access {
                     Access::Opaque if !self.is_media(member) => Access::Open,
+                    // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
+                    Access::Protected
+                        if matches!(&*key, "role" | "type") && body.node(member).kind == Kind::Object =>
+                    {
+                        Access::Open
+                    }
                     access => access,
                 };
                 self.mark(member, field.kind, access);
