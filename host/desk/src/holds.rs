@@ -86,7 +86,10 @@ impl Holds {
     }
 
     fn ask(&mut self, holds: Vec<Hold>, now: Tick) {
-        self.list.iter_mut().for_each(|held| held.state = HoldState::Lapsed);
+        for held in &mut self.list {
+            held.state = HoldState::Lapsed;
+            held.hold.places.iter_mut().for_each(|place| place.stands = false);
+        }
         for hold in holds {
             let known = self
                 .list
@@ -97,6 +100,7 @@ impl Holds {
                 Some(held) => {
                     held.state = HoldState::Open;
                     (held.hold.reason, held.hold.detail) = (hold.reason, hold.detail);
+                    (held.hold.places, held.hold.total) = (hold.places, hold.total);
                 }
                 None => self.list.push(TurnHold { hold, state: HoldState::Open, asked: now }),
             }
@@ -174,6 +178,27 @@ mod tests {
             holds.list().iter().map(|held| (&*held.hold.rule, held.asked.as_millis())).collect();
         assert_eq!(asked, [("a", 0), ("b", 5000)]);
         assert_eq!(holds.expiry().at, Tick::from_millis(8000));
+    }
+
+    #[test]
+    fn a_hold_lists_the_places_of_the_latest_look_and_once_it_lapsed_none_of_them_stands() {
+        let place = |at: &str| leafgate_policy::HoldPlace {
+            what: "SECRET in base64".into(),
+            at: Some(at.into()),
+            node: None,
+            stands: true,
+        };
+        let at = |places: &[&str]| Hold {
+            places: places.iter().map(|at| place(at)).collect(),
+            total: places.len(),
+            ..hold("a", None, OnTimeout::Cancel)
+        };
+        let mut holds = Holds::new(vec![at(&["/a", "/b"])], DEFAULT, Tick::default());
+        holds.meet(Verdict::Pause(vec![at(&["/b"])]), Tick::default());
+        assert_eq!(holds.list()[0].hold.places, [place("/b")]);
+        assert_eq!(holds.list()[0].hold.total, 1);
+        holds.meet(Verdict::Forward, Tick::default());
+        assert!(holds.list()[0].hold.places.iter().all(|place| !place.stands));
     }
 
     #[test]
