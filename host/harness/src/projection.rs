@@ -61,7 +61,7 @@ fn stands_twice(document: &Document, node: NodeId) -> bool {
 
 fn leaves(document: &Document) {
     for leaf in document.leaves() {
-        let Some(section) = leaf.section() else { continue };
+        let section = leaf.section().expect("a leaf belongs to a section");
         assert!(
             document.subtree(document.section(section).node).contains(&leaf.id().index()),
             "a leaf outside its section"

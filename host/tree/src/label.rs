@@ -42,6 +42,9 @@ impl Document {
             (NodeType::ToolCall, _, Some(tool)) => format!("Tool call · {tool}"),
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
             (NodeType::RequestOption, Some(_), Some(tool)) => format!("Tool · {tool}"),
+            (NodeType::RequestOption, Some(_), None) if section.kind == SectionKind::Other => {
+                format!("Request #{}", self.node(section.node).slot + 1)
+            }
             (NodeType::RequestOption, Some(_), None) if self.is_element(section.node) => "Tool".to_owned(),
             (NodeType::RequestOption, None, _) if self.is_raw() => "Raw prompt".to_owned(),
             (NodeType::RequestOption, _, _) => self.option_name(section),

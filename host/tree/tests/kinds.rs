@@ -5,8 +5,9 @@
 mod common;
 
 use common::{chat, parse};
+use leafgate_harness::recordings;
 use leafgate_tree::{
-    ContentKind, Document, Draft, Format, Limits, NodeType, Redaction, SectionId, SectionKind,
+    ContentKind, Document, Draft, Format, LeafKind, Limits, NodeType, Redaction, SectionId, SectionKind,
 };
 
 fn read(body: &str, format: Format) -> Document {
@@ -117,4 +118,49 @@ fn marks_for_caches_are_no_part_of_what_a_message_says() {
     let message = document.sections()[0].node;
     let texts: Vec<_> = document.lasting_leaves(message).map(|leaf| document.pointer(leaf.id())).collect();
     assert_eq!(texts, ["/messages/0/role", "/messages/0/content/0/type", "/messages/0/content/0/text"]);
+}
+
+#[test]
+fn a_tool_definition_without_parameters_is_one_all_the_same() {
+    let definitions = [
+        (
+            r#"{"tools":[{"type":"function","function":{"name":"f"}},{"type":"custom","custom":{"name":"g"}}]}"#,
+            Format::OpenaiChat,
+        ),
+        (r#"{"functions":[{"name":"f"},{"name":"g"}]}"#, Format::OpenaiChat),
+        (r#"{"tools":[{"type":"function","name":"f"},{"type":"web_search"}]}"#, Format::OpenaiResponses),
+        (r#"{"tools":[{"name":"f"},{"type":"bash_20250124","name":"bash"}]}"#, Format::AnthropicMessages),
+        (r#"{"tools":[{"functionDeclarations":[{"name":"f"},{"name":"g"}]}]}"#, Format::Gemini),
+    ];
+    for (body, format) in definitions {
+        let document = read(body, format);
+        let deletable =
+            document.sections().iter().filter(|section| section.deletable && section.tool.is_some());
+        let reached: Vec<_> = document
+            .leaves()
+            .filter(|leaf| leaf.kind() == LeafKind::ToolSchema && leaf.tool().is_some())
+            .filter_map(|leaf| leaf.section())
+            .collect();
+        let named: Vec<_> = deletable.map(|section| section.tool.clone()).collect();
+        assert!(!named.is_empty(), "{body}");
+        for tool in named {
+            assert!(reached.iter().any(|&id| document.section(id).tool == tool), "{tool:?} in {body}");
+        }
+    }
+}
+
+#[test]
+fn every_leaf_of_an_export_belongs_to_a_section() {
+    let body = r#"{"requests":[{"requestId":"r","timestamp":17,"isCanceled":false,"message":{"text":"q"},"response":[{"value":"a"}]},
+        {"requestId":"s","message":{"text":"r"}}],"responderUsername":"agent"}"#;
+    let draft = parse(body.as_bytes(), Format::VscodeChat);
+    let document = draft.document();
+    let around = |pointer: &str| document.section_of(document.resolve(pointer).unwrap()).unwrap();
+    assert_eq!(document.section_key(around("/requests/0/timestamp")), "requestOptions/requests/0");
+    assert_eq!(document.section_label(around("/requests/1/requestId")), "Request #2");
+    assert_eq!(document.section_key(around("/requests/0/message/text")), "user-0");
+    for recording in recordings::all() {
+        let document = read(std::str::from_utf8(&recording.body).unwrap(), recording.format);
+        assert!(document.leaves().all(|leaf| leaf.section().is_some()), "{recording:?}");
+    }
 }

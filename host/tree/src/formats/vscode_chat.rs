@@ -103,9 +103,13 @@ fn project(projector: &mut Projector<'_>) {
     projector.mark(body.root(), LeafKind::Other, Access::Open);
     for member in body.children(body.root()) {
         if body.has_key(member, "requests") && body.kind(member) == Kind::Array {
-            body.children(member)
-                .enumerate()
-                .for_each(|(index, request)| self::request(projector, request, index));
+            let list = projector.section(option_section(member, None));
+            for (index, request) in body.children(member).enumerate() {
+                // Times, ids and flags belong to the request itself; what was said in it are sections of their own.
+                projector
+                    .section(Section { kind: SectionKind::Other, ..option_section(request, Some(list)) });
+                self::request(projector, request, index);
+            }
         } else {
             projector.section(option_section(member, None));
             names(projector, member);

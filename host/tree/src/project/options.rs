@@ -1,6 +1,6 @@
 //! Members of the body beside the messages, in the names that several APIs share, and what parts of content hold by their types.
 
-use super::{Access, Projector, TOOL_DEFINITION, Table, option_section, table};
+use super::{Access, Projector, Table, option_section, table};
 use crate::kinds::{ContentKind, LeafKind, SectionKind};
 use crate::node::NodeId;
 
@@ -28,6 +28,12 @@ pub(crate) static PART: Table = table! {
     "refusal" Text Open "the model's words";
 };
 
+/// `format` and `json_schema` of a response format.
+static FORMAT: Table = table! {
+    "type" Metadata Protected "discriminator";
+    "name" Metadata Protected "names a schema";
+};
+
 impl Projector<'_> {
     /// A member of the body beside the messages: a section of its own, and for tool definitions one each.
     pub(crate) fn option(&mut self, node: NodeId, key: &str) {
@@ -51,11 +57,11 @@ impl Projector<'_> {
     /// The shape that an answer must have: a type, perhaps a name, and a schema somewhere below.
     pub(crate) fn output_format(&mut self, node: NodeId) {
         self.members(node, &PART, |this, member, key, _| match key {
-            "json_schema" => this.named_schema(member, "schema"),
-            "format" => {
-                this.members(member, &TOOL_DEFINITION, |_, _, _, _| {});
-                this.named_schema(member, "schema");
-            }
+            "json_schema" | "format" => this.members(member, &FORMAT, |this, member, key, _| {
+                if key == "schema" {
+                    this.schema(member);
+                }
+            }),
             "schema" => this.schema(member),
             _ => {}
         });

@@ -22,13 +22,13 @@ static CALLED_FUNCTION: Table = table! {
 
 /// An element of `tools` or `functions`.
 pub(crate) static TOOL_DEFINITION: Table = table! {
-    "type" Metadata Protected "discriminator";
-    "name" Metadata Protected "names a function";
+    "type" ToolSchema Protected "discriminator";
+    "name" ToolSchema Protected "names a function";
 };
 
-/// `function` of a tool definition, `json_schema` of a response format.
-static NAMED_SCHEMA: Table = table! {
-    "name" Metadata Protected "names a function or a schema";
+/// `function` or `custom` of a tool definition.
+static DEFINED_FUNCTION: Table = table! {
+    "name" ToolSchema Protected "names a function";
 };
 
 impl Projector<'_> {
@@ -67,19 +67,14 @@ impl Projector<'_> {
             let tool = self.string_member(function.unwrap_or(definition), "name");
             self.section(Section { tool, deletable, ..option_section(definition, Some(parent)) });
             self.members(definition, &TOOL_DEFINITION, |this, member, key, _| match key {
-                "function" | "custom" => this.named_schema(member, "parameters"),
+                "function" | "custom" => this.members(member, &DEFINED_FUNCTION, |this, member, key, _| {
+                    if key == "parameters" {
+                        this.schema(member);
+                    }
+                }),
                 "parameters" | "input_schema" => this.schema(member),
                 _ => {}
             });
         }
-    }
-
-    /// An object with a name and, under a key, a schema.
-    pub(crate) fn named_schema(&mut self, node: NodeId, schema: &str) {
-        self.members(node, &NAMED_SCHEMA, |this, member, key, _| {
-            if key == schema {
-                this.schema(member);
-            }
-        });
     }
 }
