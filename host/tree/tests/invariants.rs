@@ -7,6 +7,7 @@ use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{
     Access, Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, SectionId, ValueType,
 };
+use leafgate_verify::walk::{self, What};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -107,6 +108,20 @@ proptest! {
         {
             let text = leaf.text();
             prop_assert_eq!(text.expose(), &expected);
+        }
+    }
+
+    #[test]
+    fn invariant_3_every_scalar_and_key_is_seen_in_every_format((body, _) in any_body()) {
+        let walked = walked(&body);
+        for &format in Format::ALL {
+            let draft = parse(&body, format);
+            let document = draft.document();
+            prop_assert!(document.leaves().all(|leaf| leaf.section().is_some()), "{}: a leaf of no section", format);
+            // Beyond the caps a text stands for what it spells.
+            if !document.leaves().any(|leaf| leaf.beyond_caps()) {
+                prop_assert_eq!((document.leaves().count(), document.keys().count()), walked, "{}", format);
+            }
         }
     }
 
@@ -212,6 +227,18 @@ proptest! {
     }
 }
 
+/// How many scalars and keys a walk that shares no code with the tree finds in a body.
+fn walked(body: &[u8]) -> (usize, usize) {
+    let (mut leaves, mut keys) = (0, 0);
+    walk::rewrite(std::str::from_utf8(body).expect("JSON is UTF-8"), &mut |place| {
+        leaves += usize::from(place.position.what.is_leaf());
+        keys += usize::from(place.position.what == What::Key);
+        None
+    })
+    .expect("a JSON body");
+    (leaves, keys)
+}
+
 fn count(value: &serde_json::Value) -> usize {
     1 + match value {
         serde_json::Value::Array(items) => items.iter().map(count).sum(),
@@ -225,7 +252,7 @@ fn looks_like_document(text: &str) -> bool {
 }
 
 #[test]
-fn every_editable_leaf_of_every_recording_edits_alone() {
+fn invariant_2_every_editable_leaf_of_every_recording_edits_alone() {
     for Recording { name, body, format } in recordings::all() {
         let mut draft = parse(&body, format);
         let before = texts(draft.document());
@@ -247,7 +274,7 @@ fn every_editable_leaf_of_every_recording_edits_alone() {
 }
 
 #[test]
-fn every_deletion_of_every_recording_validates_or_is_refused() {
+fn invariant_12_deletions_leave_no_call_without_its_result_or_are_refused() {
     for Recording { name, body, format } in recordings::all() {
         let mut draft = parse(&body, format);
         for at in 0..draft.document().sections().len() {
@@ -315,7 +342,7 @@ fn dangling_calls(body: &[u8]) -> usize {
 }
 
 #[test]
-fn deleting_one_side_of_an_exchange_deletes_the_other() {
+fn invariant_12_deleting_one_side_of_an_exchange_deletes_the_other() {
     let body = r#"{"messages":[{"role":"user","content":"a"},
         {"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"1","content":"x"}, {"role":"tool","tool_call_id":"2","content":"y"},
@@ -338,4 +365,21 @@ fn deleting_one_side_of_an_exchange_deletes_the_other() {
     draft.restore(result, &RULE()).unwrap();
     assert_eq!(draft.display_path_now(last), "messages[4].content");
     assert_eq!(draft.render(), body);
+}
+
+#[test]
+fn invariant_12_what_is_signed_or_encrypted_is_edited_by_nobody() {
+    let mut frozen = 0;
+    for Recording { name, body, format } in recordings::all() {
+        let mut draft = parse(&body, format);
+        let document = draft.document().clone();
+        for leaf in document.leaves().filter(|leaf| leaf.access() == Access::Frozen) {
+            frozen += 1;
+            let redaction = Redaction { at: 0..0, label: "X".into(), replacement: "T".into() };
+            assert_eq!(draft.set(leaf.id(), "other", &Author::Person), Err(EditError::Frozen), "{name}");
+            assert_eq!(draft.redact(leaf.id(), &[redaction], &RULE()), Err(EditError::Frozen), "{name}");
+        }
+        assert!(!draft.is_dirty(), "{name}");
+    }
+    assert!(frozen > 0, "the examples hold a signed thought");
 }
