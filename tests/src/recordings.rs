@@ -1,4 +1,4 @@
-//! Recorded request bodies, which lie outside the repository: `LEAFGATE_FIXTURES`, or `../shared/fixtures` beside it.
+//! Recorded request bodies, which lie outside the repository.
 
 use std::path::PathBuf;
 
@@ -22,11 +22,9 @@ pub struct Recording {
 /// # Panics
 /// With `CI=true` and no recordings.
 pub fn requests(format: &str) -> Result<Vec<Recording>> {
-    let root = std::env::var_os("LEAFGATE_FIXTURES")
-        .map_or_else(|| crate::paths::root().join("../shared/fixtures"), PathBuf::from);
-    let folder = root.join(format);
+    let Some(root) = leafgate_harness::recordings::fixtures() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+    for entry in std::fs::read_dir(root.join(format)).into_iter().flatten() {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.ends_with(".request.json") {
@@ -35,8 +33,5 @@ pub fn requests(format: &str) -> Result<Vec<Recording>> {
         }
     }
     found.sort_by(|left, right| left.name.cmp(&right.name));
-    if found.is_empty() {
-        crate::skip(&format!("no recorded requests at {}; set LEAFGATE_FIXTURES", folder.display()));
-    }
     Ok(found)
 }

@@ -6,14 +6,13 @@
 // Helpers of tests are tests: a panic is their report.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod recordings;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use flate2::read::GzDecoder;
 use leafgate_detect::{Engine, Finding, Input};
+use leafgate_harness::recordings;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -115,7 +114,7 @@ fn is_masked(span: &Span, findings: &[Finding]) -> bool {
 
 /// The rows of each source, in the order of their names.
 fn sources() -> Option<Vec<(String, Vec<Row>)>> {
-    let folder = recordings::folder("LEAFGATE_CORPORA", "corpora")?;
+    let folder = recordings::corpora()?;
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "gz"));
     files.sort();

@@ -3,11 +3,10 @@
 // Helpers of tests are tests: a panic is their report.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod recordings;
-
 use std::path::{Path, PathBuf};
 
 use leafgate_detect::{Engine, Input};
+use leafgate_harness::recordings;
 use serde_json::Value;
 
 /// How deep JSON texts inside strings are followed.
@@ -49,7 +48,7 @@ fn each_leaf(value: &Value, key: &str, depth: usize, f: &mut impl FnMut(&str, &s
 
 #[test]
 fn recorded_requests_raise_no_false_alarm_under_the_default_selection() {
-    let Some(folder) = recordings::folder("LEAFGATE_FIXTURES", "fixtures") else { return };
+    let Some(folder) = recordings::fixtures() else { return };
     let engine = Engine::new(&["secrets", "pii/payment-card", "pii/iban"]).unwrap();
     let mut files = Vec::new();
     requests(&folder, &mut files);

@@ -128,11 +128,10 @@ fn cargo_fuzz(fuzzer: &Path, task: &str, arguments: &[&str]) -> Command {
 /// Puts the recordings into the corpus, with and without choices behind them; without recordings, our own examples.
 fn seed(corpus: &Path, folders: &[(&str, &str)]) -> Result<usize> {
     std::fs::create_dir_all(corpus)?;
-    let recordings = std::env::var_os("LEAFGATE_FIXTURES")
-        .map_or_else(|| paths::root().join("../shared/fixtures"), PathBuf::from);
+    let recordings = leafgate_harness::recordings::fixtures();
     let mut seeds = Vec::new();
     for (folder, ending) in folders {
-        seeds.extend(files(&recordings.join(folder), ending));
+        seeds.extend(recordings.iter().flat_map(|recordings| files(&recordings.join(folder), ending)));
     }
     if seeds.is_empty() {
         seeds = files(&paths::example("requests"), ".json");

@@ -1,6 +1,5 @@
 //! Files to test on: recordings where they are at hand, and values written down in a test.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use leafgate_chat::{Losses, Message, Wire, messages, raw_json, to_wire};
@@ -43,15 +42,7 @@ fn pointers(losses: &Losses) -> Vec<String> {
 
 /// The text of a recording; `None`, with a word on standard error, where there are no recordings. In CI they must be there.
 pub(crate) fn recording(name: &str) -> Option<String> {
-    let root = std::env::var_os("LEAFGATE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if !root.is_dir() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no recordings at {}", root.display());
-        eprintln!("skipped: no recordings at {}", root.display());
-        return None;
-    }
+    let root = leafgate_harness::recordings::fixtures()?;
     Some(std::fs::read_to_string(root.join(name)).unwrap())
 }
 

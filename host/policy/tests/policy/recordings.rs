@@ -9,17 +9,6 @@ use leafgate_tree::{Document, Limits};
 
 use super::support::vault;
 
-/// Where the recordings lie: outside this repository. Without them there is nothing to do, which CI does not accept.
-fn fixtures() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
-    let folder = std::env::var_os("LEAFGATE_FIXTURES").map_or(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(std::env::var_os("CI").is_none(), "no folder {}: set LEAFGATE_FIXTURES", folder.display());
-    None
-}
-
 fn requests(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -33,7 +22,7 @@ fn requests(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn no_recorded_request_is_held_and_none_is_changed() {
-    let Some(folder) = fixtures() else { return };
+    let Some(folder) = leafgate_harness::recordings::fixtures() else { return };
     let policy = Policy::load(&PolicySource::Default, &NoPlugins).unwrap();
     let mut files = Vec::new();
     requests(&folder, &mut files);
