@@ -84,15 +84,17 @@ pub(crate) fn info(row: &Row) -> DetectorInfo {
 pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, UnknownDetector> {
     let mut wanted = vec![false; ROWS.len()];
     for selector in selectors {
-        let selector = selector.as_ref();
+        let asked = selector.as_ref();
+        // A pack with a glob of all that is in it, as paths and other tools have it.
+        let selector = asked.strip_suffix("/*").unwrap_or(asked);
         let mut known = false;
         for (want, row) in wanted.iter_mut().zip(ROWS.iter()) {
-            if row.id.as_str() == selector || row.id.pack() == selector {
+            if (row.id.as_str() == selector && selector == asked) || row.id.pack() == selector {
                 (*want, known) = (true, true);
             }
         }
         if !known {
-            return Err(UnknownDetector { name: selector.to_owned(), nearest: nearest(selector) });
+            return Err(UnknownDetector { name: asked.to_owned(), nearest: nearest(selector) });
         }
     }
     Ok(ROWS.iter().zip(wanted).filter(|(_, want)| *want).map(|(row, _)| Arc::clone(row)).collect())
@@ -142,6 +144,16 @@ mod tests {
     fn every_pattern_compiles() {
         for row in ROWS.iter().filter(|row| row.has_regex()) {
             row.find(b"");
+        }
+    }
+
+    #[test]
+    fn a_pack_with_a_glob_is_the_pack() {
+        let ids = |name: &str| select(&[name]).unwrap().iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+        assert_eq!(ids("pii/*"), ids("pii"));
+        assert_eq!(ids("secrets/*"), ids("secrets"));
+        for name in ["pii/email/*", "*", "/*", "other/*", "pii/e*"] {
+            assert!(select(&[name]).is_err(), "{name}");
         }
     }
 
