@@ -9,7 +9,10 @@ use super::work::spend;
 use crate::numbers::each_digit_run;
 
 /// The groups in which cards are printed.
-const GROUPS: [&[usize]; 5] = [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3], &[6, 13]];
+const GROUPS: [&[usize]; 4] = [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3]];
+
+/// A longer number is no group: it stands by itself beside others.
+const LONGEST_GROUP: usize = 6;
 
 /// Most signs between two groups: a line break, and an indentation.
 const MOST_SIGNS: usize = 12;
@@ -48,8 +51,8 @@ fn grouped(bytes: &[u8], start: usize) -> Option<(String, Units, usize)> {
         at += digits;
         spend(digits);
         let signs = signs(&bytes[at..]);
-        let next = bytes.get(at + signs).is_some_and(u8::is_ascii_digit);
-        if signs == 0 || !next {
+        let next = bytes[at + signs..].iter().take(LONGEST_GROUP + 1).take_while(|byte| byte.is_ascii_digit()).count();
+        if signs == 0 || !(1..=LONGEST_GROUP).contains(&next) {
             break;
         }
         if lengths.len() == 5 {
@@ -68,8 +71,9 @@ fn grouped(bytes: &[u8], start: usize) -> Option<(String, Units, usize)> {
 fn group_before(bytes: &[u8], start: usize) -> bool {
     let floor = start.saturating_sub(MOST_SIGNS + 1);
     let Some(last) = bytes[floor..start].iter().rposition(u8::is_ascii_digit) else { return false };
-    let between = &bytes[floor + last + 1..start];
-    signs(between) == between.len()
+    let (end, between) = (floor + last + 1, &bytes[floor + last + 1..start]);
+    let digits = bytes[..end].iter().rev().take(LONGEST_GROUP + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    digits <= LONGEST_GROUP && signs(between) == between.len()
 }
 
 /// A word goes on here.
@@ -147,6 +151,11 @@ mod tests {
             assert_eq!(seen(&text), ["4539 5787 6362 1486"], "{sign:?}");
         }
         assert_eq!(seen("3714\t496353\t98431"), ["3714 496353 98431"]);
+    }
+
+    #[test]
+    fn a_number_beside_a_longer_one_is_no_part_of_its_row() {
+        assert_eq!(seen("4539578763621486\n4539\t5787\t6362\t1486\n4539578763621486"), ["4539 5787 6362 1486"]);
     }
 
     #[test]

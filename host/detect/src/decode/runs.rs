@@ -19,8 +19,8 @@ pub(super) const LEAST: usize = 20;
 /// Bytes of text that a stretch must spell to count.
 pub(super) const LEAST_TEXT: usize = 12;
 
-/// From here on a run is decoded whole: identifiers are shorter, and a secret behind other bytes is longer.
-const LEAST_WHOLE: usize = 36;
+/// From here on a run is decoded whole: a card number behind two other bytes.
+const LEAST_WHOLE: usize = 24;
 
 /// Calls `f` with each encoded stretch, but for those inside data URLs.
 pub(super) fn each(text: &str, urls: &[Block], f: &mut impl FnMut(Block)) {

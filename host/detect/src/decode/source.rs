@@ -184,8 +184,11 @@ impl Grouping {
     /// What a run may be that begins some bytes; `None` for identifiers and paths.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         const LOOK: usize = 32;
-        /// Of so many random characters of base64 fewer are capitals, or small letters, once in a million times.
+        /// So few capitals or small letters are among 32 random characters of base64 once in a thousand times, and among longer
+        /// identifiers seldom more.
         const LEAST_OF_A_CASE: usize = 3;
+        /// Every second byte of ASCII in UTF-16 is zero.
+        const LEAST_ZEROS: usize = 8;
         let head = &bytes[..bytes.len().min(LOOK)];
         if head.iter().all(|&byte| is_hex(byte)) {
             return Some(Grouping::Hex);
@@ -193,8 +196,9 @@ impl Grouping {
         let count = |is: fn(&u8) -> bool| head.iter().filter(|byte| is(byte)).count();
         let mixed = count(u8::is_ascii_uppercase) >= LEAST_OF_A_CASE
             && count(u8::is_ascii_lowercase) >= LEAST_OF_A_CASE
-            && head.iter().all(|&byte| is_base64(byte));
-        mixed.then_some(Grouping::Base64)
+            && count(u8::is_ascii_digit) > 0;
+        let wide = count(|&byte| byte == b'A') >= LEAST_ZEROS;
+        ((mixed || wide) && head.iter().all(|&byte| is_base64(byte))).then_some(Grouping::Base64)
     }
 
     pub(super) fn characters(self) -> usize {
