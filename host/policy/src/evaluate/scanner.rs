@@ -1,6 +1,7 @@
 //! One text under the built-in detectors: each set of them runs at most once on it and on each text beneath it, and not at all where
 //! the memo knows what it says.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::index::EngineIndex;
 use crate::memo::Answer;
 
 /// Which text of a subject an engine ran on.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Ran {
     Own,
     /// On the text itself, though it cannot be edited, and for what check digits vouch for.
@@ -24,8 +25,8 @@ enum Ran {
 /// Runs engines on one subject after the other, and keeps its buffer between them.
 #[derive(Default)]
 pub(super) struct Scanner {
-    /// Which engine has run on what, and where its findings lie.
-    ran: Vec<(EngineIndex, Ran, Range<usize>)>,
+    /// Which engine has run on what, and where its findings lie. A text may have very many beneath it.
+    ran: HashMap<(EngineIndex, Ran), Range<usize>>,
     findings: Vec<Finding>,
     /// Engines that are known to find nothing beneath the subject's text.
     quiet: Vec<EngineIndex>,
@@ -103,13 +104,12 @@ impl Scanner {
     }
 
     fn known(&self, engine: EngineIndex, what: Ran) -> Option<Range<usize>> {
-        let ran = self.ran.iter().find(|(ran, which, _)| *ran == engine && *which == what);
-        ran.map(|(.., range)| range.clone())
+        self.ran.get(&(engine, what)).cloned()
     }
 
     fn ran(&mut self, engine: EngineIndex, what: Ran, start: usize) -> Range<usize> {
         let range = start..self.findings.len();
-        self.ran.push((engine, what, range.clone()));
+        self.ran.insert((engine, what), range.clone());
         range
     }
 
