@@ -11,7 +11,7 @@ use crate::registry::{self, DetectorInfo, UnknownDetector};
 use crate::scan::Scan;
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are void.
-const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// A set of detectors, compiled and immutable.
 #[derive(Debug)]
@@ -127,6 +127,20 @@ mod tests {
             let expected =
                 text.matches(&card).count() * card.len() + text.matches(&plain).count() * plain.len();
             assert_eq!(covered, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_data_of_a_kubernetes_secret_ends_before_its_last_line_break() {
+        let engine = Engine::new(&["secrets/kubernetes-secret"]).unwrap();
+        let (kind, value) = (format!("kind: {}", "Secret"), "S2czbXA5dw==");
+        for (line_break, before, after) in
+            [("\n", format!("{kind}\n"), ""), ("\r\n", format!("{kind}\r\n"), ""), ("\n", String::new(), &*kind)]
+        {
+            let text = format!("{before}data:{line_break}  a: YWRtaW4={line_break}  b: {value}{line_break}{after}");
+            let found = engine.scan(&Input::new(&text));
+            let ends: Vec<usize> = found.iter().map(|finding| finding.range.end).collect();
+            assert_eq!(ends, [text.find(value).unwrap() + value.len()], "{text:?}");
         }
     }
 

@@ -134,11 +134,13 @@ pub struct Finding {
     pub detector: DetectorId,
     /// How sure that detector is.
     pub confidence: Confidence,
+    /// Its owner shows it to everybody: a key in documentation, a card number for tests. It opens nothing.
+    pub published: bool,
 }
 
 /// Sorts findings by place and makes one of those that overlap.
 ///
-/// What is united covers all of its parts. Its label, detector and confidence are those of the part with the highest
+/// What is united covers all of its parts, and is published where all of them are. Its label, detector and confidence are those of the part with the highest
 /// confidence, and among equals of the one that stood first in `findings`: callers list findings in the order of their rules.
 /// Findings that merely touch stay two.
 pub fn unite(findings: &mut Vec<Finding>) {
@@ -159,13 +161,14 @@ pub(crate) fn unite_from(findings: &mut Vec<Finding>, start: usize) {
             Some(last) if finding.range.start < last.range.end => {
                 let end = last.range.end.max(finding.range.end);
                 let range = last.range.start..end;
+                let published = last.published && finding.published;
                 let better = finding.confidence > last.confidence
                     || (finding.confidence == last.confidence && rank < winner);
                 if better {
                     winner = rank;
                     *last = finding;
                 }
-                last.range = range;
+                (last.range, last.published) = (range, published);
             }
             _ => {
                 winner = rank;
@@ -187,7 +190,17 @@ mod tests {
             label: Label::new(label).unwrap(),
             detector: DetectorId::new("t/t").unwrap(),
             confidence,
+            published: false,
         }
+    }
+
+    #[test]
+    fn what_is_united_is_published_where_all_of_it_is() {
+        let published = |range| Finding { published: true, ..finding(range, "XX", Confidence::High) };
+        let mut found =
+            vec![published(0..4), published(2..6), published(10..14), finding(12..13, "YY", Confidence::High)];
+        unite(&mut found);
+        assert_eq!(found.iter().map(|f| f.published).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

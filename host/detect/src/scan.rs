@@ -16,7 +16,7 @@ use crate::names::NameRule;
 use crate::numbers::{self, Accounts, Numbers};
 use crate::pack::Shape;
 use crate::placeholder::is_placeholder;
-use crate::published::is_published;
+use crate::published::{is_example, is_published};
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is masked to its end.
 const LONGEST_JUDGED: usize = 2048;
@@ -34,7 +34,15 @@ pub(crate) struct Scan<'a> {
     prefix_only: bool,
     /// The last word whose end was looked for, from where on: many matches may lie in one long word.
     word: Range<usize>,
-    hits: Vec<(usize, Range<usize>)>,
+    hits: Vec<Match>,
+}
+
+/// A match that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Match {
+    row: usize,
+    range: Range<usize>,
+    published: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -149,7 +157,7 @@ impl<'a> Scan<'a> {
         let reach = self.bytes().len().min(hit.start + row.window);
         let header = row.find(&self.bytes()[hit.start..reach])?.whole.end;
         let end = block::end(self.bytes(), hit.start + header)?;
-        self.hits.push((index, hit.start..end));
+        self.hits.push(Match { row: index, range: hit.start..end, published: false });
         Some(end)
     }
 
@@ -299,7 +307,6 @@ impl<'a> Scan<'a> {
 
     /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what stands.
     fn accept(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
-        let row = &*self.engine.rows[index];
         let start = self.text.floor_char_boundary(range.start);
         let cut = range.start + judged < range.end;
         let mut end = match cut {
@@ -309,18 +316,29 @@ impl<'a> Scan<'a> {
         if start >= end {
             return;
         }
-        for check in &row.checks {
-            match check.keep(&self.text[start..end], sure) {
-                Some(kept) => end = start + kept,
-                None => return,
+        let published = match self.judge(index, start..end, sure) {
+            Some(kept) => {
+                end = start + kept;
+                is_published(&self.text[start..end])
             }
+            // Most examples look like placeholders, or fail a check on purpose.
+            None if !cut && is_example(&self.text[start..end]) => true,
+            None => return,
+        };
+        let end = if cut { self.text.ceil_char_boundary(range.end) } else { end };
+        self.hits.push(Match { row: index, range: start..end, published });
+    }
+
+    /// Applies a row's checks; gives how much of a match stands.
+    fn judge(&self, index: usize, range: Range<usize>, sure: bool) -> Option<usize> {
+        let row = &*self.engine.rows[index];
+        let text = &self.text[range];
+        let mut kept = text.len();
+        for check in &row.checks {
+            kept = check.keep(&text[..kept], sure)?;
         }
-        // Last, because these are the dearest tests and the checks refuse most words.
-        let kept = &self.text[start..end];
-        if (row.placeholders || !is_placeholder(kept)) && !is_published(kept) {
-            let whole = if cut { self.text.ceil_char_boundary(range.end) } else { end };
-            self.hits.push((index, start..whole));
-        }
+        // Last, because this is the dearest test and the checks refuse most words.
+        (row.placeholders || !is_placeholder(&text[..kept])).then_some(kept)
     }
 
     /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names the whole.
@@ -329,15 +347,16 @@ impl<'a> Scan<'a> {
             return;
         }
         let first = out.len();
-        self.hits.sort_by_key(|(row, range)| (*row, range.start));
+        self.hits.sort_by_key(|hit| (hit.row, hit.range.start));
         self.hits.dedup();
-        for (index, range) in self.hits {
-            let row = &self.engine.rows[index];
+        for Match { row, range, published } in self.hits {
+            let row = &self.engine.rows[row];
             out.push(Finding {
                 range,
                 label: row.label.clone(),
                 detector: row.id.clone(),
                 confidence: row.confidence,
+                published,
             });
         }
         unite_from(out, first);

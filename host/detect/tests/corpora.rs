@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use flate2::read::GzDecoder;
-use leafgate_detect::{Engine, Finding, Input};
+use leafgate_detect::{Engine, Finding, Input, View, views};
 use leafgate_harness::recordings;
 use serde::Deserialize;
 
@@ -48,6 +48,8 @@ struct Score {
     near_alarms: usize,
     spans: usize,
     masked: usize,
+    /// Rows in which a published example was found and nothing else: neither recall nor an alarm.
+    published: usize,
 }
 
 impl Score {
@@ -64,7 +66,11 @@ impl Score {
     }
 
     fn add(&mut self, row: &Row, findings: &[Finding]) {
-        if row.label == 1 {
+        let live: Vec<Finding> = findings.iter().filter(|finding| !finding.published).cloned().collect();
+        let counts = |findings: &[Finding]| if row.label == 1 { is_found(row, findings) } else { !findings.is_empty() };
+        if counts(findings) && !counts(&live) && !row.contested {
+            self.published += 1;
+        } else if row.label == 1 {
             self.positives += 1;
             self.found += usize::from(is_found(row, findings));
             self.spans += row.spans.len();
@@ -76,13 +82,13 @@ impl Score {
                 false => (&mut self.benign, &mut self.benign_alarms),
             };
             *count += 1;
-            *alarms += usize::from(!findings.is_empty());
+            *alarms += usize::from(!live.is_empty());
         }
     }
 
     fn print(&self, name: &str) {
         println!(
-            "{name:18} recall {:.3} ({}/{})  precision {:.3}  benign alarms {}/{}  near-miss {}/{}  masked {:.3} ({}/{})",
+            "{name:18} recall {:.3} ({}/{})  precision {:.3}  benign alarms {}/{}  near-miss {}/{}  masked {:.3} ({}/{})  published {}",
             self.recall(),
             self.found,
             self.positives,
@@ -94,6 +100,7 @@ impl Score {
             self.masked(),
             self.masked,
             self.spans,
+            self.published,
         );
     }
 }
@@ -216,3 +223,34 @@ fn personal_data_with_a_checksum_or_a_form_is_found() {
         assert!(share >= floor, "{detector}: {share:.3} of {entity} found, at least {floor} expected");
     }
 }
+
+#[test]
+fn views_raise_no_alarm_on_benign_rows_that_their_texts_do_not() {
+    let Some(sources) = sources() else { return };
+    let engine = Engine::new(&["secrets", "pii/payment-card", "pii/iban"]).unwrap();
+    let (mut rows, mut plain, mut more) = (0, 0, Vec::new());
+    for (name, source) in &sources {
+        let benign = source.iter().filter(|row| row.label == 0 && !row.contested);
+        for row in benign.filter(|row| row.neg_class.as_deref() != Some("near-miss")) {
+            rows += 1;
+            let live = |text: &str| {
+                let found = engine.scan(&Input::new(text)).into_iter();
+                found.filter(|finding| !finding.published).collect::<Vec<_>>()
+            };
+            if !live(&row.text).is_empty() {
+                plain += 1;
+                continue;
+            }
+            let alarms = |view: &View| {
+                let found = live(view.text());
+                found.first().map(|finding| format!("{name}: {} in {}", finding.detector, view.phrase()))
+            };
+            more.extend(views(&row.text).iter().find_map(alarms));
+        }
+    }
+    println!("{rows} benign rows: {plain} alarms in texts, {} more in views", more.len());
+    assert!(more.len() <= MOST_IN_VIEWS, "{}", more.join("\n"));
+}
+
+/// A row whose base64 spells a password under its name.
+const MOST_IN_VIEWS: usize = 1;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use leafgate_detect::{Engine, Input};
+use leafgate_detect::{Engine, Input, views};
 use leafgate_harness::recordings;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ fn recorded_requests_raise_no_false_alarm_under_the_default_selection() {
     let mut files = Vec::new();
     requests(&folder, &mut files);
     assert!(files.len() > 100, "only {} recordings under {}", files.len(), folder.display());
-    let (mut leaves, mut alarms) = (0, Vec::new());
+    let (mut leaves, mut alarms, mut viewed) = (0, Vec::new(), 0);
     for path in &files {
         let body: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         each_leaf(&body, "", 0, &mut |text, key| {
@@ -66,8 +66,14 @@ fn recorded_requests_raise_no_false_alarm_under_the_default_selection() {
                     finding.range.len()
                 ));
             }
+            for view in views(text) {
+                viewed += 1;
+                for finding in engine.scan(&Input::new(view.text())) {
+                    alarms.push(format!("{}: {} in {}", path.display(), finding.detector, view.phrase()));
+                }
+            }
         });
     }
-    println!("{leaves} leaves of {} requests, {} findings", files.len(), alarms.len());
+    println!("{leaves} leaves and {viewed} views of {} requests, {} findings", files.len(), alarms.len());
     assert!(alarms.is_empty(), "{}", alarms.join("\n"));
 }

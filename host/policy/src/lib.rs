@@ -41,7 +41,7 @@ pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
 pub use report::{Note, PhaseTime, Report, RuleReport};
-pub use rule::{DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Sees, With};
+pub use rule::{DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Sees, With};
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
 
 /// All rules and plugins of one load, compiled.

@@ -204,6 +204,7 @@ mod tests {
             label: Label::new("NAME").unwrap(),
             detector: DetectorId::new("t/t").unwrap(),
             confidence: Confidence::High,
+            published: false,
         };
         Answer::new(&vec![finding; findings], false, false)
     }

@@ -34,6 +34,9 @@ pub struct RuleReport {
     /// Findings by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub findings: BTreeMap<String, usize>,
+    /// Published examples by label, redacted or left alone: they are no findings of live values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub published: BTreeMap<String, usize>,
     /// Edits made, or in monitor mode that would have been made; redactions included.
     pub edits: usize,
     /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable, not insertable,

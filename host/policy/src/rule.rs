@@ -76,6 +76,16 @@ words! {
 }
 
 words! {
+    /// What happens to a published example: a key of documentation, a card number for tests.
+    Published {
+        /// It is redacted like any finding where something can stand in its place, and never holds a request.
+        Redact = "redact",
+        /// It is left alone.
+        Keep = "keep",
+    }
+}
+
+words! {
     /// What stands in the place of a redacted value.
     With {
         /// A word that is restored in the answer.
@@ -235,6 +245,8 @@ pub(crate) struct Redact {
     pub(crate) on_unredactable: OnUnredactable,
     /// For what is found inside an encoding. Where the rule does not say, a person looks: what is encoded may be meant to be.
     pub(crate) on_encoded: OnUnredactable,
+    /// For published examples. Where the rule does not say, they are redacted if a token restores them.
+    pub(crate) published: Published,
 }
 
 /// `pin`.

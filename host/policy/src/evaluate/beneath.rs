@@ -71,6 +71,11 @@ impl Beneath {
         matches!(self, Beneath::Escapes(_))
     }
 
+    /// Returns true if and only if the leaf's text spells every range of the text.
+    pub(super) fn is_exact(&self) -> bool {
+        matches!(self, Beneath::View(view) if view.is_exact())
+    }
+
     /// Returns where a range of the text lies in the leaf's.
     pub(super) fn lies(&self, range: Range<usize>) -> Lies {
         match self {

@@ -14,6 +14,8 @@ pub(crate) struct Hit {
     pub(crate) label: Label,
     pub(crate) detector: DetectorId,
     pub(crate) confidence: Confidence,
+    /// It is a published example.
+    pub(crate) published: bool,
     /// The rule.
     pub(crate) rule: RuleIndex,
 }
@@ -25,6 +27,7 @@ impl Hit {
             label: finding.label.clone(),
             detector: finding.detector.clone(),
             confidence: finding.confidence,
+            published: finding.published,
             rule,
         }
     }
@@ -152,7 +155,7 @@ mod tests {
     fn hit(range: Range<usize>, label: &str, confidence: Confidence, rule: usize) -> Hit {
         let rule = RuleIndex::new(rule);
         let detector = DetectorId::new("pack/name").unwrap();
-        Hit { range, label: Label::new(label).unwrap(), detector, confidence, rule }
+        Hit { range, label: Label::new(label).unwrap(), detector, confidence, published: false, rule }
     }
 
     #[test]

@@ -343,6 +343,7 @@ fn report_of(rule: &Rule) -> RuleReport {
         mode: rule.mode,
         matched: 0,
         findings: BTreeMap::new(),
+        published: BTreeMap::new(),
         edits: 0,
         skipped: BTreeMap::new(),
         unredactable: 0,

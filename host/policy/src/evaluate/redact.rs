@@ -98,6 +98,9 @@ impl<'p> Run<'p> {
         for (index, plugin, fault) in found.faults {
             self.detector_failed(index, &plugin, &fault);
         }
+        for (index, label) in &found.published {
+            Self::count(&mut self.report.rules[*index].published, label.as_str());
+        }
         let covered = self.covered(&found.hits);
         let mut leaves: BTreeMap<NodeId, Vec<Hit>> = BTreeMap::new();
         let mut inserted: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
@@ -228,7 +231,15 @@ impl<'p> Run<'p> {
         self.document.settable(node).is_some_and(|leaf| leaf.value_type() == ValueType::Number)
     }
 
-    /// Why nothing can be replaced in a leaf; `None` where it can.
+    /// Counts one more of a label.
+fn count(by_label: &mut BTreeMap<String, usize>, label: &str) {
+    match by_label.get_mut(label) {
+        Some(count) => *count += 1,
+        None => _ = by_label.insert(label.to_owned(), 1),
+    }
+}
+
+/// Why nothing can be replaced in a leaf; `None` where it can.
     pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
         self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
     }
@@ -271,7 +282,8 @@ impl<'p> Run<'p> {
     pub(super) fn remember(&mut self, of: FactsOf, hits: &[Hit]) {
         let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
-            self.count_finding(hit.rule, hit.label.as_str());
+            let report = &mut self.report.rules[hit.rule];
+            Self::count(if hit.published { &mut report.published } else { &mut report.findings }, hit.label.as_str());
             if !rules.contains(&hit.rule) {
                 rules.push(hit.rule);
                 self.report.rules[hit.rule].matched += 1;
@@ -282,17 +294,15 @@ impl<'p> Run<'p> {
             detector: hit.detector.clone(),
             confidence: hit.confidence,
         };
-        if !hits.is_empty() {
-            self.findings.entry(of).or_default().extend(hits.iter().map(fact));
+        // A rule that pauses for a finding does not pause for an example.
+        let live: Vec<FindingFact> = hits.iter().filter(|hit| !hit.published).map(fact).collect();
+        if !live.is_empty() {
+            self.findings.entry(of).or_default().extend(live);
         }
     }
 
     pub(super) fn count_finding(&mut self, index: RuleIndex, label: &str) {
-        let findings = &mut self.report.rules[index].findings;
-        match findings.get_mut(label) {
-            Some(count) => *count += 1,
-            None => _ = findings.insert(label.to_owned(), 1),
-        }
+        Self::count(&mut self.report.rules[index].findings, label);
     }
 
     /// Holds what stands in keys and outside the body, where nothing can be replaced.

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use leafgate_detect::{Confidence, Finding, Input};
+use leafgate_detect::{Confidence, Finding, Input, Label};
 use leafgate_tree::{Access, Leaf, LeafKind, Role, ValueType};
 
 use super::Run;
@@ -26,7 +26,7 @@ use crate::condition::ConditionError;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::memo::Answer;
 use crate::plugin::{DetectLeaf, Fault};
-use crate::rule::Redact;
+use crate::rule::{Action, Published, Redact};
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request has a few dozen.
 pub(super) const MAX_FINDINGS: usize = 100_000;
@@ -44,6 +44,8 @@ pub(super) struct Found {
     pub(super) failed: Vec<(RuleIndex, ConditionError)>,
     /// Rules whose plugin gave no answer.
     pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
+    /// Published examples that are left alone, by rule.
+    pub(super) published: Vec<(RuleIndex, Label)>,
     /// Whether there was more than [`MAX_FINDINGS`]; then the rest was not looked for.
     pub(super) too_much: bool,
 }
@@ -136,6 +138,12 @@ impl<'s> Subject<'s> {
 
     fn is_decoded_for_plugins(&self) -> bool {
         self.access == Access::Opaque || self.is_for_plugins()
+    }
+
+    /// Whether something can stand in the place of a part of it.
+    fn is_replaceable(&self, run: &Run<'_>) -> bool {
+        let place = matches!(self.site, Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_));
+        place && self.access == Access::Open && self.value == ValueType::Text && !run.document.is_raw()
     }
 
     /// Whether a plugin must be sure: a guess about what cannot be replaced would hold the request.
@@ -356,6 +364,8 @@ impl Found {
             return;
         }
         let (site, text) = (subject.site, &*subject.text);
+        let replaceable = subject.is_replaceable(run);
+        let findings = self.without_kept(run, findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
             Site::Key(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
@@ -383,6 +393,7 @@ impl Found {
             return;
         }
         let text = beneath.text();
+        let findings = self.without_kept(run, findings, rule, beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
             match beneath.lies(hit.range.clone()) {
@@ -399,6 +410,27 @@ impl Found {
                 }
             }
         }
+    }
+
+    /// Takes out published examples that nothing replaces, by the rule's will or because nothing can, and keeps count of them: they
+    /// hold no request.
+    fn without_kept<'f>(
+        &mut self,
+        run: &Run<'_>,
+        findings: &'f [Finding],
+        rule: RuleIndex,
+        replaceable: bool,
+    ) -> Cow<'f, [Finding]> {
+        let keeps = match &run.policy.rules[rule].action {
+            Action::Redact(redact) => !replaceable || redact.published == Published::Keep,
+            Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => false,
+        };
+        if !keeps || findings.iter().all(|finding| !finding.published) {
+            return Cow::Borrowed(findings);
+        }
+        let (kept, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(|found| found.published);
+        self.published.extend(kept.into_iter().map(|finding| (rule, finding.label)));
+        Cow::Owned(rest)
     }
 
     fn has_room(&mut self, more: usize) -> bool {
@@ -423,6 +455,7 @@ impl Run<'_> {
                 label: loaded.labels[finding.label].clone(),
                 detector: loaded.detector.clone(),
                 confidence: finding.confidence,
+                published: false,
             });
         }
         Ok(by_leaf)

@@ -221,6 +221,7 @@ impl<'p> Run<'p> {
             range: at.clone(),
             label: loaded.labels[*label].clone(),
             detector: loaded.detector.clone(),
+            published: false,
             confidence: Confidence::High,
             rule: index,
         });

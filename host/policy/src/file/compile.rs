@@ -19,7 +19,7 @@ use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Redact,
+    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Published, Redact,
     Restore, Rewrite, Rule, Sees, Transform, With,
 };
 use crate::selector::Selector;
@@ -179,6 +179,7 @@ impl Compiler<'_, '_> {
         let with = self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token);
         let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
+        let published = self.optional("published", &raw.published, Published::WORDS, Published::from_word);
         if raw.broken.contains("detect") {
             return None;
         }
@@ -203,6 +204,10 @@ impl Compiler<'_, '_> {
             restore,
             on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
             on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
+            published: published.unwrap_or_else(|| match (with, restore) {
+                (With::Token, Restore::On) => Published::Redact,
+                _ => Published::Keep,
+            }),
         })
     }
 

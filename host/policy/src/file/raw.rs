@@ -47,6 +47,7 @@ pub(crate) struct RawRule {
     pub(crate) with: Option<Spanned<String>>,
     pub(crate) restore: Option<Spanned<String>>,
     pub(crate) on_unredactable: Option<Spanned<String>>,
+    pub(crate) published: Option<Spanned<String>>,
     pub(crate) releasable: Option<Spanned<bool>>,
     pub(crate) to: Option<Spanned<String>>,
     pub(crate) on_drift: Option<Spanned<String>>,

@@ -1,6 +1,6 @@
 //! Phase 1: what is found is replaced, wherever it can be, and holds the request where it cannot.
 
-use leafgate_policy::{Cause, Context, Policy, PolicySource, Verdict, plugin::NoPlugins};
+use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict, plugin::NoPlugins};
 use leafgate_tree::{Document, Format};
 use serde_json::json;
 
@@ -360,4 +360,45 @@ fn every_place_that_cannot_be_redacted_is_recalled_and_none_of_a_rule_that_only_
         [("/model".to_owned(), false), (format!("/{second}"), true)].into_iter().collect::<Vec<_>>()
     );
     assert_eq!(places("mode = \"monitor\""), []);
+}
+
+/// A policy whose one rule has these words, and a chat with a published example and a live token.
+fn with_example(words: &str) -> (Evaluation, String) {
+    let example = ["AKIA", "IOSFODNN7", "EXAMPLE"].concat();
+    let rule = format!("[[rule]]\nid = \"all\"\nmatch = {{}}\ndetect = [\"secrets\", \"pii\"]\naction = \"redact\"\n{words}");
+    let body = chat(&format!("the documentation says {example} and I say {}", secret()));
+    (evaluate(&policy(&rule), &body), example)
+}
+
+#[test]
+fn a_published_example_is_replaced_where_a_token_restores_it_and_counted_apart() {
+    for (words, replaced) in [
+        ("", true),
+        ("with = \"mask\"", false),
+        ("published = \"keep\"", false),
+        ("with = \"mask\"\npublished = \"redact\"", true),
+    ] {
+        let (evaluation, example) = with_example(words);
+        assert_forward(&evaluation);
+        let sent = sent(&evaluation).to_string();
+        assert_eq!(sent.contains(&example), !replaced, "{words}: {sent}");
+        assert!(!sent.contains(&secret()), "{words}");
+        let report = &evaluation.report.rules[0];
+        assert_eq!((report.published.values().sum::<usize>(), report.findings.values().sum::<usize>()), (1, 1), "{words}");
+    }
+}
+
+#[test]
+fn a_published_example_holds_no_request_where_nothing_can_be_replaced() {
+    let rule = "[[rule]]\nid = \"all\"\nmatch = {}\ndetect = [\"secrets\", \"pii\"]\naction = \"redact\"\n\n[[rule]]\nid = \"numbers\"\nmatch = {}\nwhen = 'leaf.findings.exists(f, f.label == \"SSN\" || f.label == \"SECRET\")'\naction = \"block\"";
+    let example = ["AKIA", "IOSFODNN7", "EXAMPLE"].concat();
+    let body = serde_json::json!({
+        "model": "gpt-4o",
+        "metadata": {example.clone(): "078-05-1120", "n": 4_111_111_111_111_111_u64},
+        "messages": [{"role": "user", "name": example, "content": "his number is 078-05-1120"}],
+    });
+    let evaluation = evaluate(&policy(rule), &body);
+    assert_forward(&evaluation);
+    assert!(evaluation.report.rules[0].published.values().sum::<usize>() >= 4, "{:?}", evaluation.report);
+    assert!(evaluation.report.rules[0].findings.is_empty());
 }
