@@ -176,8 +176,14 @@ mod tests {
                 shown(|n, line| format!("\n{n}:{line}"), width),
                 shown(|n, line| format!("\n{n}-{line}"), width),
                 shown(|n, line| format!("\n{n:4} | {line}"), width),
-                shown(|n, line| if n == 3 { format!("\n# no secret\n{line}") } else { format!("\n{line}") }, width),
-                format!("\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123\n{}", shown(|_, line| format!("\n{line}"), width)),
+                shown(
+                    |n, line| if n == 3 { format!("\n# no secret\n{line}") } else { format!("\n{line}") },
+                    width,
+                ),
+                format!(
+                    "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123\n{}",
+                    shown(|_, line| format!("\n{line}"), width)
+                ),
                 format!("\nComment: \"a key\"{}", shown(|_, line| format!("\n{line}"), width)),
             ] {
                 assert_eq!(end(body.as_bytes(), 0), Some(body.len()), "{body}");

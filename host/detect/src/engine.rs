@@ -134,10 +134,13 @@ mod tests {
     fn the_data_of_a_kubernetes_secret_ends_before_its_last_line_break() {
         let engine = Engine::new(&["secrets/kubernetes-secret"]).unwrap();
         let (kind, value) = (format!("kind: {}", "Secret"), "S2czbXA5dw==");
-        for (line_break, before, after) in
-            [("\n", format!("{kind}\n"), ""), ("\r\n", format!("{kind}\r\n"), ""), ("\n", String::new(), &*kind)]
-        {
-            let text = format!("{before}data:{line_break}  a: YWRtaW4={line_break}  b: {value}{line_break}{after}");
+        for (line_break, before, after) in [
+            ("\n", format!("{kind}\n"), ""),
+            ("\r\n", format!("{kind}\r\n"), ""),
+            ("\n", String::new(), &*kind),
+        ] {
+            let text =
+                format!("{before}data:{line_break}  a: YWRtaW4={line_break}  b: {value}{line_break}{after}");
             let found = engine.scan(&Input::new(&text));
             let ends: Vec<usize> = found.iter().map(|finding| finding.range.end).collect();
             assert_eq!(ends, [text.find(value).unwrap() + value.len()], "{text:?}");

@@ -197,8 +197,12 @@ mod tests {
     #[test]
     fn what_is_united_is_published_where_all_of_it_is() {
         let published = |range| Finding { published: true, ..finding(range, "XX", Confidence::High) };
-        let mut found =
-            vec![published(0..4), published(2..6), published(10..14), finding(12..13, "YY", Confidence::High)];
+        let mut found = vec![
+            published(0..4),
+            published(2..6),
+            published(10..14),
+            finding(12..13, "YY", Confidence::High),
+        ];
         unite(&mut found);
         assert_eq!(found.iter().map(|f| f.published).collect::<Vec<_>>(), [true, false]);
     }

@@ -51,7 +51,9 @@ pub(crate) fn is_published(text: &str) -> bool {
 pub(crate) fn is_example(text: &str) -> bool {
     let is = |[first, rest]: &[&str; 2], text: &str| text.strip_prefix(first) == Some(rest);
     match text.as_bytes() {
-        [b'0'..=b'9', ..] => digits(text).is_some_and(|digits| NUMBERS.iter().any(|number| is(number, &digits))),
+        [b'0'..=b'9', ..] => {
+            digits(text).is_some_and(|digits| NUMBERS.iter().any(|number| is(number, &digits)))
+        }
         [b'A' | b'w' | b'j' | b's' | b'e', ..] => EXAMPLES.iter().any(|example| is(example, text)),
         _ => false,
     }
@@ -60,7 +62,8 @@ pub(crate) fn is_example(text: &str) -> bool {
 /// The digits of a number in groups.
 fn digits(text: &str) -> Option<String> {
     const LONGEST_NUMBER: usize = 24;
-    let grouped = text.len() <= LONGEST_NUMBER && text.bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b'-');
+    let grouped =
+        text.len() <= LONGEST_NUMBER && text.bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b'-');
     grouped.then(|| text.chars().filter(char::is_ascii_digit).collect())
 }
 
@@ -101,7 +104,8 @@ mod tests {
         let live = format!("key {} and 4539 5787 6362 1486", ["AKIA", "Q3EGRIKRPL5WZBT6"].concat());
         let found = engine.scan(&crate::Input::new(&live));
         assert!(found.len() == 2 && found.iter().all(|finding| !finding.published), "{found:?}");
-        for text in ["4111 1111 1111 1112", "1111 1111 1111 1111", "AKIAIOSFODNN7EXAMPLF", "xxxxxxxxxxxxxxxx"] {
+        for text in ["4111 1111 1111 1112", "1111 1111 1111 1111", "AKIAIOSFODNN7EXAMPLF", "xxxxxxxxxxxxxxxx"]
+        {
             assert!(engine.scan(&crate::Input::new(text)).iter().all(|finding| !finding.published), "{text}");
         }
     }

@@ -67,7 +67,9 @@ impl Score {
 
     fn add(&mut self, row: &Row, findings: &[Finding]) {
         let live: Vec<Finding> = findings.iter().filter(|finding| !finding.published).cloned().collect();
-        let counts = |findings: &[Finding]| if row.label == 1 { is_found(row, findings) } else { !findings.is_empty() };
+        let counts = |findings: &[Finding]| {
+            if row.label == 1 { is_found(row, findings) } else { !findings.is_empty() }
+        };
         if counts(findings) && !counts(&live) && !row.contested {
             self.published += 1;
         } else if row.label == 1 {

@@ -171,7 +171,10 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     }
     let stays = if redact.restore == Restore::Off { ", which stays in the answer" } else { "" };
     lines.push(format!("replaces by: {}{stays}", redact.with));
-    lines.push(format!("published examples (keys of documentation, card numbers for tests): {}", redact.published));
+    lines.push(format!(
+        "published examples (keys of documentation, card numbers for tests): {}",
+        redact.published
+    ));
     lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
     lines.push(format!("what is found in base64, hexadecimal digits or data URLs: {}", redact.on_encoded));
     lines.push(format!(

@@ -51,7 +51,11 @@ fn grouped(bytes: &[u8], start: usize) -> Option<(String, Units, usize)> {
         at += digits;
         spend(digits);
         let signs = signs(&bytes[at..]);
-        let next = bytes[at + signs..].iter().take(LONGEST_GROUP + 1).take_while(|byte| byte.is_ascii_digit()).count();
+        let next = bytes[at + signs..]
+            .iter()
+            .take(LONGEST_GROUP + 1)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         if signs == 0 || !(1..=LONGEST_GROUP).contains(&next) {
             break;
         }
@@ -72,7 +76,8 @@ fn group_before(bytes: &[u8], start: usize) -> bool {
     let floor = start.saturating_sub(MOST_SIGNS + 1);
     let Some(last) = bytes[floor..start].iter().rposition(u8::is_ascii_digit) else { return false };
     let (end, between) = (floor + last + 1, &bytes[floor + last + 1..start]);
-    let digits = bytes[..end].iter().rev().take(LONGEST_GROUP + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    let digits =
+        bytes[..end].iter().rev().take(LONGEST_GROUP + 1).take_while(|byte| byte.is_ascii_digit()).count();
     digits <= LONGEST_GROUP && signs(between) == between.len()
 }
 
@@ -155,7 +160,10 @@ mod tests {
 
     #[test]
     fn a_number_beside_a_longer_one_is_no_part_of_its_row() {
-        assert_eq!(seen("4539578763621486\n4539\t5787\t6362\t1486\n4539578763621486"), ["4539 5787 6362 1486"]);
+        assert_eq!(
+            seen("4539578763621486\n4539\t5787\t6362\t1486\n4539578763621486"),
+            ["4539 5787 6362 1486"]
+        );
     }
 
     #[test]

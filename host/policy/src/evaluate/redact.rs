@@ -232,14 +232,14 @@ impl<'p> Run<'p> {
     }
 
     /// Counts one more of a label.
-fn count(by_label: &mut BTreeMap<String, usize>, label: &str) {
-    match by_label.get_mut(label) {
-        Some(count) => *count += 1,
-        None => _ = by_label.insert(label.to_owned(), 1),
+    fn count(by_label: &mut BTreeMap<String, usize>, label: &str) {
+        match by_label.get_mut(label) {
+            Some(count) => *count += 1,
+            None => _ = by_label.insert(label.to_owned(), 1),
+        }
     }
-}
 
-/// Why nothing can be replaced in a leaf; `None` where it can.
+    /// Why nothing can be replaced in a leaf; `None` where it can.
     pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
         self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
     }
@@ -283,7 +283,10 @@ fn count(by_label: &mut BTreeMap<String, usize>, label: &str) {
         let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
             let report = &mut self.report.rules[hit.rule];
-            Self::count(if hit.published { &mut report.published } else { &mut report.findings }, hit.label.as_str());
+            Self::count(
+                if hit.published { &mut report.published } else { &mut report.findings },
+                hit.label.as_str(),
+            );
             if !rules.contains(&hit.rule) {
                 rules.push(hit.rule);
                 self.report.rules[hit.rule].matched += 1;

@@ -428,7 +428,8 @@ impl Found {
         if !keeps || findings.iter().all(|finding| !finding.published) {
             return Cow::Borrowed(findings);
         }
-        let (kept, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(|found| found.published);
+        let (kept, rest): (Vec<Finding>, Vec<Finding>) =
+            findings.iter().cloned().partition(|found| found.published);
         self.published.extend(kept.into_iter().map(|finding| (rule, finding.label)));
         Cow::Owned(rest)
     }

@@ -19,8 +19,8 @@ use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::World;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Published, Redact,
-    Restore, Rewrite, Rule, Sees, Transform, With,
+    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Published,
+    Redact, Restore, Rewrite, Rule, Sees, Transform, With,
 };
 use crate::selector::Selector;
 

@@ -365,7 +365,9 @@ fn every_place_that_cannot_be_redacted_is_recalled_and_none_of_a_rule_that_only_
 /// A policy whose one rule has these words, and a chat with a published example and a live token.
 fn with_example(words: &str) -> (Evaluation, String) {
     let example = ["AKIA", "IOSFODNN7", "EXAMPLE"].concat();
-    let rule = format!("[[rule]]\nid = \"all\"\nmatch = {{}}\ndetect = [\"secrets\", \"pii\"]\naction = \"redact\"\n{words}");
+    let rule = format!(
+        "[[rule]]\nid = \"all\"\nmatch = {{}}\ndetect = [\"secrets\", \"pii\"]\naction = \"redact\"\n{words}"
+    );
     let body = chat(&format!("the documentation says {example} and I say {}", secret()));
     (evaluate(&policy(&rule), &body), example)
 }
@@ -384,7 +386,11 @@ fn a_published_example_is_replaced_where_a_token_restores_it_and_counted_apart()
         assert_eq!(sent.contains(&example), !replaced, "{words}: {sent}");
         assert!(!sent.contains(&secret()), "{words}");
         let report = &evaluation.report.rules[0];
-        assert_eq!((report.published.values().sum::<usize>(), report.findings.values().sum::<usize>()), (1, 1), "{words}");
+        assert_eq!(
+            (report.published.values().sum::<usize>(), report.findings.values().sum::<usize>()),
+            (1, 1),
+            "{words}"
+        );
     }
 }
 
