@@ -53,6 +53,12 @@ impl Document {
         Document { index, format, projection }
     }
 
+    /// Bytes of memory that the body and its index take, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.index.memory() + self.projection.memory()
+    }
+
     /// The format whose names the sections bear.
     #[must_use]
     pub fn format(&self) -> Format {

@@ -99,6 +99,13 @@ impl Index {
         }
     }
 
+    /// Bytes of memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        let layers: usize = self.layers.iter().map(|layer| layer.text.capacity()).sum();
+        let shown = if let Source::Raw { text, .. } = &self.source { text.capacity() } else { 0 };
+        self.source().len() + shown + self.nodes.capacity() * size_of::<Node>() + layers
+    }
+
     /// Whether the body is no JSON.
     #[must_use]
     pub fn is_raw(&self) -> bool {

@@ -193,6 +193,15 @@ impl Journal {
         places.iter().map(|&place| &self.redactions.all[place])
     }
 
+    /// Bytes of memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        let edits = self.done.iter().chain(&self.undone);
+        let edits: usize =
+            edits.map(|edit| size_of::<Edit>() + edit.switches.len() * size_of::<Switch>()).sum();
+        let redaction = |made: &RedactionRecord| size_of::<RedactionRecord>() + made.replacement.len();
+        edits + self.redactions().map(redaction).sum::<usize>()
+    }
+
     pub(crate) fn next_version(&mut self) -> Version {
         self.last_version += 1;
         self.last_version

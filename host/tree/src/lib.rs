@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod changes;
 mod document;
 mod draft;
 mod error;
@@ -42,11 +43,13 @@ mod pieces;
 mod pointer;
 mod project;
 mod render;
+mod reread;
 mod scan;
 mod section;
 mod text;
 mod validate;
 
+pub use changes::{ChangedLeaf, Changes, LeftOut};
 pub use document::Document;
 pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
@@ -59,6 +62,7 @@ pub use leaf::Leaf;
 pub use node::NodeId;
 pub use pointer::ResolveError;
 pub use project::{Access, MEDIA_MAGIC};
+pub use reread::{Origin, Reread};
 pub use scan::Limits;
 pub use section::{NodeType, Section, SectionId};
 pub use text::{LeafText, unescape_deeply};

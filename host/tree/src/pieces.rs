@@ -158,6 +158,15 @@ impl Pieces {
         text
     }
 
+    /// Bytes of memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        let written = |piece: &Piece| match piece {
+            Piece::Kept(_) => 0,
+            Piece::Written(text) | Piece::Redacted { text, .. } => text.len(),
+        };
+        self.0.iter().map(|piece| size_of::<Piece>() + written(piece)).sum()
+    }
+
     /// Bytes of the present text.
     pub(crate) fn len(&self) -> usize {
         self.0.iter().map(Piece::len).sum()
@@ -174,6 +183,14 @@ impl Pieces {
             at += piece.len();
         }
         found
+    }
+
+    /// What redaction wrote in the present text, with the labels.
+    pub(crate) fn redacted_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Redacted { label, text } => Some((&**text, &**label)),
+            _ => None,
+        })
     }
 
     /// Replaces ranges of the present text; they are sorted and do not overlap.

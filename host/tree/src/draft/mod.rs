@@ -8,13 +8,14 @@ mod deleted;
 mod error;
 mod history;
 mod sections;
+mod standing;
 mod whole;
 
 use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,6 +85,21 @@ impl Draft {
         &self.document
     }
 
+    /// Bytes of memory that the request and its edits take, about. Whoever keeps drafts bounds them by it.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let leaf = |state: &LeafState| {
+            let states: usize = state.states.iter().map(Pieces::memory).sum();
+            // The node of the map around it is about as large as the state itself.
+            2 * size_of::<LeafState>() + states + state.hidden.len() * size_of::<Hidden>()
+        };
+        let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
+        let inserted: usize =
+            self.inserted.iter().map(|inserted| size_of::<Inserted>() + inserted.text.len()).sum();
+        let marks = (self.deleted.len() + self.pins.len()) * 2 * size_of::<(NodeId, Author)>();
+        self.document.memory() + leaves + inserted + marks + self.journal.memory()
+    }
+
     /// The present text of a leaf, or of a string that spells a document.
     #[must_use]
     pub fn text(&self, node: NodeId) -> LeafText<'_> {
@@ -101,23 +117,6 @@ impl Draft {
             return Vec::new();
         }
         self.pieces_of(node, self.document.content_text(node).len()).redacted()
-    }
-
-    /// Who made the redactions that the present text of a leaf holds, each once. Those of a text that was undone since are not there.
-    #[must_use]
-    pub fn redactors(&self, node: NodeId) -> Vec<&Author> {
-        let text = self.text(node);
-        let redacted = self.redacted(node);
-        let present: BTreeSet<(&str, &str)> =
-            redacted.iter().map(|(at, label)| (&text.expose()[at.clone()], &**label)).collect();
-        let mut redactors: Vec<&Author> = Vec::new();
-        for made in self.journal.redactions_of(node) {
-            let stands = present.contains(&(&*made.replacement, &*made.label));
-            if stands && !redactors.contains(&&made.author) {
-                redactors.push(&made.author);
-            }
-        }
-        redactors
     }
 
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.

@@ -43,6 +43,11 @@ struct Mark {
 const NO_SECTION: u32 = u32::MAX;
 
 impl Projection {
+    /// Bytes of memory, about: names of tools and ids of calls are short and counted as one text each.
+    pub(crate) fn memory(&self) -> usize {
+        self.sections.capacity() * (size_of::<Section>() + 64) + self.marks.capacity() * size_of::<Mark>()
+    }
+
     pub(crate) fn section_of(&self, node: NodeId) -> Option<SectionId> {
         let section = self.marks[node.index()].section;
         (section != NO_SECTION).then_some(SectionId(section))

@@ -1,0 +1,102 @@
+//! What of the journal stands in the request as it would leave.
+//!
+//! The journal keeps every edit that was made, because undo reaches them. What people are told is what stands: an edit that was
+//! undone, that a reset took back, or whose section is left out, changes nothing of what would leave.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Draft;
+use crate::journal::{Edit, EditKind, RedactionRecord, Switch};
+use crate::node::NodeId;
+
+impl Draft {
+    /// Returns the edits whose effect stands in the request as it would leave, in the order in which they were made.
+    #[must_use]
+    pub fn standing_edits(&self) -> Vec<&Edit> {
+        let mut way = WayBack {
+            draft: self,
+            states: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+        };
+        let mut standing: Vec<&Edit> =
+            self.journal.done.iter().rev().filter(|edit| way.passes(edit)).collect();
+        standing.reverse();
+        standing
+    }
+
+    /// Returns the redactions of received values whose replacement stands in the request as it would leave, in the order in which
+    /// they were made.
+    #[must_use]
+    pub fn standing_redactions(&self) -> Vec<&RedactionRecord> {
+        let mut spans: HashMap<NodeId, HashMap<(String, &str), usize>> = HashMap::new();
+        for (&node, state) in self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node)) {
+            let pieces = state.pieces();
+            let of_leaf = spans.entry(node).or_default();
+            for (text, label) in pieces.redacted_texts() {
+                *of_leaf.entry((text.to_owned(), label)).or_default() += 1;
+            }
+        }
+        // The latest first: of two equal ones the earlier may have been written over.
+        let mut standing: Vec<&RedactionRecord> = Vec::new();
+        for record in self.redactions().collect::<Vec<_>>().into_iter().rev() {
+            let left = spans
+                .get_mut(&record.node)
+                .and_then(|of_leaf| of_leaf.get_mut(&(record.replacement.to_string(), &*record.label)));
+            if let Some(left) = left.filter(|left| **left > 0) {
+                *left -= 1;
+                standing.push(record);
+            }
+        }
+        standing.reverse();
+        standing
+    }
+
+    /// Whether the present text of a leaf is part of what would leave.
+    fn leaves_with_request(&self, node: NodeId) -> bool {
+        !self.is_deleted(node) && self.covered_by(node).is_none()
+    }
+}
+
+/// The journal, walked from its last edit to its first.
+struct WayBack<'d> {
+    draft: &'d Draft,
+    /// The state of each leaf before the edits that were passed.
+    states: BTreeMap<NodeId, usize>,
+    deleted: BTreeSet<NodeId>,
+    inserted: BTreeSet<usize>,
+}
+
+impl WayBack<'_> {
+    /// Passes an edit on the way back; gives whether its effect stands.
+    fn passes(&mut self, edit: &Edit) -> bool {
+        let mut stands = false;
+        for switch in edit.switches.iter().rev() {
+            stands |= match *switch {
+                Switch::Leaf { node, from, to } => self.passes_state(node, from, to),
+                Switch::Deleted { node, to, .. } => {
+                    self.deleted.insert(node) && to && self.draft.deleted.contains(&node)
+                }
+                Switch::Inserted { at, to, .. } => {
+                    self.inserted.insert(at)
+                        && to
+                        && self.draft.inserted.get(at).is_some_and(|put_in| put_in.stands)
+                }
+            };
+        }
+        stands && edit.kind != EditKind::Reset
+    }
+
+    fn passes_state(&mut self, node: NodeId, from: usize, to: usize) -> bool {
+        let draft = self.draft;
+        // A leaf that holds nothing written is as it came, whatever was written in between.
+        let stands_written = || draft.is_written(node) && draft.leaves_with_request(node);
+        let now = || draft.leaves.get(&node).filter(|_| stands_written()).map_or(0, |state| state.current);
+        let at = self.states.entry(node).or_insert_with(now);
+        if *at == 0 || *at != to {
+            return false;
+        }
+        *at = from;
+        true
+    }
+}
