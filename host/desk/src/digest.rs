@@ -1,7 +1,7 @@
 //! What a person saw, as 32 bytes: the digest that a resume must carry.
 //!
-//! It covers where the request goes and every byte of its body, so that "shown" and "sent" cannot drift apart: not by an edit of
-//! somebody else, not by a redaction that ran in between, not by another upstream.
+//! It covers the method, where the request goes, how its body is to be read, and every byte of that body. "Shown" and "sent" can then
+//! not drift apart: not by an edit of somebody else, not by a redaction that ran in between, not by another upstream or method.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,28 +9,36 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_tree::Draft;
-use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// Where a request goes.
+/// What a request asks for beside its body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Target {
+pub struct Destination {
     /// The upstream, by the name that tells it from the gate's others.
     pub upstream: Arc<str>,
+    /// The HTTP method.
+    pub method: Arc<str>,
     /// Path and query as sent there.
     pub path: Arc<str>,
+    /// The headers that change what the upstream does with the body, a line each. The other headers are those of the connection that
+    /// gets the answer: its credentials, the numbers of its retries.
+    pub options: Arc<str>,
 }
 
-/// SHA-256 over upstream, path and body of a request. Hexadecimal in JSON and in text.
+/// SHA-256 over destination and body of a request. Hexadecimal in JSON and in text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of a body sent to a target.
+    /// Returns the digest of a body sent to a destination.
     #[must_use]
-    pub fn of(target: &Target, body: &[u8]) -> Self {
+    pub fn of(to: &Destination, body: &[u8]) -> Self {
         let mut hash = Sha256::new();
-        for part in [target.upstream.as_bytes(), target.path.as_bytes(), body] {
+        for part in [&to.upstream, &to.method, &to.path, &to.options]
+            .map(|part| part.as_bytes())
+            .into_iter()
+            .chain([body])
+        {
             // The length keeps the parts apart: no path can borrow from a body.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
@@ -57,12 +65,6 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 /// A text that is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hexadecimal digits: pass on the one that came with what was shown")]
@@ -85,15 +87,15 @@ impl FromStr for Digest {
 
 /// A body as it would leave, and its digest. The body that is sent is this very buffer.
 #[derive(Clone)]
-pub(crate) struct Shown {
+pub(crate) struct Rendering {
     pub(crate) body: Bytes,
     pub(crate) digest: Digest,
 }
 
-impl Shown {
-    pub(crate) fn of(target: &Target, draft: &Draft) -> Self {
+impl Rendering {
+    pub(crate) fn of(to: &Destination, draft: &Draft) -> Self {
         let body = draft.render();
-        Shown { digest: Digest::of(target, &body), body }
+        Rendering { digest: Digest::of(to, &body), body }
     }
 }
 
@@ -101,24 +103,37 @@ impl Shown {
 mod tests {
     use super::*;
 
-    fn target(upstream: &str, path: &str) -> Target {
-        Target { upstream: upstream.into(), path: path.into() }
+    fn destination(upstream: &str, method: &str, path: &str, options: &str) -> Destination {
+        Destination {
+            upstream: upstream.into(),
+            method: method.into(),
+            path: path.into(),
+            options: options.into(),
+        }
     }
 
     #[test]
-    fn every_part_counts_and_none_borrows_from_its_neighbour() {
-        let one = Digest::of(&target("a", "/b"), b"c");
-        for (upstream, path, body) in
-            [("b", "/b", "c"), ("a", "/c", "c"), ("a", "/b", "d"), ("a/", "b", "c"), ("a", "/", "bc")]
-        {
-            assert_ne!(one, Digest::of(&target(upstream, path), body.as_bytes()), "{upstream} {path} {body}");
+    fn invariant_4_every_part_counts_and_none_borrows_from_its_neighbour() {
+        let one = Digest::of(&destination("a", "POST", "/b", "v: 1"), b"c");
+        for (upstream, method, path, options, body) in [
+            ("b", "POST", "/b", "v: 1", "c"),
+            ("a", "DELETE", "/b", "v: 1", "c"),
+            ("a", "POST", "/c", "v: 1", "c"),
+            ("a", "POST", "/b", "v: 2", "c"),
+            ("a", "POST", "/b", "v: 1", "d"),
+            ("aP", "OST", "/b", "v: 1", "c"),
+            ("a", "POST", "/", "bv: 1", "c"),
+            ("a", "POST", "/b", "v: ", "1c"),
+        ] {
+            let other = Digest::of(&destination(upstream, method, path, options), body.as_bytes());
+            assert_ne!(one, other, "{upstream} {method} {path} {options} {body}");
         }
-        assert_eq!(one, Digest::of(&target("a", "/b"), b"c"));
+        assert_eq!(one, Digest::of(&destination("a", "POST", "/b", "v: 1"), b"c"));
     }
 
     #[test]
     fn it_is_read_as_it_is_written() {
-        let digest = Digest::of(&target("a", "/b"), b"c");
+        let digest = Digest::of(&destination("a", "POST", "/b", ""), b"c");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!(digest.to_string().to_uppercase().parse(), Ok(digest));
         for bad in

@@ -1,31 +1,28 @@
 //! What the desk wants done. It does nothing itself: the gate carries these out, in order.
 
 use std::fmt;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::digest::{Digest, Target};
+use crate::digest::{Destination, Digest};
 use crate::reason::Dismissal;
 use crate::tick::Tick;
 use crate::turn::{ConnectionId, TurnId};
 
 /// One thing to do.
-pub enum Effect<G> {
+pub enum Effect {
     /// Send a body, and give the answer to a connection. At most once per turn.
     Forward {
         /// The turn, which is over.
         turn: TurnId,
         /// Who gets the answer.
         to: ConnectionId,
-        /// Where it goes.
-        target: Target,
+        /// Where it goes, and how.
+        destination: Destination,
         /// The very bytes that were shown.
         body: Bytes,
         /// Their digest.
         digest: Digest,
-        /// The generation that the turn was judged by.
-        guard: Arc<G>,
     },
     /// Answer a connection with a refusal, in the dialect of its API.
     Answer {
@@ -43,19 +40,19 @@ pub enum Effect<G> {
 }
 
 /// What is to be done, in order.
-pub type Effects<G> = Vec<Effect<G>>;
+pub type Effects = Vec<Effect>;
 
-impl<G> fmt::Debug for Effect<G> {
+impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Effect::Forward { turn, to, target, body, digest, .. } => f
+            Effect::Forward { turn, to, destination, body, digest } => f
                 .debug_struct("Forward")
                 .field("turn", turn)
                 .field("to", to)
-                .field("target", target)
+                .field("destination", destination)
                 .field("body", &format_args!("{} bytes", body.len()))
                 .field("digest", digest)
-                .finish_non_exhaustive(),
+                .finish(),
             Effect::Answer { turn, to, dismissal } => f
                 .debug_struct("Answer")
                 .field("turn", turn)

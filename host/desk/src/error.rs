@@ -8,7 +8,6 @@ use crate::turn::{TurnId, TurnState};
 
 /// An event that a turn does not take as it stands. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum DeskError {
     /// There never was such a turn.
     #[error("there is no turn {turn}: list the pending ones")]
@@ -58,6 +57,17 @@ pub enum DeskError {
         /// The turn.
         turn: TurnId,
     },
+    /// The change adds more than there is room for.
+    #[error(
+        "turn {turn} would take more memory than is left of the {} MiB for requests that wait: decide about others first, or cancel",
+        .limit >> 20
+    )]
+    NoRoom {
+        /// The turn.
+        turn: TurnId,
+        /// The bound, in bytes.
+        limit: usize,
+    },
     /// A rule blocks what was made of it.
     #[error("rule `{}` blocks the request as it stands: {}; undo the change or cancel", .0.rule, .0.reason)]
     Blocked(Box<Hold>),
@@ -76,28 +86,6 @@ pub enum DeskError {
     /// Undo, redo or reset found nothing to do.
     #[error("there is nothing to {0}")]
     Nothing(&'static str),
-}
-
-impl DeskError {
-    /// A word for programs. All but `unknown` say that the turn, as it stands, does not take the event.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            DeskError::Unknown { .. } => "unknown",
-            DeskError::Over { .. } => "over",
-            DeskError::Expired { .. } => "expired",
-            DeskError::Queued { .. } => "queued",
-            DeskError::Disconnected { .. } => "disconnected",
-            DeskError::Stale { .. } => "stale",
-            DeskError::Conflict { .. } => "conflict",
-            DeskError::Blocked(_) => "blocked",
-            DeskError::Invalid(_) => "invalid",
-            DeskError::Unredactable(_) => "unredactable",
-            DeskError::Edit(_) => "refused-edit",
-            DeskError::NoSuchPlace => "no-such-place",
-            DeskError::Nothing(_) => "nothing-to-do",
-        }
-    }
 }
 
 fn as_state(state: &Option<TurnState>) -> String {

@@ -15,4 +15,7 @@ pub trait Guard {
     /// # Errors
     /// What must be redacted and cannot be where it stands. The change is not made then, and the text is kept nowhere.
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold>;
+
+    /// Bytes of memory that it keeps for this turn alone, about.
+    fn memory(&self) -> usize;
 }

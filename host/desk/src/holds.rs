@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use leafgate_policy::{Hold, OnTimeout, Verdict};
-use serde::Serialize;
 
 use crate::tick::Tick;
 
 /// One pause of a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnHold {
     /// Which rule asked, and why.
-    #[serde(flatten)]
     pub hold: Hold,
     /// How it stands.
     pub state: HoldState,
@@ -21,14 +18,13 @@ pub struct TurnHold {
 }
 
 /// How a pause stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldState {
     /// A person must decide.
     Open,
     /// The edits took away what it asked about. A person decides all the same: they began, so they end it.
     Lapsed,
-    /// A person resumed the turn, or its time did.
+    /// It was open, and a person resumed the turn, or its time did.
     Answered,
 }
 
@@ -96,11 +92,11 @@ impl Holds {
                 .iter_mut()
                 .find(|held| held.hold.rule == hold.rule && held.hold.cause == hold.cause);
             match known {
-                // Its words may have changed with the request; its terms are those that the waiting began with.
+                // What it says and where changes with the request; its terms are those that the waiting began with.
                 Some(held) => {
                     held.state = HoldState::Open;
-                    (held.hold.reason, held.hold.detail) = (hold.reason, hold.detail);
-                    (held.hold.places, held.hold.total) = (hold.places, hold.total);
+                    let (timeout, on_timeout) = (held.hold.timeout, held.hold.on_timeout);
+                    held.hold = Hold { timeout, on_timeout, ..hold };
                 }
                 None => self.list.push(TurnHold { hold, state: HoldState::Open, asked: now }),
             }
@@ -108,7 +104,8 @@ impl Holds {
     }
 
     pub(crate) fn answer(&mut self) {
-        self.list.iter_mut().for_each(|held| held.state = HoldState::Answered);
+        let open = self.list.iter_mut().filter(|held| held.state == HoldState::Open);
+        open.for_each(|held| held.state = HoldState::Answered);
     }
 
     /// When the turn ends by itself: as soon as one pause's time is over that says `cancel`; by a resume only when all have agreed.

@@ -13,7 +13,7 @@
 //!   ├──► queued ───►│     lose │  │ join (the same request again)      │
 //!   │               │          ▼  │                time is over        │
 //!   │               │      disconnected   ───────────────────────────► │──► timed out
-//!   │               │          │ lingered      cancel, dispose, close  │
+//!   │               │          │ lingered      cancel, close           │
 //!   │               │          └─────────────────────────────────────► │──► cancelled
 //!   │               └──────────────────────────────────────────────────┘
 //!   ├──► joined: the turn of the same request; the older connection is answered at once
@@ -50,7 +50,7 @@ mod tick;
 mod turn;
 
 pub use desk::{Admission, Desk};
-pub use digest::{BadDigest, Digest, Target};
+pub use digest::{BadDigest, Destination, Digest};
 pub use effect::{Effect, Effects};
 pub use error::DeskError;
 pub use guard::Guard;
@@ -58,6 +58,6 @@ pub use holds::{Expiry, HoldState, TurnHold};
 pub use limits::DeskLimits;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use revision::{Change, Revised, Revision};
-pub use summary::TurnSummary;
+pub use summary::TurnLine;
 pub use tick::Tick;
 pub use turn::{Arrival, ConnectionId, Paused, RequestKey, Title, Turn, TurnId, TurnState};

@@ -10,8 +10,10 @@ pub struct DeskLimits {
     /// Turns that queue behind the first one of their session. Default 8: agents send one request after the other, so a longer queue
     /// is a client that does not wait for answers.
     pub queued: usize,
-    /// Bytes of all bodies, received and edited. Default 1 GiB.
-    pub bytes: usize,
+    /// Bytes of memory of all turns: bodies as received and as they would leave, indices, edits, and what was found. Default 1 GiB:
+    /// 200 turns of 2 MB as agents send them, or 20 of 2 MB of single digits. A client that sends its request again while it waits may
+    /// exceed it by one body.
+    pub memory: usize,
     /// How long a pause waits whose rule says nothing. Default 5 minutes: half of what the official SDKs wait for an answer before
     /// they give up, so that the request that a person resumes still has its client.
     pub timeout: Duration,
@@ -26,7 +28,7 @@ impl Default for DeskLimits {
         DeskLimits {
             turns: 256,
             queued: 8,
-            bytes: 1 << 30,
+            memory: 1 << 30,
             timeout: leafgate_policy::DEFAULT_TIMEOUT,
             linger: Duration::from_secs(5),
             remembered: 64,

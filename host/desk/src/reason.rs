@@ -2,65 +2,44 @@
 //!
 //! All of it is fixed text and numbers. Nothing here can carry what a request said.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-
-/// Why somebody cancels a turn.
+/// Why a turn is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CancelReason {
     /// A person said so.
     User,
     /// The client took its request back: its connection was lost and did not come again.
-    Token,
-    /// The mode that paused it was turned off.
-    ModeDisabled,
-    /// Reviewing was turned off altogether.
-    EditorDisabled,
-    /// A newer request of the session took its place.
-    Superseded,
-    /// The session has ended.
-    SessionDisposed,
-    /// The session went on in another way; what changed, where that is known (`model`).
-    ContextChanged(Option<&'static str>),
-    /// It could not be sent as it stood.
-    Invalid,
+    ClientGone,
+    /// The gate stops.
+    GateStopped,
 }
 
 impl CancelReason {
     /// The word for it in APIs and logs.
     #[must_use]
-    pub fn code(self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
+    pub fn code(self) -> &'static str {
+        match self {
             CancelReason::User => "user",
-            CancelReason::Token => "token",
-            CancelReason::ModeDisabled => "modeDisabled",
-            CancelReason::EditorDisabled => "editorDisabled",
-            CancelReason::Superseded => "superseded",
-            CancelReason::SessionDisposed => "sessionDisposed",
-            CancelReason::ContextChanged(None) => "contextChanged",
-            CancelReason::ContextChanged(Some(what)) => return Cow::Owned(format!("contextChanged:{what}")),
-            CancelReason::Invalid => "invalid",
-        })
+            CancelReason::ClientGone => "clientGone",
+            CancelReason::GateStopped => "gateStopped",
+        }
     }
 
     /// What the client reads.
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
-            CancelReason::User | CancelReason::Token => "Request canceled before sending.",
-            CancelReason::ModeDisabled | CancelReason::EditorDisabled => {
-                "Prompt Interception Mode was disabled. Pending request discarded."
+            CancelReason::User => {
+                "A person who reviews the requests of this gate (leafgate) cancelled this one, so it was not sent."
             }
-            CancelReason::Superseded => "Previous pending request was discarded before sending.",
-            CancelReason::SessionDisposed => {
-                "Chat context changed (new session or model). Pending request was discarded."
+            CancelReason::ClientGone => {
+                "The client of this request disconnected while it waited for review in this gate (leafgate), so it was not sent."
             }
-            CancelReason::ContextChanged(_) | CancelReason::Invalid => {
-                "Pending request was discarded before sending."
+            CancelReason::GateStopped => {
+                "This gate (leafgate) stopped while the request waited for review, so it was not sent. Send it again when the gate runs."
             }
         }
     }
@@ -74,8 +53,8 @@ pub enum Dismissal {
     Cancelled(CancelReason),
     /// Nobody decided in time.
     TimedOut {
-        /// How long it had waited.
-        waited: Duration,
+        /// How long there was for it.
+        limit: Duration,
     },
     /// The same request came again on another connection, which gets the answer.
     Replaced,
@@ -97,8 +76,8 @@ pub enum Room {
         /// The limit.
         limit: usize,
     },
-    /// Bytes of all bodies.
-    Bytes {
+    /// Bytes of memory of all turns.
+    Memory {
         /// The limit.
         limit: usize,
     },
@@ -107,12 +86,12 @@ pub enum Room {
 impl Dismissal {
     /// The word for it in APIs and logs.
     #[must_use]
-    pub fn code(self) -> Cow<'static, str> {
+    pub fn code(self) -> &'static str {
         match self {
             Dismissal::Cancelled(reason) => reason.code(),
-            Dismissal::TimedOut { .. } => "timedOut".into(),
-            Dismissal::Replaced => "replaced".into(),
-            Dismissal::NoRoom(_) => "noRoom".into(),
+            Dismissal::TimedOut { .. } => "timedOut",
+            Dismissal::Replaced => "replaced",
+            Dismissal::NoRoom(_) => "noRoom",
         }
     }
 }
@@ -121,17 +100,17 @@ impl fmt::Display for Dismissal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Dismissal::Cancelled(reason) => f.write_str(reason.message()),
-            Dismissal::TimedOut { waited } => write!(
+            Dismissal::TimedOut { limit } => write!(
                 f,
-                "Nobody decided about this request within {} seconds. Pending request was discarded before sending.",
-                waited.as_secs()
+                "This gate (leafgate) holds the request for review, and nobody decided within {} seconds, so it was not sent.",
+                limit.as_secs()
             ),
             Dismissal::Replaced => {
-                f.write_str("The same request came again on another connection, and the answer goes there.")
+                f.write_str("The same request came again on another connection of this gate (leafgate), and the answer goes there.")
             }
             Dismissal::NoRoom(room) => write!(
                 f,
-                "A person must look at this request, and {room} already. Decide about those, then send it again."
+                "This gate (leafgate) must hold the request for review, and {room} already. Decide about those with `leafgate review`, then send it again."
             ),
         }
     }
@@ -142,13 +121,13 @@ impl fmt::Display for Room {
         match self {
             Room::Turns { limit } => write!(f, "{limit} requests wait for review"),
             Room::Queue { limit } => write!(f, "{limit} requests of this session queue for review"),
-            Room::Bytes { limit } => write!(f, "requests of nearly {limit} bytes wait for review"),
+            Room::Memory { limit } => {
+                write!(
+                    f,
+                    "those that wait take nearly all of the {} MiB that there are for them",
+                    limit >> 20
+                )
+            }
         }
-    }
-}
-
-impl Serialize for Dismissal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.code())
     }
 }

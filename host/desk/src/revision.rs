@@ -10,10 +10,11 @@ use std::sync::Arc;
 use leafgate_policy::Verdict;
 use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
 
-use crate::digest::{Shown, Target};
+use crate::digest::{Destination, Rendering};
 use crate::error::DeskError;
 use crate::guard::Guard;
-use crate::turn::TurnId;
+use crate::summary::Extract;
+use crate::turn::{TurnId, memory};
 
 /// What a person does to a request.
 #[derive(Clone)]
@@ -49,8 +50,8 @@ pub enum Change {
 pub struct Revision<G> {
     pub(crate) turn: TurnId,
     pub(crate) base: Version,
-    pub(crate) draft: Draft,
-    pub(crate) target: Target,
+    pub(crate) draft: Arc<Draft>,
+    pub(crate) to: Destination,
     pub(crate) guard: Arc<G>,
 }
 
@@ -67,7 +68,11 @@ pub(crate) struct Outcome {
     pub(crate) draft: Draft,
     pub(crate) version: Version,
     pub(crate) verdict: Verdict,
-    pub(crate) shown: Shown,
+    pub(crate) rendering: Rendering,
+    pub(crate) extract: Extract,
+    pub(crate) memory: usize,
+    /// Whether it brought a text in. What takes edits back is never refused for want of room.
+    pub(crate) adds_text: bool,
 }
 
 impl<G: Guard> Revision<G> {
@@ -75,15 +80,19 @@ impl<G: Guard> Revision<G> {
     ///
     /// # Errors
     /// Where the request does not take the change, or redaction does not let it in.
-    pub fn make(mut self, change: Change) -> Result<Revised, DeskError> {
-        let (turn, base) = (self.turn, self.base);
-        let Some(version) = change.apply(&mut self.draft)? else {
+    pub fn make(self, change: Change) -> Result<Revised, DeskError> {
+        let Revision { turn, base, draft, to, guard } = self;
+        let mut draft = Draft::clone(&draft);
+        let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. });
+        let Some(version) = change.apply(&mut draft)? else {
             return Ok(Revised { turn, base, outcome: None });
         };
-        let verdict =
-            self.guard.review(&mut self.draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
-        let shown = Shown::of(&self.target, &self.draft);
-        Ok(Revised { turn, base, outcome: Some(Outcome { draft: self.draft, version, verdict, shown }) })
+        let verdict = guard.review(&mut draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
+        let rendering = Rendering::of(&to, &draft);
+        let memory = memory(&draft, &rendering, &*guard);
+        let extract = Extract::of(&draft);
+        let outcome = Outcome { draft, version, verdict, rendering, extract, memory, adds_text };
+        Ok(Revised { turn, base, outcome: Some(outcome) })
     }
 }
 

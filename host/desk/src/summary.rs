@@ -1,12 +1,10 @@
 //! A turn in a line: for lists, events and the prompt. Numbers, names and the rules' own words; no text of a leaf but the model's name.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafgate_policy::{Hold, OnTimeout};
 use leafgate_tree::{Draft, Format, SectionId, Version};
-use serde::Serialize;
 
 use crate::digest::Digest;
 use crate::holds::TurnHold;
@@ -20,9 +18,8 @@ const MODEL_SHOWN: usize = 64;
 const SESSION_SHOWN: usize = 6;
 
 /// A turn in a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnSummary {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnLine {
     /// Its number.
     pub id: TurnId,
     /// Its session's key.
@@ -31,22 +28,21 @@ pub struct TurnSummary {
     pub label: String,
     /// The upstream it would go to, by name.
     pub upstream: Arc<str>,
+    /// The HTTP method.
+    pub method: Arc<str>,
     /// Path and query there.
     pub path: Arc<str>,
     /// The model asked for, as it would leave.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Its format.
     pub format: Format,
     /// Where it stands.
     pub state: TurnState,
     /// How it ended: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ending: Option<Cow<'static, str>>,
+    pub ending: Option<&'static str>,
     /// Which rules asked for a person.
     pub holds: Vec<TurnHold>,
     /// The rule that blocks it as it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Hold>,
     /// When it came.
     pub waiting_since: Tick,
@@ -60,9 +56,9 @@ pub struct TurnSummary {
     pub version: Version,
     /// The digest that a resume must carry.
     pub digest: Digest,
-    /// Edits in force, whoever made them.
+    /// Edits whose effect stands in what would leave, whoever made them.
     pub edits: usize,
-    /// Stretches that were redacted.
+    /// Redactions that stand in it.
     pub redactions: usize,
     /// Messages and tool definitions that are left out.
     pub deletions: usize,
@@ -70,18 +66,40 @@ pub struct TurnSummary {
     pub size: usize,
 }
 
+/// What a line says of the request itself. Taken whenever the draft changes, which is where there is time for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Extract {
+    model: Option<String>,
+    edits: usize,
+    redactions: usize,
+    deletions: usize,
+}
+
+impl Extract {
+    pub(crate) fn of(draft: &Draft) -> Self {
+        let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
+        Extract {
+            model: model(draft),
+            edits: draft.standing_edits().len(),
+            redactions: draft.standing_redactions().len() + put_in,
+            deletions: deletions(draft),
+        }
+    }
+}
+
 impl<G> Turn<G> {
     /// The turn in a line.
     #[must_use]
-    pub fn summary(&self) -> TurnSummary {
+    pub fn summary(&self) -> TurnLine {
         let expiry = self.expiry();
-        TurnSummary {
+        TurnLine {
             id: self.id,
             session: Arc::clone(&self.key.session),
             label: label(&self.title, &self.key.session),
-            upstream: Arc::clone(&self.target.upstream),
-            path: Arc::clone(&self.target.path),
-            model: model(&self.draft),
+            upstream: Arc::clone(&self.to.upstream),
+            method: Arc::clone(&self.to.method),
+            path: Arc::clone(&self.to.path),
+            model: self.extract.model.clone(),
             format: self.draft.document().format(),
             state: self.state(),
             ending: None,
@@ -92,11 +110,11 @@ impl<G> Turn<G> {
             at_deadline: expiry.then,
             joined: self.joined,
             version: self.version,
-            digest: self.shown.digest,
-            edits: self.draft.edits().count(),
-            redactions: self.draft.redactions().count(),
-            deletions: deletions(&self.draft),
-            size: self.shown.body.len(),
+            digest: self.rendering.digest,
+            edits: self.extract.edits,
+            redactions: self.extract.redactions,
+            deletions: self.extract.deletions,
+            size: self.rendering.body.len(),
         }
     }
 }

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 /// A moment, in milliseconds since a start that whoever drives the desk chooses. It must not run backwards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick(u64);
 
 impl Tick {

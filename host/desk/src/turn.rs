@@ -6,16 +6,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, Version};
-use serde::Serialize;
 
-use crate::digest::{Digest, Shown, Target};
+use crate::digest::{Destination, Digest, Rendering};
+use crate::guard::Guard;
 use crate::holds::{Expiry, Holds, TurnHold};
 use crate::limits::DeskLimits;
+use crate::summary::Extract;
 use crate::tick::Tick;
 
 /// Number of a turn on its desk. Counts up and never repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnId(pub u64);
 
 impl fmt::Display for TurnId {
@@ -28,7 +28,7 @@ impl fmt::Display for TurnId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// What tells a request that comes again from another one: its session, and the digest of target and body as received.
+/// What tells a request that comes again from another one: its session, and the digest of destination and body as received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     /// The session's key.
@@ -52,8 +52,8 @@ pub struct Paused<G> {
     pub session: Arc<str>,
     /// The request that waits for the answer.
     pub connection: ConnectionId,
-    /// Where it would go.
-    pub target: Target,
+    /// What it asks for beside its body.
+    pub to: Destination,
     /// How it is called.
     pub title: Title,
     /// The request as the policy left it.
@@ -68,23 +68,26 @@ pub struct Paused<G> {
 pub struct Arrival<G> {
     pub(crate) paused: Paused<G>,
     pub(crate) key: RequestKey,
-    pub(crate) shown: Shown,
+    pub(crate) rendering: Rendering,
+    pub(crate) extract: Extract,
+    pub(crate) memory: usize,
 }
 
-impl<G> From<Paused<G>> for Arrival<G> {
+impl<G: Guard> From<Paused<G>> for Arrival<G> {
     fn from(paused: Paused<G>) -> Self {
-        let shown = Shown::of(&paused.target, &paused.draft);
+        let rendering = Rendering::of(&paused.to, &paused.draft);
         let received = match paused.draft.is_dirty() {
-            true => Digest::of(&paused.target, paused.draft.document().source()),
-            false => shown.digest,
+            true => Digest::of(&paused.to, paused.draft.document().source()),
+            false => rendering.digest,
         };
-        Arrival { key: RequestKey { session: Arc::clone(&paused.session), received }, shown, paused }
+        let memory = memory(&paused.draft, &rendering, &*paused.guard);
+        let key = RequestKey { session: Arc::clone(&paused.session), received };
+        Arrival { key, rendering, extract: Extract::of(&paused.draft), memory, paused }
     }
 }
 
 /// Where a turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TurnState {
     /// Behind another turn of its session.
     Queued,
@@ -135,12 +138,15 @@ pub(crate) enum Client {
 pub struct Turn<G> {
     pub(crate) id: TurnId,
     pub(crate) key: RequestKey,
-    pub(crate) target: Target,
+    pub(crate) to: Destination,
     pub(crate) title: Title,
-    pub(crate) draft: Draft,
+    /// Shared with those who look at it or change a copy, so that handing it out copies nothing.
+    pub(crate) draft: Arc<Draft>,
     pub(crate) guard: Arc<G>,
     pub(crate) holds: Holds,
-    pub(crate) shown: Shown,
+    pub(crate) rendering: Rendering,
+    pub(crate) extract: Extract,
+    pub(crate) memory: usize,
     /// What the policy left.
     pub(crate) first: Digest,
     pub(crate) version: Version,
@@ -154,18 +160,20 @@ pub struct Turn<G> {
 
 impl<G> Turn<G> {
     pub(crate) fn new(id: TurnId, arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
-        let Arrival { paused, key, shown } = arrival;
+        let Arrival { paused, key, rendering, extract, memory } = arrival;
         Turn {
             id,
             key,
-            target: paused.target,
+            to: paused.to,
             title: paused.title,
             version: paused.draft.edits().last().map_or(0, |edit| edit.version),
-            draft: paused.draft,
+            draft: Arc::new(paused.draft),
             guard: paused.guard,
             holds: Holds::new(paused.holds, limits.timeout, now),
-            first: shown.digest,
-            shown,
+            first: rendering.digest,
+            rendering,
+            extract,
+            memory,
             client: Client::Connected(paused.connection),
             queued: false,
             joined: 0,
@@ -186,10 +194,10 @@ impl<G> Turn<G> {
         &self.key.session
     }
 
-    /// Where it would go.
+    /// What it asks for beside its body.
     #[must_use]
-    pub fn target(&self) -> &Target {
-        &self.target
+    pub fn destination(&self) -> &Destination {
+        &self.to
     }
 
     /// Where it stands.
@@ -206,25 +214,25 @@ impl<G> Turn<G> {
     /// Whether something else would leave than what the policy left.
     #[must_use]
     pub fn is_edited(&self) -> bool {
-        self.shown.digest != self.first
+        self.rendering.digest != self.first
     }
 
     /// The request with its edits.
     #[must_use]
-    pub fn draft(&self) -> &Draft {
+    pub fn draft(&self) -> &Arc<Draft> {
         &self.draft
     }
 
     /// The very bytes that a resume sends.
     #[must_use]
     pub fn body(&self) -> &Bytes {
-        &self.shown.body
+        &self.rendering.body
     }
 
     /// The digest that a resume must carry.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.shown.digest
+        self.rendering.digest
     }
 
     /// Number of the last change. Grows with every one, an undo included.
@@ -288,15 +296,17 @@ impl<G> Turn<G> {
         }
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        held(&self.draft, &self.shown)
+    /// Bytes of memory that it takes, about. A client that sends the request again brings a copy of the body.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
     }
 }
 
-/// Bytes of the bodies of a turn. An unedited one is the received buffer.
-pub(crate) fn held(draft: &Draft, shown: &Shown) -> usize {
-    let source = draft.document().source();
-    source.len() + if shown.body.as_ptr() == source.as_ptr() { 0 } else { shown.body.len() }
+/// Bytes of memory that a turn takes with the body that would leave. Where that is the received buffer it counts all the same: an
+/// edit makes another one, and no undo must be refused for want of room.
+pub(crate) fn memory(draft: &Draft, rendering: &Rendering, guard: &impl Guard) -> usize {
+    draft.memory() + rendering.body.len().max(draft.document().source().len()) + guard.memory()
 }
 
 impl<G> fmt::Debug for Turn<G> {
@@ -305,7 +315,7 @@ impl<G> fmt::Debug for Turn<G> {
             .field("id", &self.id)
             .field("state", &self.state())
             .field("version", &self.version)
-            .field("digest", &self.shown.digest)
+            .field("digest", &self.rendering.digest)
             .field("draft", &self.draft)
             .finish_non_exhaustive()
     }

@@ -159,7 +159,7 @@ fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
     assert_eq!(holds(&bench)[0].1, HoldState::Lapsed);
     bench.resume(TURN).unwrap();
     let states = bench.desk.summary(TURN).unwrap().holds.into_iter().map(|held| held.state);
-    assert_eq!(states.collect::<Vec<_>>(), [HoldState::Answered, HoldState::Answered]);
+    assert_eq!(states.collect::<Vec<_>>(), [HoldState::Lapsed, HoldState::Answered]);
 }
 
 #[test]
@@ -221,12 +221,7 @@ fn a_turn_keeps_its_generation() {
     let (_, effects) = bench.desk.pause(retry, bench.now);
     assert_eq!(answers(&effects).len(), 1);
     bench.write(TURN, SAID, "leave prod").unwrap();
-    let effects = bench.resume(TURN).unwrap();
-    let sent = effects.iter().find_map(|effect| match effect {
-        leafgate_desk::Effect::Forward { guard, .. } => Some(guard),
-        _ => None,
-    });
-    assert!(std::sync::Arc::ptr_eq(sent.unwrap(), &generation));
+    assert!(std::sync::Arc::ptr_eq(bench.desk.turn(TURN).unwrap().guard(), &generation));
     assert_eq!(generation.generation, 1);
 }
 
@@ -241,9 +236,64 @@ fn what_a_change_says_stands_in_no_debug_output() {
 }
 
 #[test]
-fn bodies_that_edits_made_larger_count() {
-    let mut bench = Bench::with(DeskLimits { bytes: 1000, ..DeskLimits::default() });
+fn what_edits_add_counts_and_is_bounded_and_taking_back_never_is() {
+    const MEMORY: usize = 200_000;
+    let mut bench = Bench::with(DeskLimits { memory: MEMORY, ..DeskLimits::default() });
     bench.waiting("drop prod");
-    bench.write(TURN, SAID, &"prod ".repeat(180)).unwrap();
-    assert!(matches!(bench.arrive("t", "prod").0, leafgate_desk::Admission::Refused(_)));
+    let before = bench.desk.memory();
+    let large = "prod ".repeat(MEMORY / 20);
+    bench.write(TURN, SAID, &large).unwrap();
+    assert!(bench.desk.memory() >= before + 2 * large.len(), "the edit and the body that would leave");
+    assert!(matches!(bench.arrive("t", &large).0, leafgate_desk::Admission::Refused(_)));
+    let mut refused = None;
+    for number in 0..10 {
+        refused = bench.write(TURN, SAID, &format!("{number} {large}")).err().or(refused);
+    }
+    assert_eq!(refused, Some(DeskError::NoRoom { turn: TURN, limit: MEMORY }));
+    assert!(bench.desk.memory() <= MEMORY);
+    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, Change::Reset).unwrap();
+    assert!(bench.desk.memory() <= MEMORY);
+}
+
+#[test]
+fn turns_of_two_megabytes_stay_within_the_bound_whatever_their_index_takes() {
+    let limits = DeskLimits::default();
+    let mut bench = Bench::with(limits);
+    let digits = format!(
+        r#"{{"messages": [{{"role": "user", "content": "prod"}}], "x": [{}1]}}"#,
+        "1,".repeat(1 << 19)
+    );
+    let digits = leafgate_tree::Document::parse(
+        digits.into(),
+        leafgate_tree::Format::OpenaiChat,
+        &leafgate_tree::Limits::default(),
+    );
+    let digits = std::sync::Arc::new(digits.unwrap());
+    let one = digits.memory();
+    assert!(one > 20 * digits.source().len(), "an index of single digits is much larger than its body");
+    let mut admitted = 0;
+    for session in 0..limits.turns {
+        let draft = leafgate_tree::Draft::new(std::sync::Arc::clone(&digits));
+        let paused = bench.paused(&session.to_string(), draft, vec![hold("prod")]);
+        admitted += usize::from(!matches!(
+            bench.desk.pause(paused, bench.now).0,
+            leafgate_desk::Admission::Refused(_)
+        ));
+        assert!(bench.desk.memory() <= limits.memory);
+    }
+    assert!(
+        admitted < limits.turns && (admitted + 1) * (one + 2 * digits.source().len()) > limits.memory,
+        "{admitted}"
+    );
+}
+
+#[test]
+fn looking_at_a_turn_and_changing_it_copy_nothing_of_it() {
+    let bench = bench();
+    let draft = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().draft());
+    let shared = std::sync::Arc::strong_count(&draft);
+    let revision = bench.desk.revise(TURN, bench.now).unwrap();
+    assert_eq!(std::sync::Arc::strong_count(&draft), shared + 1);
+    drop(revision);
 }

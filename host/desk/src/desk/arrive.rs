@@ -6,7 +6,7 @@ use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::reason::{Dismissal, Room};
 use crate::tick::Tick;
-use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId, held};
+use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId};
 
 /// What became of a request that the policy paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl<G> Desk<G> {
         key: &RequestKey,
         connection: ConnectionId,
         now: Tick,
-    ) -> (Option<TurnId>, Effects<G>) {
+    ) -> (Option<TurnId>, Effects) {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
         let known = self.pending_as(key);
@@ -47,7 +47,7 @@ impl<G> Desk<G> {
     /// An identical one joins; another one of the same session queues. (A pause that a mode asks for is superseded instead: when
     /// there are modes, that is decided here, between the two.)
     #[must_use = "the effects must be carried out"]
-    pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects<G>) {
+    pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
         let arrival = arrival.into();
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
@@ -66,7 +66,7 @@ impl<G> Desk<G> {
 
     /// Event: a connection is gone. Its turn waits a moment for the same request on another one.
     #[must_use = "the effects must be carried out"]
-    pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects<G> {
+    pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
         let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
@@ -83,7 +83,7 @@ impl<G> Desk<G> {
     }
 
     /// Gives a turn's answer to another connection. The one that had it is answered at once: it must not wait for what it will not get.
-    fn attach(&mut self, turn: TurnId, connection: ConnectionId, effects: &mut Effects<G>) {
+    fn attach(&mut self, turn: TurnId, connection: ConnectionId, effects: &mut Effects) {
         let Some(found) = self.turns.get_mut(&turn) else { return };
         if found.connection() == Some(connection) {
             return;
@@ -101,21 +101,20 @@ impl<G> Desk<G> {
     /// The bound that a request would exceed.
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
-        let bytes: usize = self.turns.values().map(Turn::bytes).sum();
         let queued = self.lines.get(&arrival.key.session).map_or(0, |line| line.len() - 1);
         let joins_a_line = self.lines.contains_key(&arrival.key.session);
         if self.turns.len() >= limits.turns {
             Some(Room::Turns { limit: limits.turns })
         } else if joins_a_line && queued >= limits.queued {
             Some(Room::Queue { limit: limits.queued })
-        } else if bytes.saturating_add(held(&arrival.paused.draft, &arrival.shown)) > limits.bytes {
-            Some(Room::Bytes { limit: limits.bytes })
+        } else if self.memory().saturating_add(arrival.memory) > limits.memory {
+            Some(Room::Memory { limit: limits.memory })
         } else {
             None
         }
     }
 
-    fn admit(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects<G>) -> Admission {
+    fn admit(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
         self.last = TurnId(self.last.0 + 1);
         let id = self.last;
         let session = Arc::clone(&arrival.key.session);
@@ -135,7 +134,7 @@ impl<G> Desk<G> {
 }
 
 /// Fails closed: what nobody can look at does not leave.
-fn refuse<G>(room: Room, to: ConnectionId, effects: &mut Effects<G>) -> Admission {
+fn refuse(room: Room, to: ConnectionId, effects: &mut Effects) -> Admission {
     effects.push(Effect::Answer { turn: None, to, dismissal: Dismissal::NoRoom(room) });
     Admission::Refused(room)
 }

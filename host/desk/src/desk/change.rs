@@ -20,8 +20,8 @@ impl<G> Desk<G> {
         Ok(Revision {
             turn,
             base: found.version,
-            draft: found.draft.clone(),
-            target: found.target.clone(),
+            draft: Arc::clone(&found.draft),
+            to: found.to.clone(),
             guard: Arc::clone(&found.guard),
         })
     }
@@ -29,20 +29,27 @@ impl<G> Desk<G> {
     /// Event: a change was made. Nothing happens where it changed nothing.
     ///
     /// # Errors
-    /// [`DeskError::Conflict`] where another change came in between; and where the turn is over by now, or out of time.
-    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects<G>, DeskError> {
+    /// [`DeskError::Conflict`] where another change came in between; [`DeskError::NoRoom`] where it adds more than there is room for;
+    /// and where the turn is over by now, or out of time.
+    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects, DeskError> {
         let turn = revised.turn;
         let found = self.at_front(turn, now)?;
         if found.version != revised.base {
             return Err(DeskError::Conflict { turn });
         }
         let session = Arc::clone(found.session());
-        let (Some(outcome), Some(found)) = (revised.outcome, self.turns.get_mut(&turn)) else {
-            return Ok(Effects::new());
-        };
-        found.draft = outcome.draft;
+        let Some(outcome) = revised.outcome else { return Ok(Effects::new()) };
+        let (before, limit) = (found.memory, self.limits.memory);
+        let total = self.memory().saturating_sub(before).saturating_add(outcome.memory);
+        if outcome.adds_text && outcome.memory > before && total > limit {
+            return Err(DeskError::NoRoom { turn, limit });
+        }
+        let Some(found) = self.turns.get_mut(&turn) else { return Ok(Effects::new()) };
+        found.draft = Arc::new(outcome.draft);
         found.version = outcome.version;
-        found.shown = outcome.shown;
+        found.rendering = outcome.rendering;
+        found.extract = outcome.extract;
+        found.memory = outcome.memory;
         found.holds.meet(outcome.verdict, now);
         // A pause that has joined may have moved the deadline, and with it those of the turns behind.
         self.space_out(&session);
@@ -53,7 +60,7 @@ impl<G> Desk<G> {
     ///
     /// # Errors
     /// Those of [`Desk::revise`], [`Revision::make`] and [`Desk::accept`].
-    pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects<G>, DeskError>
+    pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects, DeskError>
     where
         G: Guard,
     {

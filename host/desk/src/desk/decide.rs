@@ -1,6 +1,5 @@
 //! How turns end: a person resumes or cancels, the time runs out, the session ends. Each ends once, and the next of its session moves up.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use leafgate_policy::OnTimeout;
@@ -10,7 +9,7 @@ use crate::digest::Digest;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::{CancelReason, Dismissal};
-use crate::summary::TurnSummary;
+use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::{Client, ConnectionId, Turn, TurnId, TurnState};
 
@@ -32,9 +31,9 @@ impl Ending {
         }
     }
 
-    fn code(self) -> Cow<'static, str> {
+    fn code(self) -> &'static str {
         match self {
-            Ending::Sent { by } => by.into(),
+            Ending::Sent { by } => by,
             Ending::Discarded(dismissal) => dismissal.code(),
         }
     }
@@ -46,7 +45,7 @@ impl<G> Desk<G> {
     /// # Errors
     /// Where it is over, out of time, queued or without a client; where something else would leave than what they saw; where a rule
     /// blocks it as it stands, or its API would refuse it.
-    pub fn resume(&mut self, turn: TurnId, seen: &Digest, now: Tick) -> Result<Effects<G>, DeskError> {
+    pub fn resume(&mut self, turn: TurnId, seen: &Digest, now: Tick) -> Result<Effects, DeskError> {
         let found = self.at_front(turn, now)?;
         if found.connection().is_none() {
             return Err(DeskError::Disconnected { turn });
@@ -64,65 +63,49 @@ impl<G> Desk<G> {
     ///
     /// # Errors
     /// Where it is over already, or out of time.
-    pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<Effects<G>, DeskError> {
+    pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<Effects, DeskError> {
         self.actionable(turn, now)?;
         let mut effects = Effects::new();
         self.end(turn, Ending::Discarded(Dismissal::Cancelled(reason)), now, &mut effects);
         Ok(self.done(effects))
     }
 
-    /// Event: a session has ended, or goes on in a way that makes its pending turns pointless.
-    #[must_use = "the effects must be carried out"]
-    pub fn dispose(&mut self, session: &str, reason: CancelReason, now: Tick) -> Effects<G> {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
-        self.discard_line(session, reason, now, &mut effects);
-        self.done(effects)
-    }
-
     /// Event: the gate stops. Nothing is pending afterwards.
     #[must_use = "the effects must be carried out"]
-    pub fn close(&mut self, reason: CancelReason, now: Tick) -> Effects<G> {
+    pub fn close(&mut self, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        while let Some(first) = self.turns.values().next() {
-            let session = Arc::clone(first.session());
-            self.discard_line(&session, reason, now, &mut effects);
+        // From the back, so that none of them moves to the front on the way.
+        while let Some((&last, _)) = self.turns.last_key_value() {
+            let stopped = Dismissal::Cancelled(CancelReason::GateStopped);
+            self.end(last, Ending::Discarded(stopped), now, &mut effects);
         }
         self.done(effects)
     }
 
     /// Event: time has passed.
     #[must_use = "the effects must be carried out"]
-    pub fn elapse(&mut self, now: Tick) -> Effects<G> {
+    pub fn elapse(&mut self, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
         self.done(effects)
     }
 
     /// Ends the turns whose time is over, the earliest first.
-    pub(super) fn run_clock(&mut self, now: Tick, effects: &mut Effects<G>) {
+    pub(super) fn run_clock(&mut self, now: Tick, effects: &mut Effects) {
         loop {
             let due = self.turns.values().filter_map(|turn| Some((turn.wake()?, turn)));
             let Some((_, turn)) = due.filter(|&(at, _)| at <= now).min_by_key(|&(at, turn)| (at, turn.id))
             else {
                 return;
             };
-            let (turn, ending) = (turn.id, turn.ending_by_time(now));
+            let (turn, ending) = (turn.id, turn.ending_by_time());
             self.end(turn, ending, now, effects);
         }
     }
 
-    /// From the back, so that none of them moves to the front on the way.
-    fn discard_line(&mut self, session: &str, reason: CancelReason, now: Tick, effects: &mut Effects<G>) {
-        let line: Vec<_> = self.lines.get(session).into_iter().flatten().copied().collect();
-        for turn in line.into_iter().rev() {
-            self.end(turn, Ending::Discarded(Dismissal::Cancelled(reason)), now, effects);
-        }
-    }
-
     /// Ends a turn: the only way out of the desk.
-    fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects<G>) {
+    fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
         if matches!(ending, Ending::Sent { .. }) {
             turn.holds.answer();
@@ -132,7 +115,7 @@ impl<G> Desk<G> {
         let (id, session) = (turn.id, Arc::clone(turn.session()));
         if let Some(to) = turn.connection() {
             self.connections.remove(&to);
-            effects.push(turn.last_words(ending, to));
+            effects.push(turn.answer(ending, to));
         }
         self.move_up(&session, id, now, effects);
     }
@@ -145,11 +128,11 @@ impl<G> Desk<G> {
             self.over.pop_front();
         }
         let summary = turn.summary();
-        self.over.push_back(TurnSummary { state: ending.state(), ending: Some(ending.code()), ..summary });
+        self.over.push_back(TurnLine { state: ending.state(), ending: Some(ending.code()), ..summary });
     }
 
     /// Takes a turn out of its session's line. Where it stood at the front, the next one's time begins.
-    fn move_up(&mut self, session: &str, gone: TurnId, now: Tick, effects: &mut Effects<G>) {
+    fn move_up(&mut self, session: &str, gone: TurnId, now: Tick, effects: &mut Effects) {
         let Some(line) = self.lines.get_mut(session) else { return };
         line.retain(|&turn| turn != gone);
         let Some(&front) = line.front() else {
@@ -176,29 +159,28 @@ impl<G> Turn<G> {
 
     /// What the time, being over, makes of it. Without a client nothing is sent: nobody would get the answer, and the retry would cost
     /// the request a second time.
-    fn ending_by_time(&self, now: Tick) -> Ending {
+    fn ending_by_time(&self) -> Ending {
         let expiry = self.expiry();
         match self.client {
             Client::Lost { until } if self.queued || until <= expiry.at => {
-                Ending::Discarded(Dismissal::Cancelled(CancelReason::Token))
+                Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone))
             }
             Client::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
                 Ending::Sent { by: "timeout" }
             }
-            _ => Ending::Discarded(Dismissal::TimedOut { waited: self.since.until(now) }),
+            _ => Ending::Discarded(Dismissal::TimedOut { limit: self.holds.longest() }),
         }
     }
 
-    fn last_words(self, ending: Ending, to: ConnectionId) -> Effect<G> {
+    fn answer(self, ending: Ending, to: ConnectionId) -> Effect {
         match ending {
             Ending::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
             Ending::Sent { .. } => Effect::Forward {
                 turn: self.id,
                 to,
-                target: self.target,
-                body: self.shown.body,
-                digest: self.shown.digest,
-                guard: self.guard,
+                destination: self.to,
+                body: self.rendering.body,
+                digest: self.rendering.digest,
             },
         }
     }

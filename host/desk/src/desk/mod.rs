@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::limits::DeskLimits;
-use crate::summary::TurnSummary;
+use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::{ConnectionId, Turn, TurnId};
 
@@ -28,7 +28,7 @@ pub struct Desk<G> {
     lines: HashMap<Arc<str>, VecDeque<TurnId>>,
     connections: HashMap<ConnectionId, TurnId>,
     /// The last turns that are over, oldest first.
-    over: VecDeque<TurnSummary>,
+    over: VecDeque<TurnLine>,
     last: TurnId,
     /// The deadline that was last asked for.
     announced: Option<Tick>,
@@ -55,7 +55,7 @@ impl<G> Desk<G> {
     }
 
     /// The turns that ended last, oldest first.
-    pub fn over(&self) -> impl ExactSizeIterator<Item = &TurnSummary> {
+    pub fn over(&self) -> impl ExactSizeIterator<Item = &TurnLine> {
         self.over.iter()
     }
 
@@ -71,11 +71,23 @@ impl<G> Desk<G> {
     ///
     /// # Errors
     /// [`DeskError::Over`] where it ended too long ago, or [`DeskError::Unknown`].
-    pub fn summary(&self, turn: TurnId) -> Result<TurnSummary, DeskError> {
+    pub fn summary(&self, turn: TurnId) -> Result<TurnLine, DeskError> {
         match self.remembered(turn) {
             Some(over) => Ok(over.clone()),
             None => self.turn(turn).map(Turn::summary),
         }
+    }
+
+    /// Bytes of memory that all pending turns take, about. Bounded by [`DeskLimits::memory`].
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.turns.values().map(Turn::memory).sum()
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn limits(&self) -> &DeskLimits {
+        &self.limits
     }
 
     /// When the desk next wants to be told the time.
@@ -84,7 +96,7 @@ impl<G> Desk<G> {
         self.turns.values().filter_map(Turn::wake).min()
     }
 
-    fn remembered(&self, turn: TurnId) -> Option<&TurnSummary> {
+    fn remembered(&self, turn: TurnId) -> Option<&TurnLine> {
         self.over.iter().find(|over| over.id == turn)
     }
 
@@ -125,7 +137,7 @@ impl<G> Desk<G> {
     }
 
     /// Completes the effects of an event with the next deadline, where it is another one now.
-    fn done(&mut self, mut effects: Effects<G>) -> Effects<G> {
+    fn done(&mut self, mut effects: Effects) -> Effects {
         let next = self.next_deadline();
         if next != self.announced {
             self.announced = next;

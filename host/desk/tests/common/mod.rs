@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_desk::{
-    Admission, Change, ConnectionId, Desk, DeskError, DeskLimits, Digest, Dismissal, Effect, Effects, Guard,
-    Paused, Target, Tick, Title, TurnId, TurnState,
+    Admission, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
+    Effects, Guard, Paused, Tick, Title, TurnId, TurnState,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
@@ -37,6 +37,10 @@ impl Guard for Words {
             draft.redact_inserted(place, found).map_err(|_| hold("secrets"))?;
         }
         Ok(verdict(draft))
+    }
+
+    fn memory(&self) -> usize {
+        0
     }
 }
 
@@ -91,8 +95,13 @@ pub(crate) fn message(draft: &Draft, place: usize) -> SectionId {
     SectionId::from_index(sections.iter().position(|section| section.node == node).unwrap())
 }
 
-pub(crate) fn target() -> Target {
-    Target { upstream: "main".into(), path: "/v1/chat/completions".into() }
+pub(crate) fn destination() -> Destination {
+    Destination {
+        upstream: "main".into(),
+        method: "POST".into(),
+        path: "/v1/chat/completions".into(),
+        options: "".into(),
+    }
 }
 
 /// A desk, its clock, and the next connection's number.
@@ -121,7 +130,7 @@ impl Bench {
         Paused {
             session: session.into(),
             connection: self.connection(),
-            target: target(),
+            to: destination(),
             title: Title { location: "chat".into(), name: "test".into() },
             draft,
             holds,
@@ -130,7 +139,7 @@ impl Bench {
     }
 
     /// A request that says something arrives in a session and is paused for `prod`.
-    pub(crate) fn arrive(&mut self, session: &str, says: &str) -> (Admission, ConnectionId, Effects<Words>) {
+    pub(crate) fn arrive(&mut self, session: &str, says: &str) -> (Admission, ConnectionId, Effects) {
         self.arrive_held(session, says, vec![hold("prod")])
     }
 
@@ -139,7 +148,7 @@ impl Bench {
         session: &str,
         says: &str,
         holds: Vec<Hold>,
-    ) -> (Admission, ConnectionId, Effects<Words>) {
+    ) -> (Admission, ConnectionId, Effects) {
         let paused = self.paused(session, chat(says), holds);
         let connection = paused.connection;
         let (admission, effects) = self.desk.pause(paused, self.now);
@@ -154,11 +163,11 @@ impl Bench {
         }
     }
 
-    pub(crate) fn lose(&mut self, connection: ConnectionId) -> Effects<Words> {
+    pub(crate) fn lose(&mut self, connection: ConnectionId) -> Effects {
         self.desk.lose(connection, self.now)
     }
 
-    pub(crate) fn pass(&mut self, time: Duration) -> Effects<Words> {
+    pub(crate) fn pass(&mut self, time: Duration) -> Effects {
         self.now = self.now.after(time);
         self.desk.elapse(self.now)
     }
@@ -175,32 +184,27 @@ impl Bench {
         String::from_utf8(self.desk.turn(turn).unwrap().body().to_vec()).unwrap()
     }
 
-    pub(crate) fn resume(&mut self, turn: TurnId) -> Result<Effects<Words>, DeskError> {
+    pub(crate) fn resume(&mut self, turn: TurnId) -> Result<Effects, DeskError> {
         let digest = self.digest(turn);
         self.desk.resume(turn, &digest, self.now)
     }
 
-    pub(crate) fn change(&mut self, turn: TurnId, change: Change) -> Result<Effects<Words>, DeskError> {
+    pub(crate) fn change(&mut self, turn: TurnId, change: Change) -> Result<Effects, DeskError> {
         self.desk.change(turn, change, self.now)
     }
 
     /// A person writes into a leaf.
-    pub(crate) fn write(
-        &mut self,
-        turn: TurnId,
-        pointer: &str,
-        text: &str,
-    ) -> Result<Effects<Words>, DeskError> {
+    pub(crate) fn write(&mut self, turn: TurnId, pointer: &str, text: &str) -> Result<Effects, DeskError> {
         let node = leaf(self.desk.turn(turn).unwrap().draft(), pointer);
         self.change(turn, Change::Set { node, text: text.to_owned() })
     }
 }
 
 /// What leaves: turn, connection and body.
-pub(crate) fn forwards(effects: &Effects<Words>) -> Vec<(TurnId, ConnectionId, String)> {
+pub(crate) fn forwards(effects: &Effects) -> Vec<(TurnId, ConnectionId, String)> {
     let forwards = effects.iter().filter_map(|effect| match effect {
-        Effect::Forward { turn, to, target, body, digest, .. } => {
-            assert_eq!(Digest::of(target, body), *digest, "the digest is that of what leaves");
+        Effect::Forward { turn, to, destination, body, digest } => {
+            assert_eq!(Digest::of(destination, body), *digest, "the digest is that of what leaves");
             Some((*turn, *to, String::from_utf8(body.to_vec()).unwrap()))
         }
         _ => None,
@@ -209,7 +213,7 @@ pub(crate) fn forwards(effects: &Effects<Words>) -> Vec<(TurnId, ConnectionId, S
 }
 
 /// Who is refused, and why.
-pub(crate) fn answers(effects: &Effects<Words>) -> Vec<(ConnectionId, Dismissal)> {
+pub(crate) fn answers(effects: &Effects) -> Vec<(ConnectionId, Dismissal)> {
     let answers = effects.iter().filter_map(|effect| match effect {
         Effect::Answer { to, dismissal, .. } => Some((*to, *dismissal)),
         _ => None,

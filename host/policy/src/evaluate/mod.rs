@@ -72,6 +72,14 @@ pub struct Recall {
 }
 
 impl Recall {
+    /// Returns the bytes of memory that it takes, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let findings: usize = self.findings.values().map(Vec::len).sum();
+        // Labels and names of detectors are short texts of their own, and each entry has its share of a map.
+        findings * (size_of::<FindingFact>() + 64) + self.held.len() * 2 * size_of::<Held>()
+    }
+
     /// Every place in the body because of which the request is held, whether a hold lists it or not.
     pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
         self.held.iter().filter_map(|held| match held.site {
