@@ -8,24 +8,25 @@
 //! |---|---|---|
 //! | `GET /v1/status` | | [`Status`] |
 //! | `GET /v1/pending` | | [`Pending`] |
-//! | `GET /v1/pending/{id}` | | [`Turn`] |
+//! | `GET /v1/pending/{id}` | | [`TurnView`] |
 //! | `GET /v1/pending/{id}/diff` | | [`Diff`] |
 //! | `GET /v1/pending/{id}/payload` | | [`Payload`] |
-//! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`Turn`] |
+//! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`TurnView`] |
 //! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
 //! Every other call bears `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]; a POST has `content-type: application/json`.
-//! What fails is answered with an [`ApiError`]: 401 no or wrong token, 403 foreign Host or Origin, 404 no such turn, 409 the turn is
-//! over or the digest stale, 413 too large, 415 no JSON, 422 an edit that was refused.
+//! What fails is answered with an [`ApiError`] and the status of its [`ErrorCode`].
 
+mod error;
 mod turn;
 
+pub use error::{ApiError, ErrorCode};
 pub use turn::{
-    Diff, EditCommand, EditView, Hold, InsertedDiff, LeafDiff, LeafView, OnTimeout, RedactedSpan,
-    SectionView, Shown, State, Turn, TurnSummary,
+    Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, OnTimeout,
+    RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
 };
 
 use serde::{Deserialize, Serialize};
@@ -70,8 +71,21 @@ pub struct Status {
     /// Requests that are not answered to their end, those that wait included.
     #[serde(default)]
     pub in_flight: usize,
+    /// Memory that they take.
+    #[serde(default)]
+    pub pending_memory: Memory,
     /// Requests so far.
     pub requests: Counts,
+}
+
+/// How much of a bound is used, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// So much is taken.
+    pub used: usize,
+    /// So much there is; beyond it requests that need a person are refused.
+    pub limit: usize,
 }
 
 /// Which policy serves.
@@ -150,8 +164,8 @@ pub struct Pending {
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
     /// The body; tokens stand where something was redacted.
-    pub body: Shown,
-    /// Digest of upstream, path and these bytes: what [`Resume`] must carry.
+    pub body: ShownText,
+    /// Digest of method, upstream, path and these bytes: what [`Resume`] must carry.
     pub digest: String,
 }
 
@@ -192,18 +206,4 @@ pub enum Event {
         /// The state after it.
         policy: PolicyStatus,
     },
-}
-
-/// A call that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{message}")]
-#[serde(rename_all = "camelCase")]
-pub struct ApiError {
-    /// A word for programs: `unauthorised`, `foreign-origin`, `not-found`, `stale`, `over`, `refused-edit`, `blocked`, `invalid`, ...
-    pub code: String,
-    /// One sentence for people, without leaf text.
-    pub message: String,
-    /// What to do about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
 }

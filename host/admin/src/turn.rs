@@ -34,15 +34,49 @@ pub enum OnTimeout {
 /// Why a turn waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hold {
+pub struct HoldView {
     /// The rule that asked.
     pub rule: String,
     /// Its reason, in its own words.
     pub reason: String,
     /// What it saw, for the reviewer: a place or a fault, never text.
     pub detail: String,
+    /// Every place that it is about, up to a bound.
+    #[serde(default)]
+    pub places: Vec<HoldPlace>,
+    /// How many places there are, those that are not listed included.
+    #[serde(default)]
+    pub total: usize,
     /// Whether it stops the request for good: a block that an edit brought about. Undo or reset before resuming.
     pub blocks: bool,
+    /// How it stands.
+    #[serde(default)]
+    pub state: HoldState,
+}
+
+/// One place that a hold is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldPlace {
+    /// What is wrong there, never text.
+    pub what: String,
+    /// Pointer in the body as received, or the name of a part outside the body; `None` for the request as a whole.
+    pub at: Option<String>,
+    /// Whether what would leave still is as it was there.
+    pub stands: bool,
+}
+
+/// How a hold stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HoldState {
+    /// A person must decide about it.
+    #[default]
+    Open,
+    /// Edits took away what it asked about.
+    Lapsed,
+    /// It was open when the turn was let go.
+    Answered,
 }
 
 /// One line about a turn.
@@ -62,16 +96,16 @@ pub struct TurnSummary {
     /// Where it is in its life.
     pub state: State,
     /// Why it waits.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<HoldView>,
     /// How long it has waited, in milliseconds.
     pub waited_ms: u64,
     /// How long it may still wait, in milliseconds.
     pub left_ms: u64,
     /// What happens then.
     pub on_timeout: OnTimeout,
-    /// Edits in force, redactions not counted.
+    /// Edits whose effect stands in what would leave, redactions not counted.
     pub edits: usize,
-    /// Redactions made.
+    /// Redactions that stand in it.
     pub redactions: usize,
     /// Connections that wait for its answer.
     pub connections: usize,
@@ -82,14 +116,14 @@ pub struct TurnSummary {
 /// A turn in full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+pub struct TurnView {
     /// The line about it.
     pub summary: TurnSummary,
     /// Messages, parts, calls and options in order; parents before children.
     pub sections: Vec<SectionView>,
     /// What was done, oldest first.
     pub edits: Vec<EditView>,
-    /// Digest of upstream, path and body as they stand now: what a resume must carry.
+    /// Digest of method, upstream, path and body as they stand now: what a resume must carry.
     pub digest: String,
     /// Number of the last change. Counts up and never repeats.
     pub version: u64,
@@ -124,7 +158,7 @@ pub struct SectionView {
     pub deletable: bool,
     /// Whether it is left out.
     pub deleted: bool,
-    /// Whether rules are kept away from it.
+    /// Whether rules are kept away from it, or from one of its leaves.
     pub pinned: bool,
     /// The leaves that belong to it and to no section inside it.
     pub leaves: Vec<LeafView>,
@@ -133,13 +167,13 @@ pub struct SectionView {
 /// Text of a request as it would leave. `Debug` prints its length: even redacted, it is the user's.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Shown(String);
+pub struct ShownText(String);
 
-impl Shown {
+impl ShownText {
     /// Wraps a text whose findings are redacted.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Shown(text.into())
+        ShownText(text.into())
     }
 
     /// The text, for a printer that shows control characters as visible text.
@@ -149,7 +183,7 @@ impl Shown {
     }
 }
 
-impl std::fmt::Debug for Shown {
+impl std::fmt::Debug for ShownText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes of text", self.0.len())
     }
@@ -170,11 +204,14 @@ pub struct LeafView {
     /// Who may change it.
     pub access: Access,
     /// Its text as it would leave.
-    pub text: Shown,
+    pub text: ShownText,
     /// Where redaction wrote in it.
     pub redacted: Vec<RedactedSpan>,
     /// Whether it differs from what came, redactions included.
     pub changed: bool,
+    /// Whether rules are kept away from it.
+    #[serde(default)]
+    pub pinned: bool,
 }
 
 /// A stretch that redaction wrote.
@@ -199,12 +236,14 @@ pub struct EditView {
     pub author: String,
     /// `set`, `delete`, `restore`, `insert`, `reset` or `redact`.
     pub kind: String,
-    /// Display path of the target.
+    /// Display path of the target in the present order.
     pub path: String,
     /// Pointer of the target in the body as received.
     pub pointer: String,
     /// Label of a redaction.
     pub label: Option<String>,
+    /// Whether its effect stands in what would leave: it was not undone, reset or written over.
+    pub stands: bool,
 }
 
 /// What a person does to a turn.
@@ -216,7 +255,7 @@ pub enum EditCommand {
         /// The leaf.
         pointer: String,
         /// Its new text.
-        text: Shown,
+        text: ShownText,
     },
     /// Leaves a section out, with what must go with it.
     Delete {
@@ -233,7 +272,7 @@ pub enum EditCommand {
         /// Key of the message's section.
         before: String,
         /// Its text.
-        text: Shown,
+        text: ShownText,
     },
     /// Takes the last edit back.
     Undo,
@@ -282,7 +321,7 @@ pub struct InsertedDiff {
     /// Who put it in.
     pub author: String,
     /// Its text.
-    pub text: Shown,
+    pub text: ShownText,
 }
 
 /// One leaf that differs.
@@ -296,7 +335,7 @@ pub struct LeafDiff {
     /// Who changed it.
     pub authors: Vec<String>,
     /// What came; what was redacted in it is shown as `‹LABEL›`.
-    pub before: Shown,
+    pub before: ShownText,
     /// What would leave.
-    pub after: Shown,
+    pub after: ShownText,
 }

@@ -128,19 +128,20 @@ fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> 
 }
 
 fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    for leaf in changes::leaves(draft) {
+    let told = changes::of(draft);
+    for leaf in told.leaves {
         printer.text(Style::Heading, &leaf.path)?;
         printer.text(Style::Faint, &format!("  {}", leaf.authors))?;
         printer.line("")?;
         words::print(&leaf.before, &leaf.after, printer)?;
     }
-    for message in changes::inserted(draft) {
+    for message in told.inserted {
         printer.text(Style::Heading, &format!("before {}", message.path))?;
         printer.text(Style::Faint, &format!("  {}", message.author))?;
         printer.line("")?;
         printer.text(Style::Added, &format!("  [+{}+]\n", message.text))?;
     }
-    for section in changes::deleted(draft) {
+    for section in told.deleted {
         printer.text(Style::Heading, &section.path)?;
         printer.text(Style::Faint, &format!("  {}", section.authors))?;
         printer.line("")?;

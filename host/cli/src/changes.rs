@@ -1,9 +1,7 @@
 //! What a draft changed, for people and programs. No value that was redacted is in it: the text before a change has masks in their
 //! places, and a redaction is told as span, label and what stands there now.
 
-use std::collections::BTreeSet;
-
-use leafgate_tree::{Document, Draft, NodeId};
+use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use crate::shield;
 
@@ -29,42 +27,37 @@ pub(crate) struct InsertedMessage {
     pub(crate) text: String,
 }
 
-/// The leaves that changed, in body order.
-pub(crate) fn leaves(draft: &Draft) -> Vec<ChangedLeaf> {
-    let of = |node| ChangedLeaf {
-        path: path(draft.document(), node),
-        authors: authors(draft, node),
-        before: draft.masked_original(node, shield::mask).into_cow().into_owned(),
-        after: draft.text(node).into_cow().into_owned(),
-    };
-    draft.changed_leaves().map(of).collect()
+/// What a draft changed, told for people.
+pub(crate) struct Told {
+    /// In body order.
+    pub(crate) leaves: Vec<ChangedLeaf>,
+    /// In the order in which they were put in.
+    pub(crate) inserted: Vec<InsertedMessage>,
+    /// In body order.
+    pub(crate) deleted: Vec<DeletedSection>,
 }
 
-/// The sections that are left out, in body order.
-pub(crate) fn deleted(draft: &Draft) -> Vec<DeletedSection> {
+/// Returns what a draft changed.
+pub(crate) fn of(draft: &Draft) -> Told {
     let document = draft.document();
-    let ids = (0..document.sections().len()).map(leafgate_tree::SectionId::from_index);
-    let outermost = ids.filter(|&id| {
-        let section = document.section(id);
-        let parent = section.parent.map(|parent| document.section(parent).node);
-        draft.is_deleted(section.node) && !parent.is_some_and(|parent| draft.is_deleted(parent))
+    let changes = draft.changes(shield::mask);
+    let leaves = changes.leaves.into_iter().map(|leaf| ChangedLeaf {
+        path: path(document, leaf.node),
+        authors: joined(&leaf.authors),
+        before: leaf.before.into_cow().into_owned(),
+        after: leaf.after.into_cow().into_owned(),
     });
-    let of = |id| {
-        let node = document.section(id).node;
-        let label = shield::masked(&draft.section_label(id));
-        DeletedSection { path: path(document, node), authors: authors(draft, node), label }
-    };
-    outermost.map(of).collect()
-}
-
-/// The messages that were put in, in the order in which that happened.
-pub(crate) fn inserted(draft: &Draft) -> Vec<InsertedMessage> {
-    let of = |inserted: &leafgate_tree::Inserted| InsertedMessage {
-        path: path(draft.document(), inserted.before()),
+    let inserted = changes.inserted.into_iter().map(|inserted| InsertedMessage {
+        path: path(document, inserted.before()),
         author: inserted.author().to_string(),
         text: inserted.text().into_cow().into_owned(),
-    };
-    draft.inserted().map(of).collect()
+    });
+    let deleted = changes.deleted.into_iter().map(|section| DeletedSection {
+        path: path(document, section.node),
+        authors: joined(&section.authors),
+        label: shield::masked(&draft.section_label(section.section)),
+    });
+    Told { leaves: leaves.collect(), inserted: inserted.collect(), deleted: deleted.collect() }
 }
 
 /// The display path. A key may be a secret too.
@@ -72,14 +65,10 @@ pub(crate) fn path(document: &Document, node: NodeId) -> String {
     shield::masked(&document.display_path(node))
 }
 
-/// Who changed a leaf, or deleted a section around it.
-fn authors(draft: &Draft, node: NodeId) -> String {
-    let redactors = draft.redactors(node).into_iter().map(ToString::to_string);
-    let editors = draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
-    let mut seen = BTreeSet::new();
-    let all: Vec<_> = redactors.chain(editors).filter(|author| seen.insert(author.clone())).collect();
-    match all.is_empty() {
-        true => "goes with another".to_owned(),
-        false => all.join(", "),
+/// A section that is left out together with another one has no author of its own.
+fn joined(authors: &[&Author]) -> String {
+    match authors {
+        [] => "goes with another".to_owned(),
+        authors => authors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     }
 }

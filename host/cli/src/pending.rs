@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use leafgate_admin::{ApiError, EditCommand, Pending, Shown, Turn, TurnSummary};
-use leafgate_review::rows::{self, Look, Row};
-use leafgate_review::{Desk, Outline, ended, leaf_authors};
+use leafgate_admin::{ApiError, EditCommand, Pending, ShownText, TurnSummary, TurnView};
+use leafgate_review::rows::{self, Row, RowStyle};
+use leafgate_review::{AdminApi, Outline, ended, leaf_authors};
 
 use crate::admin::AdminClient;
 use crate::args::{EditArgs, EditChange, GateArgs, PendingCommand, ResumeArgs, TurnArgs};
@@ -69,7 +69,7 @@ impl Caller<'_> {
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
         let listed = |turn: &TurnSummary| {
-            let mut row = Row::of(&format!("{:>width$} ", turn.id), Look::Strong);
+            let mut row = Row::of(&format!("{:>width$} ", turn.id), RowStyle::Strong);
             row.0.extend(rows::list_row(turn).0);
             row
         };
@@ -136,7 +136,7 @@ impl Caller<'_> {
 fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
     let set = |pointer: &str, text: String| EditCommand::Set {
         pointer: pointer.to_owned(),
-        text: Shown::new(text),
+        text: ShownText::new(text),
     };
     if let Some([pointer, text]) = change.set.as_deref() {
         return Ok(set(pointer, text.clone()));
@@ -145,7 +145,7 @@ fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
         return Ok(set(pointer, text_of(file)?));
     }
     if let Some([before, text]) = change.insert_before.as_deref() {
-        return Ok(EditCommand::Insert { before: before.clone(), text: Shown::new(text.clone()) });
+        return Ok(EditCommand::Insert { before: before.clone(), text: ShownText::new(text.clone()) });
     }
     let named = change.delete.as_ref().map(|key| EditCommand::Delete { section: key.clone() });
     let named = named.or(change.restore.as_ref().map(|key| EditCommand::Restore { section: key.clone() }));
@@ -169,18 +169,18 @@ fn text_of(file: &str) -> anyhow::Result<String> {
 }
 
 /// A turn with the names that edits go by: the key of each section, the pointer of each leaf.
-fn in_full(turn: &Turn) -> Vec<Row> {
+fn in_full(turn: &TurnView) -> Vec<Row> {
     let outline = Outline::new(turn);
     let mut shown = rows::header_rows(turn);
     for (place, section) in turn.sections.iter().enumerate() {
         let Some(entry) = outline.entry(place) else { continue };
         let indent = "  ".repeat(entry.depth);
-        let mut head = Row::of(&indent, Look::Plain);
+        let mut head = Row::of(&indent, RowStyle::Plain);
         head.0.extend(rows::section_head(section, entry).0);
-        shown.push(head.and(&format!("  key {}", section.key), Look::Dim));
+        shown.push(head.and(&format!("  key {}", section.key), RowStyle::Dim));
         for leaf in &section.leaves {
             let row = rows::leaf_row(leaf, entry.depth + 1, &leaf_authors(turn, leaf)).cut(LINE);
-            shown.push(row.and(&format!("  {}", leaf.pointer), Look::Dim));
+            shown.push(row.and(&format!("  {}", leaf.pointer), RowStyle::Dim));
         }
     }
     shown.push(digest(turn));
@@ -190,6 +190,6 @@ fn in_full(turn: &Turn) -> Vec<Row> {
 /// Cells of a leaf's line; `--json` has all of it.
 const LINE: usize = 120;
 
-fn digest(turn: &Turn) -> Row {
-    Row::of("digest ", Look::Dim).and(&turn.digest, Look::Strong)
+fn digest(turn: &TurnView) -> Row {
+    Row::of("digest ", RowStyle::Dim).and(&turn.digest, RowStyle::Strong)
 }

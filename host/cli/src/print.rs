@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use leafgate_review::printer::{self, Shape};
-use leafgate_review::rows::{Look, Row};
+use leafgate_review::rows::{Row, RowStyle};
 use serde::Serialize;
 
 /// Writes to standard output and standard error.
@@ -41,15 +41,15 @@ impl Style {
     }
 }
 
-impl From<Look> for Style {
-    fn from(look: Look) -> Style {
+impl From<RowStyle> for Style {
+    fn from(look: RowStyle) -> Style {
         match look {
-            Look::Plain => Style::Plain,
-            Look::Strong | Look::Warning => Style::Heading,
-            Look::Dim => Style::Faint,
-            Look::Deleted | Look::Error => Style::Removed,
-            Look::Added => Style::Added,
-            Look::Redacted | Look::Edited => Style::Marked,
+            RowStyle::Plain => Style::Plain,
+            RowStyle::Strong | RowStyle::Warning => Style::Heading,
+            RowStyle::Dim => Style::Faint,
+            RowStyle::Deleted | RowStyle::Error => Style::Removed,
+            RowStyle::Added => Style::Added,
+            RowStyle::Redacted | RowStyle::Edited => Style::Marked,
         }
     }
 }

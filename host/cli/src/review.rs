@@ -10,11 +10,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use anyhow::bail;
-use leafgate_admin::{ApiError, Diff, EditCommand, Event, RuntimeFile, Turn, TurnSummary};
+use leafgate_admin::{ApiError, Diff, EditCommand, Event, RuntimeFile, TurnSummary, TurnView};
 use leafgate_review::screen::{
     self, EditorCommand, Happening, Happenings, TerminalHappenings, TerminalSurface, Theme, farewell,
 };
-use leafgate_review::{Desk, plain};
+use leafgate_review::{AdminApi, plain};
 
 use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
@@ -102,14 +102,14 @@ impl Table {
     }
 }
 
-impl Desk for Table {
+impl AdminApi for Table {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         let mut turns = self.gate.pending()?;
         turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
         Ok(turns)
     }
 
-    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.gate.turn(id)
     }
 
@@ -117,7 +117,7 @@ impl Desk for Table {
         self.gate.diff(id)
     }
 
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.gate.edit(id, command)
     }
 

@@ -67,7 +67,7 @@ impl<'a> Told<'a> {
 }
 
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
-    let Status { version, listen, upstream, policy, pending, in_flight, requests } = status;
+    let Status { version, listen, upstream, policy, pending, pending_memory, in_flight, requests } = status;
     let mut row = |name: &str, text: String| {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
@@ -98,7 +98,9 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
     row("faults", format!("{}{hint}", requests.faults))?;
     let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };
-    row("pending", format!("{pending}{hint}"))?;
+    let mib = |bytes: usize| bytes.div_ceil(1 << 20);
+    let (used, limit) = (mib(pending_memory.used), mib(pending_memory.limit));
+    row("pending", format!("{pending}, {used} of {limit} MiB{hint}"))?;
     if let Some(diagnostics) = &policy.refused {
         printer.line("")?;
         printer.text(Style::Removed, "The policy on disk does not serve; the generation above does.\n")?;

@@ -32,15 +32,9 @@ impl CancelReason {
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
-            CancelReason::User => {
-                "A person who reviews the requests of this gate (leafgate) cancelled this one, so it was not sent."
-            }
-            CancelReason::ClientGone => {
-                "The client of this request disconnected while it waited for review in this gate (leafgate), so it was not sent."
-            }
-            CancelReason::GateStopped => {
-                "This gate (leafgate) stopped while the request waited for review, so it was not sent. Send it again when the gate runs."
-            }
+            CancelReason::User => "Request canceled before sending.",
+            CancelReason::ClientGone => "its client disconnected, so it was not sent.",
+            CancelReason::GateStopped => "the gate is stopping, so this request was not sent.",
         }
     }
 }
@@ -100,17 +94,16 @@ impl fmt::Display for Dismissal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Dismissal::Cancelled(reason) => f.write_str(reason.message()),
-            Dismissal::TimedOut { limit } => write!(
-                f,
-                "This gate (leafgate) holds the request for review, and nobody decided within {} seconds, so it was not sent.",
-                limit.as_secs()
-            ),
+            Dismissal::TimedOut { limit } => {
+                let seconds = limit.as_secs_f64();
+                write!(f, "nobody decided about this request within {seconds} s, so it was not sent.")
+            }
             Dismissal::Replaced => {
-                f.write_str("The same request came again on another connection of this gate (leafgate), and the answer goes there.")
+                f.write_str("the same request came again on another connection, and the answer goes there.")
             }
             Dismissal::NoRoom(room) => write!(
                 f,
-                "This gate (leafgate) must hold the request for review, and {room} already. Decide about those with `leafgate review`, then send it again."
+                "a person must look at this request, and {room} already. Decide about those with `leafgate review`, then send it again."
             ),
         }
     }

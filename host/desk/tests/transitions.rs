@@ -88,9 +88,9 @@ fn what_ended_long_ago_is_over_all_the_same() {
 fn cancelled_it_answers_with_the_reasons_own_words() {
     let mut bench = Bench::new();
     for (reason, code, words) in [
-        (CancelReason::User, "user", "A person who reviews the requests of this gate"),
-        (CancelReason::ClientGone, "clientGone", "disconnected while it waited"),
-        (CancelReason::GateStopped, "gateStopped", "gate (leafgate) stopped"),
+        (CancelReason::User, "user", "canceled before sending"),
+        (CancelReason::ClientGone, "clientGone", "its client disconnected"),
+        (CancelReason::GateStopped, "gateStopped", "the gate is stopping"),
     ] {
         let (turn, connection) = bench.waiting("drop prod");
         let effects = bench.desk.cancel(turn, reason, bench.now).unwrap();
@@ -299,7 +299,7 @@ fn a_gate_that_stops_answers_everybody() {
     let effects = bench.desk.close(bench.now);
     let told: Vec<_> = answers(&effects).into_iter().map(|(_, dismissal)| dismissal).collect();
     assert_eq!(told, [Dismissal::Cancelled(CancelReason::GateStopped); 3]);
-    assert!(told[0].to_string().contains("gate (leafgate) stopped"), "{}", told[0]);
+    assert!(told[0].to_string().contains("the gate is stopping"), "{}", told[0]);
     assert_eq!((bench.desk.pending().len(), bench.desk.next_deadline()), (0, None));
 }
 

@@ -11,7 +11,6 @@ use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{Event, Status};
-use leafgate_desk::Target;
 use leafgate_policy::Policy;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
@@ -27,9 +26,9 @@ use crate::events::Hub;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{self, Course, Entry};
-use crate::outgoing::{self, Outgoing};
+use crate::outgoing::Outgoing;
 use crate::outside::OutsideTexts;
-use crate::pending::Turns;
+use crate::pending::{self, Turns};
 use crate::refusal::Refusal;
 use crate::route::Route;
 use crate::server::{self, Timeouts};
@@ -188,6 +187,7 @@ impl Shared {
             upstream: self.upstream_name.to_string(),
             policy: self.loads.read(),
             pending: self.turns.count(),
+            pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),
             requests: self.counters.read(),
         }
@@ -339,7 +339,7 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            target: Target { upstream: Arc::clone(&self.upstream_name), path: outgoing::path(parts).into() },
+            to: pending::destination(&self.upstream_name, parts),
             agent: agent::agent(&parts.headers),
         };
         let Judged { outcome, tally } = self.judge(case).await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, StatusCode, request};
-use leafgate_desk::{CancelReason, Digest, Dismissal, TurnHold};
+use leafgate_desk::{Destination, Digest, Dismissal, TurnHold};
 use leafgate_policy::OnTimeout;
 use tokio::time::timeout;
 
@@ -54,10 +54,7 @@ impl Shared {
         } else {
             held.waiter.decision().await
         };
-        if let Decision::Send(release) = &decision {
-            entry.made(release.made);
-        }
-        let passed = self.release(held, decision).await?;
+        let passed = self.release(held, decision, &entry.course()).await?;
         self.forward(Outgoing::with_body(parts, passed), &entry.course()).await
     }
 
@@ -72,7 +69,7 @@ impl Shared {
         let api = held.api;
         let answer = async move {
             let decision = held.waiter.decision().await;
-            let answer = match shared.release(held, decision).await {
+            let answer = match shared.release(held, decision, &course).await {
                 Ok(passed) => shared.forward(Outgoing::for_begun_stream(&parts, passed), &course).await,
                 Err(refusal) => Err(refusal),
             };
@@ -82,7 +79,10 @@ impl Shared {
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
-    async fn release(&self, held: Held, decision: Decision) -> Result<Passed, Refusal> {
+    async fn release(&self, held: Held, decision: Decision, course: &Course) -> Result<Passed, Refusal> {
+        if let Decision::Send(release) = &decision {
+            course.made(release.edits, release.redactions);
+        }
         let waits = self.limits.desk.timeout;
         if held.source.len() <= INLINE_BODY {
             return held.settle(decision, waits);
@@ -98,14 +98,15 @@ impl Held {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Err(refusal(&dismissed, waits)),
         };
-        check(&release)?;
+        check(self.waiter.destination(), &release)?;
         Ok(self.received.passed(&self.source, release.body, self.restoring))
     }
 }
 
-/// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave.
-fn check(release: &Release) -> Result<(), Refusal> {
-    if Digest::of(&release.target, &release.body) == release.digest {
+/// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
+/// method, path and header of the connection that gets the answer.
+fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
+    if Digest::of(to, &release.body) == release.digest {
         return Ok(());
     }
     Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
@@ -137,9 +138,6 @@ fn message(dismissed: &Dismissed, waits: Duration) -> String {
             let seconds = allowed(holds, waits).as_secs_f64();
             format!("{held}: nobody decided about this request within {seconds} s, so it was not sent.")
         }
-        Dismissal::Cancelled(CancelReason::EditorDisabled) => {
-            format!("{held}: the gate is stopping, so this request was not sent.")
-        }
         dismissal => format!("{held}: {dismissal}"),
     }
 }
@@ -158,7 +156,7 @@ fn allowed(holds: &[TurnHold], waits: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{HoldState, Target, Tick};
+    use leafgate_desk::{CancelReason, HoldState, Tick};
     use leafgate_policy::{Cause, Hold};
 
     use super::*;
@@ -176,7 +174,7 @@ mod tests {
             message(&Dismissed { dismissal, holds }, Duration::from_secs(300))
         };
         // It waited for longer, because it was queued behind another one.
-        let timed_out = Dismissal::TimedOut { waited: Duration::from_secs(11) };
+        let timed_out = Dismissal::TimedOut { limit: Duration::from_secs(11) };
         assert_eq!(
             said(timed_out, vec![held("production", Some(6), Cancel)]),
             "held by this gate (rule `production`): nobody decided about this request within 6 s, so it was not sent."
@@ -192,19 +190,27 @@ mod tests {
             ),
             "held by this gate (rule `a`): Request canceled before sending."
         );
-        let stopping = said(Dismissal::Cancelled(CancelReason::EditorDisabled), Vec::new());
+        let stopping = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
         assert!(stopping.contains("the gate is stopping"), "{stopping}");
     }
 
     #[test]
     fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {
-        let target = |path: &str| Target { upstream: "main".into(), path: path.into() };
-        let digest = Digest::of(&target("/v1/a"), b"shown");
-        let release =
-            |path, body| Release { body: Bytes::from_static(body), target: target(path), digest, made: 0 };
-        assert!(check(&release("/v1/a", b"shown")).is_ok());
-        for other in [release("/v1/a", b"other"), release("/v1/b", b"shown")] {
-            assert_eq!(check(&other).unwrap_err().code(), Code::Internal);
+        let to = |method: &str, path: &str| Destination {
+            upstream: "main".into(),
+            method: method.into(),
+            path: path.into(),
+            options: "".into(),
+        };
+        let digest = Digest::of(&to("POST", "/v1/a"), b"shown");
+        let release = |body| Release { body: Bytes::from_static(body), digest, edits: 0, redactions: 0 };
+        assert!(check(&to("POST", "/v1/a"), &release(b"shown")).is_ok());
+        for (to, body) in [
+            (to("POST", "/v1/a"), &b"other"[..]),
+            (to("POST", "/v1/b"), b"shown"),
+            (to("DELETE", "/v1/a"), b"shown"),
+        ] {
+            assert_eq!(check(&to, &release(body)).unwrap_err().code(), Code::Internal);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_desk::{Target, Title};
+use leafgate_desk::{Destination, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
@@ -42,8 +42,8 @@ pub(crate) struct Case {
     pub(crate) policy: Arc<Policy>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) turns: Arc<Turns>,
-    /// Where it would go.
-    pub(crate) target: Target,
+    /// What it asks for beside its body.
+    pub(crate) to: Destination,
     /// The client program that sent it.
     pub(crate) agent: &'static str,
 }
@@ -93,7 +93,7 @@ impl Case {
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&session.key)
             && is_clean_outside(&self.policy, &context, &session.vault)
-            && let Some(waiter) = self.turns.join(&session.key, &self.target, &document)
+            && let Some(waiter) = self.turns.join(&session.key, &self.to, &document)
         {
             return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
         }
@@ -139,7 +139,7 @@ impl Case {
         };
         let location = if self.api.converses() { "chat" } else { "request" };
         let waiter = self.turns.pause(Paused {
-            target: self.target.clone(),
+            to: self.to.clone(),
             title: Title { location: location.into(), name: self.agent.into() },
             draft,
             holds,

@@ -53,8 +53,6 @@ pub(crate) struct Entry {
     tally: Tally,
     received: usize,
     paused: bool,
-    /// Edits and redactions in what left, where a person may have made more.
-    made: Option<usize>,
     course: Arc<Course>,
     answered: usize,
     complete: bool,
@@ -67,12 +65,20 @@ pub(crate) struct Entry {
 pub(crate) struct Course {
     refused: OnceLock<Code>,
     sent: AtomicUsize,
+    /// Edits and redactions that stand in what a person let go.
+    made: OnceLock<(usize, usize)>,
 }
 
 impl Course {
     /// It goes to the upstream, with a body of so many bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.sent.store(bytes, Relaxed);
+    }
+
+    /// A person let it go, who may have made more edits than the policy, or taken some back.
+    pub(crate) fn made(&self, edits: usize, redactions: usize) {
+        // A request is let go once.
+        let _ = self.made.set((edits, redactions));
     }
 
     /// The gate answers it itself.
@@ -109,7 +115,6 @@ impl Entry {
             tally: Tally::default(),
             received: 0,
             paused: false,
-            made: None,
             course: Arc::default(),
             answered: 0,
             complete: false,
@@ -147,11 +152,6 @@ impl Entry {
         self.generation = Some(generation.to_owned());
     }
 
-    /// So much of it was edited in the end.
-    pub(crate) fn made(&mut self, edits: usize) {
-        self.made = Some(edits);
-    }
-
     /// For what happens from now on.
     pub(crate) fn course(&self) -> Arc<Course> {
         Arc::clone(&self.course)
@@ -163,8 +163,13 @@ impl Entry {
         if let Ok(name) = HeaderValue::from_str(name) {
             headers.insert(GENERATION, name);
         }
-        let made = self.made.unwrap_or(self.tally.edits + self.tally.redactions);
-        headers.insert(EDITS, HeaderValue::from(made));
+        let (edits, redactions) = self.made();
+        headers.insert(EDITS, HeaderValue::from(edits + redactions));
+    }
+
+    /// Edits and redactions in what left.
+    fn made(&self) -> (usize, usize) {
+        self.course.made.get().copied().unwrap_or((self.tally.edits, self.tally.redactions))
     }
 
     /// Follows the answer to its end.
@@ -178,6 +183,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let verdict = self.course.refused.get().map_or("forwarded", |code| code.as_str());
+        let (edits, redactions) = self.made();
         tracing::info!(
             target: "leafgate::request",
             method = %self.method,
@@ -188,8 +194,8 @@ impl Drop for Entry {
             rules = %self.tally.rules.join(","),
             held = self.tally.held.as_deref(),
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
-            edits = self.tally.edits,
-            redactions = self.tally.redactions,
+            edits,
+            redactions,
             bytes_received = self.received,
             paused = self.paused,
             bytes_sent = self.course.sent.load(Relaxed),

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use leafgate_admin::{LeafView, SectionView, Turn};
+use leafgate_admin::{LeafView, SectionView, TurnView};
 
 /// Places named before the rest is only counted: one status line holds about three.
 const NAMED: usize = 3;
 
 /// One sentence part: `User: changed, Tool result · run_sql: deleted`; empty where nothing a person sees differs.
 #[must_use]
-pub fn describe(before: &Turn, after: &Turn) -> String {
+pub fn describe(before: &TurnView, after: &TurnView) -> String {
     let old: HashMap<&str, &SectionView> =
         before.sections.iter().map(|section| (section.key.as_str(), section)).collect();
     let changes: Vec<String> = after

@@ -1,6 +1,6 @@
 //! The approval prompt: shows a paused turn to a person and does what they decide.
 //!
-//! - [`Desk`]: what it asks of the gate, whose only words are those of `leafgate-admin`.
+//! - [`AdminApi`]: what it asks of the gate, whose only words are those of `leafgate-admin`.
 //! - [`Model`]: one state machine, no I/O, no clock.
 //! - [`screen`]: pages, a cursor, an editor and questions over it, drawn with ratatui.
 //! - [`plain`]: line by line, for pipes and screen readers.
@@ -10,8 +10,8 @@
 //! hangs on colour; what was typed is not lost when the gate refuses it; leaving decides nothing. What it must not know: HTTP, the
 //! policy, values that were redacted.
 
+mod api;
 mod change;
-mod desk;
 mod model;
 mod outline;
 pub mod plain;
@@ -19,7 +19,7 @@ pub mod printer;
 pub mod rows;
 pub mod screen;
 
+pub use api::{AdminApi, ApiAnswer, ApiCall};
 pub use change::describe;
-pub use desk::{Answer, Call, Desk};
 pub use model::{Action, Effect, Input, Level, Model, Notice, ended};
 pub use outline::{Entry, Outline, leaf_authors};

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, Diff, EditCommand, Event, Hold, State, Turn, TurnSummary};
+use leafgate_admin::{ApiError, Diff, EditCommand, ErrorCode, Event, HoldView, State, TurnSummary, TurnView};
 
+use crate::api::{ApiAnswer, ApiCall};
 use crate::change;
-use crate::desk::{Answer, Call};
 use crate::outline::Outline;
 
 /// Something that happened.
@@ -18,7 +18,7 @@ pub enum Input {
     /// The person wants something.
     Act(Action),
     /// The gate answered a call.
-    Answer(Answer),
+    Answer(ApiAnswer),
     /// The gate told something.
     Gate(Event),
     /// This much time has passed.
@@ -54,7 +54,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Make this call and hand its answer back.
-    Ask(Call),
+    Ask(ApiCall),
     /// Get the person's attention: a turn began to wait.
     Bell,
 }
@@ -83,12 +83,12 @@ pub struct Notice {
 #[derive(Debug, Default)]
 pub struct Model {
     turns: Vec<TurnSummary>,
-    turn: Option<Box<Turn>>,
+    turn: Option<Box<TurnView>>,
     outline: Outline,
     diff: Option<Diff>,
     notice: Option<Notice>,
     /// The turn as the person saw it when a resume was refused as stale; compared with the next answer.
-    stale: Option<Box<Turn>>,
+    stale: Option<Box<TurnView>>,
 }
 
 impl Model {
@@ -100,7 +100,7 @@ impl Model {
 
     /// The turn that is looked at.
     #[must_use]
-    pub fn turn(&self) -> Option<&Turn> {
+    pub fn turn(&self) -> Option<&TurnView> {
         self.turn.as_deref()
     }
 
@@ -149,8 +149,8 @@ impl Model {
         self.notice = None;
         let Some(id) = self.turn().map(|turn| turn.summary.id.clone()) else {
             return match action {
-                Action::List => ask(Call::Pending),
-                Action::Show { id } => ask(Call::Turn { id }),
+                Action::List => ask(ApiCall::Pending),
+                Action::Show { id } => ask(ApiCall::Turn { id }),
                 _ => {
                     self.say(Level::Error, "No turn is open. Open one first.");
                     Vec::new()
@@ -158,45 +158,47 @@ impl Model {
             };
         };
         ask(match action {
-            Action::List => Call::Pending,
-            Action::Show { id } => Call::Turn { id },
-            Action::Reload => Call::Turn { id },
-            Action::Edit(command) => Call::Edit { id, command },
-            Action::Diff => Call::Diff { id },
-            Action::Resume { digest } => Call::Resume { id, digest },
-            Action::Cancel => Call::Cancel { id },
+            Action::List => ApiCall::Pending,
+            Action::Show { id } => ApiCall::Turn { id },
+            Action::Reload => ApiCall::Turn { id },
+            Action::Edit(command) => ApiCall::Edit { id, command },
+            Action::Diff => ApiCall::Diff { id },
+            Action::Resume { digest } => ApiCall::Resume { id, digest },
+            Action::Cancel => ApiCall::Cancel { id },
         })
     }
 
-    fn answered(&mut self, answer: Answer) -> Vec<Effect> {
+    fn answered(&mut self, answer: ApiAnswer) -> Vec<Effect> {
         match answer {
-            Answer::Pending(Ok(turns)) => self.turns = turns,
-            Answer::Turn(Ok(turn)) => {
+            ApiAnswer::Pending(Ok(turns)) => self.turns = turns,
+            ApiAnswer::Turn(Ok(turn)) => {
                 self.tell_what_changed(&turn);
                 self.look_at(turn);
             }
-            Answer::Diff(Ok(diff)) => self.diff = Some(diff),
-            Answer::Edit(Ok(turn)) => self.edited(turn),
-            Answer::Resume(Ok(summary)) | Answer::Cancel(Ok(summary)) => self.over(summary),
-            Answer::Resume(Err(error)) if error.code == "stale" => return self.refused_as_stale(&error),
-            Answer::Pending(Err(error))
-            | Answer::Turn(Err(error))
-            | Answer::Diff(Err(error))
-            | Answer::Edit(Err(error))
-            | Answer::Resume(Err(error))
-            | Answer::Cancel(Err(error)) => self.say(Level::Error, sentence(&error)),
+            ApiAnswer::Diff(Ok(diff)) => self.diff = Some(diff),
+            ApiAnswer::Edit(Ok(turn)) => self.edited(turn),
+            ApiAnswer::Resume(Ok(summary)) | ApiAnswer::Cancel(Ok(summary)) => self.over(summary),
+            ApiAnswer::Resume(Err(error)) if error.code == ErrorCode::Stale => {
+                return self.refused_as_stale(&error);
+            }
+            ApiAnswer::Pending(Err(error))
+            | ApiAnswer::Turn(Err(error))
+            | ApiAnswer::Diff(Err(error))
+            | ApiAnswer::Edit(Err(error))
+            | ApiAnswer::Resume(Err(error))
+            | ApiAnswer::Cancel(Err(error)) => self.say(Level::Error, sentence(&error)),
         }
         Vec::new()
     }
 
-    fn look_at(&mut self, turn: Box<Turn>) {
+    fn look_at(&mut self, turn: Box<TurnView>) {
         self.outline = Outline::new(&turn);
         self.note(turn.summary.clone());
         self.diff = None;
         self.turn = Some(turn);
     }
 
-    fn edited(&mut self, turn: Box<Turn>) {
+    fn edited(&mut self, turn: Box<TurnView>) {
         let unchanged = self.turn.as_ref().is_some_and(|before| before.version == turn.version);
         let blocked = turn.summary.holds.iter().find(|hold| hold.blocks).map(blocked);
         let invalid =
@@ -229,12 +231,12 @@ impl Model {
         self.say(Level::Error, sentence(error));
         self.stale = self.turn.clone();
         match self.turn() {
-            Some(turn) => ask(Call::Turn { id: turn.summary.id.clone() }),
+            Some(turn) => ask(ApiCall::Turn { id: turn.summary.id.clone() }),
             None => Vec::new(),
         }
     }
 
-    fn tell_what_changed(&mut self, now: &Turn) {
+    fn tell_what_changed(&mut self, now: &TurnView) {
         let Some(before) = self.stale.take().filter(|before| before.summary.id == now.summary.id) else {
             return;
         };
@@ -258,7 +260,7 @@ impl Model {
                 let looked_at = self.turn().is_some_and(|now| now.summary.id == turn.id);
                 let id = turn.id.clone();
                 self.note(turn);
-                if looked_at { ask(Call::Turn { id }) } else { Vec::new() }
+                if looked_at { ask(ApiCall::Turn { id }) } else { Vec::new() }
             }
             Event::Resolved { turn } => {
                 // The answer to one's own resume or cancel has said it already.
@@ -303,11 +305,11 @@ impl Model {
     }
 }
 
-fn ask(call: Call) -> Vec<Effect> {
+fn ask(call: ApiCall) -> Vec<Effect> {
     vec![Effect::Ask(call)]
 }
 
-fn blocked(hold: &Hold) -> String {
+fn blocked(hold: &HoldView) -> String {
     format!("Rule {} blocks it as it stands: {}. Undo or reset before resuming.", hold.rule, hold.reason)
 }
 

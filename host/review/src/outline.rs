@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use leafgate_admin::{EditView, LeafView, SectionView, Turn};
+use leafgate_admin::{EditView, LeafView, SectionView, TurnView};
 
-/// What there is to say about one section, in the order of [`Turn::sections`].
+/// What there is to say about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Sections around it.
@@ -30,7 +30,7 @@ pub struct Outline {
 impl Outline {
     /// Arranges a turn.
     #[must_use]
-    pub fn new(turn: &Turn) -> Outline {
+    pub fn new(turn: &TurnView) -> Outline {
         let places: HashMap<&str, usize> =
             turn.sections.iter().enumerate().map(|(at, section)| (section.key.as_str(), at)).collect();
         let edits = Edits::new(turn);
@@ -59,17 +59,17 @@ impl Outline {
 
 /// Who changed one leaf, in order, each once.
 #[must_use]
-pub fn leaf_authors(turn: &Turn, leaf: &LeafView) -> Vec<String> {
+pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
     Edits::new(turn).authors(leaf)
 }
 
-/// The edits of a turn by target, redactions and resets left out.
+/// The edits of a turn whose effect stands, by target, redactions left out.
 pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 
 impl<'t> Edits<'t> {
-    pub(crate) fn new(turn: &'t Turn) -> Self {
+    pub(crate) fn new(turn: &'t TurnView) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
-        let told = turn.edits.iter().filter(|edit| !matches!(edit.kind.as_str(), "redact" | "reset"));
+        let told = turn.edits.iter().filter(|edit| edit.stands && edit.kind != "redact");
         for edit in told {
             by_target.entry(edit.pointer.as_str()).or_default().push(edit);
         }

@@ -48,7 +48,7 @@ fn edit_and_show(bencher: Bencher<'_, '_>, findings: usize) {
         let mut draft = draft.clone();
         draft.splice(leaf, vec![(0..1, "x".into())], &Author::Person).unwrap();
         let masked = draft.masked_original(leaf, |label| format!("<{label}>")).expose().len();
-        (masked, draft.redactors(leaf).len(), draft.redacted(leaf).len())
+        (masked, draft.standing_redactions().len(), draft.redacted(leaf).len())
     });
 }
 

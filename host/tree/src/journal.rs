@@ -188,7 +188,7 @@ impl Journal {
     }
 
     /// The redactions of one value, in order.
-    pub(crate) fn redactions_of(&self, node: NodeId) -> impl Iterator<Item = &RedactionRecord> {
+    pub(crate) fn redactions_of(&self, node: NodeId) -> impl DoubleEndedIterator<Item = &RedactionRecord> {
         let places = self.redactions.of.get(&node).map(Vec::as_slice).unwrap_or_default();
         places.iter().map(|&place| &self.redactions.all[place])
     }

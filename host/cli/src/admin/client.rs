@@ -6,9 +6,10 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    ApiError, Cancel, Diff, EditCommand, Pending, Resume, RuntimeFile, Status, Turn, TurnSummary,
+    ApiError, Cancel, Diff, EditCommand, ErrorCode, Pending, Resume, RuntimeFile, Status, TurnSummary,
+    TurnView,
 };
-use leafgate_review::Desk;
+use leafgate_review::AdminApi;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -65,12 +66,12 @@ impl AdminClient {
     }
 }
 
-impl Desk for AdminClient {
+impl AdminApi for AdminClient {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         self.get("/v1/pending").map(|Pending { turns }| turns)
     }
 
-    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.get(&path(id, "")?)
     }
 
@@ -78,7 +79,7 @@ impl Desk for AdminClient {
         self.get(&path(id, "/diff")?)
     }
 
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.post(&path(id, "/edit")?, &command)
     }
 
@@ -97,7 +98,7 @@ fn path(id: &str, call: &str) -> Result<String, ApiError> {
         return Ok(format!("/v1/pending/{id}{call}"));
     }
     Err(ApiError {
-        code: "not-found".to_owned(),
+        code: ErrorCode::NotFound,
         message: "that is not the id of a turn".to_owned(),
         hint: Some("`leafgate pending list` shows the ids".to_owned()),
     })
@@ -111,7 +112,7 @@ mod tests {
     fn an_id_leads_to_no_other_path() {
         assert_eq!(path("12", "/diff").unwrap(), "/v1/pending/12/diff");
         for id in ["", "..", "1/resume", "1?x", "1 2", "%31", "é"] {
-            assert_eq!(path(id, "").unwrap_err().code, "not-found", "{id}");
+            assert_eq!(path(id, "").unwrap_err().code, ErrorCode::NotFound, "{id}");
         }
     }
 
@@ -123,7 +124,7 @@ mod tests {
         drop(socket);
         let gate = RuntimeFile { pid: 1, admin, token: "t".repeat(64), listen: String::new() };
         let error = AdminClient::new(&gate).unwrap().status().unwrap_err();
-        assert_eq!(error.code, "unreachable");
+        assert_eq!(error.code, ErrorCode::Unreachable);
         assert!(!error.message.contains("tttt"), "{}", error.message);
     }
 }

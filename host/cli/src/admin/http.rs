@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use leafgate_admin::{ApiError, RuntimeFile};
+use leafgate_admin::{ApiError, ErrorCode, RuntimeFile};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
@@ -76,7 +76,7 @@ impl Door {
     /// The gate does not answer, or stopped to.
     pub(super) fn unreachable(&self, cause: impl Display) -> ApiError {
         ApiError {
-            code: "unreachable".to_owned(),
+            code: ErrorCode::Unreachable,
             message: format!("the gate's admin API at {} does not answer: {cause}", self.address),
             hint: Some("see whether `leafgate run` still runs".to_owned()),
         }
@@ -86,7 +86,7 @@ impl Door {
 /// The gate answered what no gate of this version answers.
 pub(super) fn unexpected(message: String) -> ApiError {
     let hint = format!("see whether the gate is of version {} too", env!("CARGO_PKG_VERSION"));
-    ApiError { code: "unexpected".to_owned(), message, hint: Some(hint) }
+    ApiError { code: ErrorCode::Unexpected, message, hint: Some(hint) }
 }
 
 /// A runtime for one thread that waits for one thing at a time.

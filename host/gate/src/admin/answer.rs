@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::{Response, StatusCode};
-use leafgate_admin::ApiError;
+use leafgate_admin::{ApiError, ErrorCode};
 use leafgate_desk::DeskError;
 use serde::Serialize;
 
@@ -20,9 +20,9 @@ pub(super) struct Failure {
 
 impl Failure {
     /// The message must hold no text of a leaf, and nothing that the caller sent.
-    pub(super) fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
-        let error = ApiError { code: code.to_owned(), message: message.into(), hint: None };
-        Failure { status, error, allow: None }
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        let status = StatusCode::from_u16(code.status()).expect("every code has a status of HTTP");
+        Failure { status, error: ApiError { code, message: message.into(), hint: None }, allow: None }
     }
 
     /// Says what to do about it.
@@ -55,31 +55,34 @@ impl Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal.code() {
-            Code::Foreign => "foreign-origin",
-            Code::TooLarge => "too-large",
-            Code::Internal => "internal",
-            _ => "invalid",
+            Code::Foreign => ErrorCode::ForeignOrigin,
+            Code::TooLarge => ErrorCode::TooLarge,
+            Code::Internal => ErrorCode::Internal,
+            _ => ErrorCode::Malformed,
         };
-        Failure::new(refusal.status(), code, refusal.message())
+        Failure { status: refusal.status(), ..Failure::new(code, refusal.message()) }
     }
 }
 
 /// What the desk says, in its own words: they name rules, turns and digests only.
 impl From<DeskError> for Failure {
     fn from(error: DeskError) -> Self {
-        let (status, code) = match &error {
-            DeskError::Unknown { .. } => (StatusCode::NOT_FOUND, "not-found"),
-            DeskError::Over { .. } | DeskError::Expired { .. } => (StatusCode::CONFLICT, "over"),
-            DeskError::Queued { .. } => (StatusCode::CONFLICT, "queued"),
-            DeskError::Disconnected { .. } => (StatusCode::CONFLICT, "disconnected"),
-            DeskError::Stale { .. } => (StatusCode::CONFLICT, "stale"),
-            DeskError::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
-            DeskError::Blocked(_) => (StatusCode::CONFLICT, "blocked"),
-            DeskError::Invalid(_) => (StatusCode::CONFLICT, "invalid"),
-            DeskError::Nothing(_) => (StatusCode::UNPROCESSABLE_ENTITY, "nothing"),
-            _ => (StatusCode::UNPROCESSABLE_ENTITY, "refused-edit"),
+        let code = match &error {
+            DeskError::Unknown { .. } => ErrorCode::NotFound,
+            DeskError::Over { .. } | DeskError::Expired { .. } => ErrorCode::Over,
+            DeskError::Queued { .. } => ErrorCode::Queued,
+            DeskError::Disconnected { .. } => ErrorCode::Disconnected,
+            DeskError::Stale { .. } => ErrorCode::Stale,
+            DeskError::Conflict { .. } => ErrorCode::Conflict,
+            DeskError::NoRoom { .. } => ErrorCode::Full,
+            DeskError::Blocked(_) => ErrorCode::Blocked,
+            DeskError::Invalid(_) => ErrorCode::Invalid,
+            DeskError::Nothing(_) => ErrorCode::Nothing,
+            DeskError::Unredactable(_) | DeskError::Edit(_) | DeskError::NoSuchPlace => {
+                ErrorCode::RefusedEdit
+            }
         };
-        Failure::new(status, code, error.to_string())
+        Failure::new(code, error.to_string())
     }
 }
 

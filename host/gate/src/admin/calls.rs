@@ -3,15 +3,15 @@
 //! Nine fixed routes are one match; a router would be more to read than that.
 
 use bytes::Bytes;
-use http::{Method, Response, StatusCode, request};
+use http::{Method, Response, request};
 use hyper::body::Incoming;
-use leafgate_admin::{Cancel, EditCommand, Pending, Resume};
+use leafgate_admin::{Cancel, EditCommand, ErrorCode, Pending, Resume};
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::{self, Failure};
-use super::{door, view};
+use super::{auth, view};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -19,7 +19,7 @@ use crate::pending::Snapshot;
 
 /// A call, its turn included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
+enum AdminCall {
     Status,
     Events,
     Pending,
@@ -31,25 +31,21 @@ enum Call {
     Cancel(TurnId),
 }
 
-impl Call {
-    fn of(method: &Method, path: &str) -> Result<Call, Failure> {
+impl AdminCall {
+    fn of(method: &Method, path: &str) -> Result<AdminCall, Failure> {
         let segments: Vec<_> = path.split('/').skip(1).collect();
         let call = match *segments.as_slice() {
-            ["v1", "status"] => Call::Status,
-            ["v1", "events"] => Call::Events,
-            ["v1", "pending"] => Call::Pending,
-            ["v1", "pending", turn] => Call::Turn(id(turn)?),
-            ["v1", "pending", turn, "diff"] => Call::Diff(id(turn)?),
-            ["v1", "pending", turn, "payload"] => Call::Payload(id(turn)?),
-            ["v1", "pending", turn, "edit"] => Call::Edit(id(turn)?),
-            ["v1", "pending", turn, "resume"] => Call::Resume(id(turn)?),
-            ["v1", "pending", turn, "cancel"] => Call::Cancel(id(turn)?),
+            ["v1", "status"] => AdminCall::Status,
+            ["v1", "events"] => AdminCall::Events,
+            ["v1", "pending"] => AdminCall::Pending,
+            ["v1", "pending", turn] => AdminCall::Turn(id(turn)?),
+            ["v1", "pending", turn, "diff"] => AdminCall::Diff(id(turn)?),
+            ["v1", "pending", turn, "payload"] => AdminCall::Payload(id(turn)?),
+            ["v1", "pending", turn, "edit"] => AdminCall::Edit(id(turn)?),
+            ["v1", "pending", turn, "resume"] => AdminCall::Resume(id(turn)?),
+            ["v1", "pending", turn, "cancel"] => AdminCall::Cancel(id(turn)?),
             _ => {
-                return Err(Failure::new(
-                    StatusCode::NOT_FOUND,
-                    "not-found",
-                    "the admin API has no such path",
-                ));
+                return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
             }
         };
         let expected = if call.writes() { "POST" } else { "GET" };
@@ -57,11 +53,11 @@ impl Call {
             return Ok(call);
         }
         let message = format!("this path is asked with {expected}");
-        Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", message).allow(expected))
+        Err(Failure::new(ErrorCode::WrongMethod, message).allow(expected))
     }
 
     fn writes(self) -> bool {
-        matches!(self, Call::Edit(_) | Call::Resume(_) | Call::Cancel(_))
+        matches!(self, AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_))
     }
 }
 
@@ -69,7 +65,7 @@ impl Call {
 fn id(text: &str) -> Result<TurnId, Failure> {
     let number = text.parse().ok().map(TurnId).filter(|id| id.to_string() == text);
     number.ok_or_else(|| {
-        Failure::new(StatusCode::NOT_FOUND, "not-found", "there is no such turn: its id is a number")
+        Failure::new(ErrorCode::NotFound, "there is no such turn: its id is a number")
             .hint("list the pending turns")
     })
 }
@@ -78,29 +74,29 @@ pub(super) fn bounds(gate: &Shared) -> Bounds {
     Bounds { size: gate.limits.command, idle: gate.limits.idle, time: gate.limits.body_time }
 }
 
-/// Answers a call that came through the door.
+/// Answers a call that passed the checks of [`auth`].
 pub(super) async fn answer(
     gate: &Shared,
     parts: &request::Parts,
     body: &mut Incoming,
 ) -> Result<Response<Content>, Failure> {
-    let call = Call::of(&parts.method, parts.uri.path())?;
+    let call = AdminCall::of(&parts.method, parts.uri.path())?;
     let command = if call.writes() {
-        door::check_json(&parts.headers)?;
+        auth::check_json(&parts.headers)?;
         body::read(body, bounds(gate)).await?
     } else {
         Bytes::new()
     };
     match call {
-        Call::Status => Ok(answer::json(&gate.status())),
-        Call::Events => Ok(answer::events(gate.hub.listen())),
-        Call::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
-        Call::Turn(turn) => show(gate, turn, |snapshot| view::turn(&snapshot)).await,
-        Call::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.draft)).await,
-        Call::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
-        Call::Edit(turn) => edit(gate, turn, read(&command)?).await,
-        Call::Resume(turn) => resume(gate, turn, &read(&command)?),
-        Call::Cancel(turn) => {
+        AdminCall::Status => Ok(answer::json(&gate.status())),
+        AdminCall::Events => Ok(answer::events(gate.hub.listen())),
+        AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
+        AdminCall::Turn(turn) => show(gate, turn, |snapshot| view::turn(&snapshot)).await,
+        AdminCall::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.draft)).await,
+        AdminCall::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
+        AdminCall::Edit(turn) => edit(gate, turn, read(&command)?).await,
+        AdminCall::Resume(turn) => resume(gate, turn, &read(&command)?),
+        AdminCall::Cancel(turn) => {
             let Cancel {} = read(&command)?;
             Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
         }
@@ -127,9 +123,10 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Respo
 }
 
 fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Content>, Failure> {
-    let seen: Digest = command.digest.parse().map_err(|error: leafgate_desk::BadDigest| {
-        Failure::new(StatusCode::BAD_REQUEST, "invalid", error.to_string())
-    })?;
+    let seen: Digest = command
+        .digest
+        .parse()
+        .map_err(|error: leafgate_desk::BadDigest| Failure::new(ErrorCode::Malformed, error.to_string()))?;
     Ok(answer::json(&gate.turns.resume(turn, &seen)?))
 }
 
@@ -145,32 +142,34 @@ fn read<C: DeserializeOwned>(command: &[u8]) -> Result<C, Failure> {
             0 => String::new(),
             line => format!(", at line {line}, column {}", error.column()),
         };
-        Failure::new(StatusCode::BAD_REQUEST, "invalid", format!("the body {what}{place}"))
+        Failure::new(ErrorCode::Malformed, format!("the body {what}{place}"))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     #[test]
     fn every_path_has_one_call_and_one_method() {
         let turn = TurnId(7);
         for (method, path, call) in [
-            (Method::GET, "/v1/status", Call::Status),
-            (Method::GET, "/v1/events", Call::Events),
-            (Method::GET, "/v1/pending", Call::Pending),
-            (Method::GET, "/v1/pending/7", Call::Turn(turn)),
-            (Method::GET, "/v1/pending/7/diff", Call::Diff(turn)),
-            (Method::GET, "/v1/pending/7/payload", Call::Payload(turn)),
-            (Method::POST, "/v1/pending/7/edit", Call::Edit(turn)),
-            (Method::POST, "/v1/pending/7/resume", Call::Resume(turn)),
-            (Method::POST, "/v1/pending/7/cancel", Call::Cancel(turn)),
+            (Method::GET, "/v1/status", AdminCall::Status),
+            (Method::GET, "/v1/events", AdminCall::Events),
+            (Method::GET, "/v1/pending", AdminCall::Pending),
+            (Method::GET, "/v1/pending/7", AdminCall::Turn(turn)),
+            (Method::GET, "/v1/pending/7/diff", AdminCall::Diff(turn)),
+            (Method::GET, "/v1/pending/7/payload", AdminCall::Payload(turn)),
+            (Method::POST, "/v1/pending/7/edit", AdminCall::Edit(turn)),
+            (Method::POST, "/v1/pending/7/resume", AdminCall::Resume(turn)),
+            (Method::POST, "/v1/pending/7/cancel", AdminCall::Cancel(turn)),
         ] {
-            assert_eq!(Call::of(&method, path).unwrap(), call);
+            assert_eq!(AdminCall::of(&method, path).unwrap(), call);
             let other = if method == Method::GET { Method::POST } else { Method::GET };
             for wrong in [other, Method::OPTIONS, Method::HEAD, Method::DELETE] {
-                let failure = Call::of(&wrong, path).unwrap_err();
+                let failure = AdminCall::of(&wrong, path).unwrap_err();
                 assert_eq!(failure.status(), StatusCode::METHOD_NOT_ALLOWED, "{wrong} {path}");
             }
         }
@@ -178,7 +177,11 @@ mod tests {
         let no_turns =
             ["/v1/pending/07", "/v1/pending/+7", "/v1/pending/x", "/v1/pending/99999999999999999999"];
         for path in unknown.into_iter().chain(no_turns) {
-            assert_eq!(Call::of(&Method::GET, path).unwrap_err().status(), StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(
+                AdminCall::of(&Method::GET, path).unwrap_err().status(),
+                StatusCode::NOT_FOUND,
+                "{path}"
+            );
         }
     }
 

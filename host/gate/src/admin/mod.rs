@@ -1,14 +1,14 @@
 //! The admin API: what a person's prompt and the command line ask of a running gate.
 //!
-//! It has a listener of its own, and every call passes the [`door`] first: host, origin and token, before a byte of a body is read.
+//! It has a listener of its own, and every call passes [`auth`] first: host, origin and token, before a byte of a body is read.
 //! What its calls are, the words of `leafgate-admin` say; this is their only server.
 //!
 //! Nothing that it answers, logs or refuses holds a value that redaction took away: views are made of drafts, whose present text is
 //! redacted and whose received text is masked. What a person writes is redacted by the turn's own generation before it is kept.
 
 mod answer;
+mod auth;
 mod calls;
-mod door;
 mod view;
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::{body, guard};
 
-pub use door::{AdminToken, AdminTokenError};
+pub use auth::{AdminToken, AdminTokenError};
 
 /// Where programs that keep others running ask whether the gate answers. It says nothing else, so it needs no token.
 const HEALTH: &str = "/health";
@@ -38,7 +38,7 @@ pub(crate) async fn respond(
         *response.status_mut() = StatusCode::NO_CONTENT;
         return response;
     }
-    let answered = match door::check(&parts, token, local) {
+    let answered = match auth::check(&parts, token, local) {
         Ok(()) => calls::answer(gate, &parts, &mut body).await,
         Err(failure) => Err(failure),
     };

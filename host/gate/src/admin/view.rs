@@ -1,30 +1,30 @@
 //! A turn as a person sees it, and what a person says about it.
 //!
-//! Texts are those of the draft, which redaction has been over; what stood there before is masked. Keys and paths come from the body as
-//! it would leave, and so do they.
+//! All of it is computed from the draft, of which the bytes that would leave are computed too. Texts have passed redaction; what stood
+//! there before is masked. Paths are those of the present order, pointers those of the body as received, which edits go by.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use http::StatusCode;
 use leafgate_admin::{
-    Diff, EditCommand, EditView, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan, SectionView, Shown,
-    Turn,
+    Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan,
+    SectionView, ShownText, TurnView,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Document, Draft, Inserted, Leaf, LeafKind, NodeId, NodeType, SectionId, SectionKind, ValueType,
+    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, NodeId, NodeType, SectionId, SectionKind,
+    ValueType,
 };
 
 use super::answer::Failure;
 use crate::pending::Snapshot;
 
 /// A turn in full.
-pub(super) fn turn(snapshot: &Snapshot) -> Turn {
-    let draft = &snapshot.draft;
-    Turn {
+pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
+    let draft = &*snapshot.draft;
+    TurnView {
         summary: snapshot.summary.clone(),
         sections: sections(draft),
-        edits: redactions(draft).chain(edits(draft)).collect(),
+        edits: history(draft),
         digest: snapshot.digest.to_string(),
         version: snapshot.version,
         can_undo: draft.edits().next().is_some(),
@@ -35,53 +35,32 @@ pub(super) fn turn(snapshot: &Snapshot) -> Turn {
 
 /// The very bytes that a resume sends.
 pub(super) fn payload(snapshot: &Snapshot) -> Payload {
-    Payload { body: Shown::new(String::from_utf8_lossy(&snapshot.body)), digest: snapshot.digest.to_string() }
+    Payload {
+        body: ShownText::new(String::from_utf8_lossy(&snapshot.body)),
+        digest: snapshot.digest.to_string(),
+    }
 }
 
 /// What came against what would leave.
 pub(super) fn diff(draft: &Draft) -> Diff {
     let document = draft.document();
-    let kept = |node: &NodeId| !draft.is_deleted(*node);
-    let leaves = draft.changed_leaves().filter(kept).map(|node| LeafDiff {
-        path: document.display_path(node),
-        pointer: document.pointer(node),
-        authors: authors(draft, node),
-        before: Shown::new(draft.masked_original(node, |label| format!("‹{label}›")).into_cow()),
-        after: Shown::new(draft.text(node).into_cow()),
+    let changes = draft.changes(|label| format!("‹{label}›"));
+    let leaves = changes.leaves.into_iter().map(|leaf| LeafDiff {
+        path: draft.display_path_now(leaf.node),
+        pointer: document.pointer(leaf.node),
+        authors: leaf.authors.iter().map(ToString::to_string).collect(),
+        before: ShownText::new(leaf.before.into_cow()),
+        after: ShownText::new(leaf.after.into_cow()),
     });
-    let inserted = draft.inserted().map(|inserted| InsertedDiff {
-        before: document.display_path(inserted.before()),
+    let inserted = changes.inserted.into_iter().map(|inserted| InsertedDiff {
+        before: draft.display_path_now(inserted.before()),
         role: inserted.role(),
         author: inserted.author().to_string(),
-        text: Shown::new(inserted.text().into_cow()),
+        text: ShownText::new(inserted.text().into_cow()),
     });
-    Diff { leaves: leaves.collect(), deleted: left_out(draft), inserted: inserted.collect() }
-}
-
-/// Who changed a leaf, each once, redactors first.
-fn authors(draft: &Draft, node: NodeId) -> Vec<String> {
-    let redactors = draft.redactors(node).into_iter().map(ToString::to_string);
-    let writers = draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
-    let mut authors = Vec::new();
-    for author in redactors.chain(writers) {
-        if !authors.contains(&author) {
-            authors.push(author);
-        }
-    }
-    authors
-}
-
-/// The outermost values that are left out. A message and its content may be sections of one value.
-fn left_out(draft: &Draft) -> Vec<String> {
-    let document = draft.document();
-    let around = |node| document.parent(node).is_some_and(|parent| draft.is_deleted(parent));
-    let nodes: BTreeSet<_> = document
-        .sections()
-        .iter()
-        .map(|section| section.node)
-        .filter(|&node| draft.is_deleted(node) && !around(node))
-        .collect();
-    nodes.into_iter().map(|node| document.display_path(node)).collect()
+    // Nothing is left of these in the present order.
+    let deleted = changes.deleted.iter().map(|section| document.display_path(section.node));
+    Diff { leaves: leaves.collect(), deleted: deleted.collect(), inserted: inserted.collect() }
 }
 
 fn sections(draft: &Draft) -> Vec<SectionView> {
@@ -95,6 +74,7 @@ fn sections(draft: &Draft) -> Vec<SectionView> {
             let here = inserted.extract_if(.., |(_, inserted)| inserted.before() == section.node);
             views.extend(here.map(|(at, inserted)| inserted_view(draft, at, inserted)));
         }
+        let leaves = leaves.remove(&id).unwrap_or_default();
         views.push(SectionView {
             key: document.section_key(id),
             label: draft.section_label(id),
@@ -105,8 +85,8 @@ fn sections(draft: &Draft) -> Vec<SectionView> {
             editable: section.editable,
             deletable: section.deletable,
             deleted: draft.is_deleted(section.node),
-            pinned: draft.is_pinned(section.node),
-            leaves: leaves.remove(&id).unwrap_or_default(),
+            pinned: draft.is_pinned(section.node) || leaves.iter().any(|leaf| leaf.pinned),
+            leaves,
         });
     }
     views
@@ -120,13 +100,14 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
         kind: LeafKind::Text,
         value: ValueType::Text,
         access: Access::Frozen,
-        text: Shown::new(inserted.text().into_cow()),
+        text: ShownText::new(inserted.text().into_cow()),
         redacted: inserted
             .redacted()
             .iter()
             .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
             .collect(),
         changed: true,
+        pinned: false,
     };
     SectionView {
         key: format!("inserted-{at}"),
@@ -143,12 +124,13 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
     }
 }
 
-/// The leaves by the innermost section around them.
+/// The leaves by the innermost section around them. A string that was set as a whole is one leaf, and nothing that it spelled before
+/// is left of it.
 fn leaves(draft: &Draft) -> BTreeMap<SectionId, Vec<LeafView>> {
     let document = draft.document();
     let changed: BTreeSet<_> = draft.changed_leaves().collect();
     let mut leaves: BTreeMap<SectionId, Vec<LeafView>> = BTreeMap::new();
-    for leaf in document.leaves() {
+    for leaf in draft.leaves_now().filter_map(|node| document.settable(node)) {
         let Some(section) = leaf.section() else { continue };
         let view = leaf_view(draft, &leaf, document.section(section).node, changed.contains(&leaf.id()));
         leaves.entry(section).or_default().push(view);
@@ -165,11 +147,12 @@ fn leaf_view(draft: &Draft, leaf: &Leaf<'_>, section: NodeId, changed: bool) -> 
         kind: leaf.kind(),
         value: leaf.value_type(),
         access: leaf.access(),
-        text: Shown::new(draft.text(leaf.id()).into_cow()),
+        text: ShownText::new(draft.text(leaf.id()).into_cow()),
         redacted: redacted
             .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
             .collect(),
         changed,
+        pinned: draft.is_pinned(leaf.id()),
     }
 }
 
@@ -180,29 +163,28 @@ fn relative_path(document: &Document, section: NodeId, node: NodeId) -> String {
     relative.strip_prefix('.').unwrap_or(relative).to_owned()
 }
 
-fn edits(draft: &Draft) -> impl Iterator<Item = EditView> {
+/// What was done. Redactions come first and have no version: no undo reaches them, whenever they were made.
+fn history(draft: &Draft) -> Vec<EditView> {
     let document = draft.document();
-    draft.edits().map(|edit| EditView {
-        version: edit.version,
-        author: edit.author.to_string(),
-        kind: edit.kind.name().to_owned(),
-        path: document.display_path(edit.target),
-        pointer: document.pointer(edit.target),
-        label: None,
-    })
-}
-
-/// Redactions have no version: no undo reaches them, whenever they were made.
-fn redactions(draft: &Draft) -> impl Iterator<Item = EditView> {
-    let document = draft.document();
-    draft.redactions().map(|made| EditView {
-        version: 0,
-        author: made.author.to_string(),
-        kind: "redact".to_owned(),
-        path: document.display_path(made.node),
-        pointer: document.pointer(made.node),
-        label: Some(made.label.to_string()),
-    })
+    let view = |version, author: &Author, kind: &str, node, label: Option<String>, stands| EditView {
+        version,
+        author: author.to_string(),
+        kind: kind.to_owned(),
+        path: draft.display_path_now(node),
+        pointer: document.pointer(node),
+        label,
+        stands,
+    };
+    let redactions = draft
+        .standing_redactions()
+        .into_iter()
+        .map(|made| view(0, &made.author, "redact", made.node, Some(made.label.to_string()), true));
+    let standing: BTreeSet<_> = draft.standing_edits().into_iter().map(|edit| edit.version).collect();
+    let edits = draft.edits().map(|edit| {
+        let stands = standing.contains(&edit.version);
+        view(edit.version, &edit.author, edit.kind.name(), edit.target, None, stands)
+    });
+    redactions.chain(edits).collect()
 }
 
 /// What a command means in this request.
@@ -231,5 +213,9 @@ fn section_named(key: &str, document: &Document) -> Result<SectionId, Failure> {
 }
 
 fn refused(message: impl Into<String>) -> Failure {
-    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "refused-edit", message)
+    Failure::new(ErrorCode::RefusedEdit, message)
 }
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

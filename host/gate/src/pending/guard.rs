@@ -29,4 +29,8 @@ impl Guard for TurnGuard {
         let context = Context { session: &self.session, agent: Some(self.agent), outside: &outside };
         self.policy.review(draft, &context, &self.vault, &self.recall)
     }
+
+    fn memory(&self) -> usize {
+        self.recall.memory()
+    }
 }

@@ -10,6 +10,7 @@
 //!
 //! A turn is given up with its connection because [`Waiter`] says so when it is dropped, however that came about.
 
+mod destination;
 mod guard;
 mod summary;
 mod waiter;
@@ -20,10 +21,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use leafgate_admin::{Event, TurnSummary};
+use leafgate_admin::{Event, Memory, TurnSummary};
 use leafgate_desk::{
-    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Digest, Effect, Effects, RequestKey,
-    Revised, Revision, Target, Tick, TurnId, TurnState,
+    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Effect, Effects,
+    RequestKey, Revised, Revision, Tick, TurnId, TurnState,
 };
 use leafgate_tree::{Document, Draft};
 use tokio::sync::{oneshot, watch};
@@ -32,6 +33,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::events::Hub;
 use crate::status::Counters;
 
+pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
 pub(crate) use waiter::{Decision, Dismissed, Paused, Release, Waiter};
 
@@ -58,7 +60,7 @@ struct State {
 /// A turn as it stood at one moment, to be looked at without holding anything up.
 pub(crate) struct Snapshot {
     pub(crate) summary: TurnSummary,
-    pub(crate) draft: Draft,
+    pub(crate) draft: Arc<Draft>,
     pub(crate) body: Bytes,
     pub(crate) digest: Digest,
     pub(crate) version: u64,
@@ -84,14 +86,14 @@ impl Turns {
     pub(crate) fn join(
         self: &Arc<Self>,
         session: &str,
-        target: &Target,
+        to: &Destination,
         document: &Document,
     ) -> Option<Waiter> {
         // The digest of a large body takes its time, and hardly ever is anything pending.
         if !self.lock().desk.pending().any(|turn| **turn.session() == *session) {
             return None;
         }
-        let received = Digest::of(target, document.source());
+        let received = Digest::of(to, document.source());
         let key = RequestKey { session: session.into(), received };
         let mut state = self.lock();
         let now = self.now();
@@ -103,7 +105,7 @@ impl Turns {
             state.waiting.remove(&connection);
         }
         drop(state);
-        guard.map(|guard| Waiter::new(Arc::clone(self), connection, decision, guard))
+        guard.map(|guard| Waiter::new(Arc::clone(self), connection, decision, to.clone(), guard))
     }
 
     /// Returns true where turns of a session are pending.
@@ -113,12 +115,12 @@ impl Turns {
 
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
     pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
-        let guard = Arc::clone(&paused.guard);
+        let (guard, to) = (Arc::clone(&paused.guard), paused.to.clone());
         let (connection, decision) = self.lock().connect();
         // Renders and digests, so outside of the lock.
         let arrival = Arrival::from(paused.on(connection));
         self.event(|desk, now| desk.pause(arrival, now));
-        Waiter::new(Arc::clone(self), connection, decision, guard)
+        Waiter::new(Arc::clone(self), connection, decision, to, guard)
     }
 
     /// Hands a turn out to be changed.
@@ -144,7 +146,7 @@ impl Turns {
 
     /// Gives all turns up, because the gate stops.
     pub(crate) fn close(&self) {
-        self.event(|desk, now| ((), desk.close(CancelReason::EditorDisabled, now)));
+        self.event(|desk, now| ((), desk.close(now)));
     }
 
     /// A connection is gone, answered or not.
@@ -197,6 +199,12 @@ impl Turns {
         self.lock().desk.pending().len()
     }
 
+    /// How much memory the turns take, and how much there is for them.
+    pub(crate) fn memory(&self) -> Memory {
+        let state = self.lock();
+        Memory { used: state.desk.memory(), limit: state.desk.limits().memory }
+    }
+
     /// The request of a turn as it was received.
     pub(crate) fn document(&self, turn: TurnId) -> Result<Arc<Document>, DeskError> {
         self.lock().desk.turn(turn).map(|turn| Arc::clone(turn.draft().document()))
@@ -208,7 +216,7 @@ impl Turns {
         let turn = state.desk.turn(turn)?;
         Ok(Snapshot {
             summary: summary::summary(turn.summary(), &turn.guard().generation, self.now()),
-            draft: turn.draft().clone(),
+            draft: Arc::clone(turn.draft()),
             body: turn.body().clone(),
             digest: turn.digest(),
             version: turn.version(),
@@ -219,7 +227,7 @@ impl Turns {
     fn end(
         &self,
         turn: TurnId,
-        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects<TurnGuard>, DeskError>,
+        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects, DeskError>,
     ) -> Result<TurnSummary, DeskError> {
         let mut state = self.lock();
         let now = self.now();
@@ -231,7 +239,7 @@ impl Turns {
 
     fn decide(
         &self,
-        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects<TurnGuard>, DeskError>,
+        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects, DeskError>,
     ) -> Result<(), DeskError> {
         self.event(|desk, now| match event(desk, now) {
             Ok(effects) => (Ok(()), effects),
@@ -239,7 +247,7 @@ impl Turns {
         })
     }
 
-    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> (R, Effects<TurnGuard>)) -> R {
+    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> (R, Effects)) -> R {
         let mut state = self.lock();
         let now = self.now();
         let (result, effects) = event(&mut state.desk, now);
@@ -247,19 +255,20 @@ impl Turns {
         result
     }
 
-    fn carry_out(&self, state: &mut State, effects: Effects<TurnGuard>, now: Tick) {
+    fn carry_out(&self, state: &mut State, effects: Effects, now: Tick) {
         for effect in effects {
             match effect {
-                Effect::Forward { turn, to, target, body, digest, .. } => {
-                    let made = state.desk.summary(turn).map_or(0, |over| over.edits + over.redactions);
-                    state.answer(to, Decision::Send(Release { body, target, digest, made }));
+                Effect::Forward { turn, to, body, digest, .. } => {
+                    let over = state.desk.summary(turn);
+                    let (edits, redactions) = over.map_or((0, 0), |over| (over.edits, over.redactions));
+                    state.answer(to, Decision::Send(Release { body, digest, edits, redactions }));
                 }
                 Effect::Answer { turn, to, dismissal } => {
                     let over = turn.and_then(|turn| state.desk.summary(turn).ok());
                     let holds = over.map_or_else(Vec::new, |over| over.holds);
                     state.answer(to, Decision::Dismissed(Dismissed { dismissal, holds }));
                 }
-                Effect::Changed(turn) => self.tell(state, turn, now),
+                Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
                 }
@@ -267,8 +276,8 @@ impl Turns {
         }
     }
 
-    /// Counts, logs and tells what became of a turn.
-    fn tell(&self, state: &mut State, turn: TurnId, now: Tick) {
+    /// Counts, logs and publishes what became of a turn.
+    fn publish(&self, state: &mut State, turn: TurnId, now: Tick) {
         let Ok(line) = state.desk.summary(turn) else { return };
         let began = match state.desk.turn(turn) {
             Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.guard().generation)).is_none(),
@@ -303,7 +312,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked did so between two events: the desk changes in one call each.
+        // A panic leaves the desk as it stood between two events: each changes it in one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -319,7 +328,7 @@ impl State {
 
     fn answer(&mut self, to: ConnectionId, decision: Decision) {
         if let Some(waiting) = self.waiting.remove(&to) {
-            // It went away in this moment: then nothing is sent, and nobody is there to be told.
+            // Where the connection went away in this moment, nothing is sent and nobody waits for the answer.
             let _ = waiting.send(decision);
         }
     }
@@ -339,7 +348,7 @@ mod tests {
     const LIMITS: DeskLimits = DeskLimits {
         turns: 8,
         queued: 8,
-        bytes: 1 << 20,
+        memory: 1 << 20,
         timeout: Duration::from_secs(60),
         linger: Duration::from_secs(5),
         remembered: 8,
@@ -353,8 +362,13 @@ mod tests {
         turns
     }
 
-    fn target() -> Target {
-        Target { upstream: "main".into(), path: "/v1/chat/completions".into() }
+    fn destination() -> Destination {
+        Destination {
+            upstream: "main".into(),
+            method: "POST".into(),
+            path: "/v1/chat/completions".into(),
+            options: "".into(),
+        }
     }
 
     fn document(session: &str) -> Arc<Document> {
@@ -375,7 +389,7 @@ mod tests {
         };
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
         turns.pause(Paused {
-            target: target(),
+            to: destination(),
             title: Title { location: "chat".into(), name: "test".into() },
             draft: Draft::new(document(session)),
             holds: vec![hold],
@@ -412,7 +426,7 @@ mod tests {
         let turns = turns();
         drop(pause(&turns, "a"));
         advance(Duration::from_secs(4)).await;
-        let mut joined = turns.join("a", &target(), &document("a")).expect("it still waits");
+        let mut joined = turns.join("a", &destination(), &document("a")).expect("it still waits");
         assert_eq!(turns.count(), 1);
         // The deadline of the turn is that of its first connection.
         assert_eq!(times_out(&mut joined).await, Duration::from_secs(56));
@@ -420,7 +434,7 @@ mod tests {
         let mut end = pause(&turns, "other");
         assert!(timeout(Duration::from_secs(6), end.decision()).await.is_err());
         assert_eq!(turns.list().len(), 1, "the turn that nobody came back to is gone");
-        assert!(turns.join("b", &target(), &document("b")).is_none());
+        assert!(turns.join("b", &destination(), &document("b")).is_none());
     }
 
     #[tokio::test(start_paused = true)]

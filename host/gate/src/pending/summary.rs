@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{Hold, OnTimeout, State, TurnSummary};
-use leafgate_desk::{Tick, TurnState};
+use leafgate_admin::{HoldState, HoldView, OnTimeout, State, TurnSummary};
+use leafgate_desk::{Tick, TurnLine, TurnState};
 
-pub(super) fn summary(line: leafgate_desk::TurnSummary, generation: &Arc<str>, now: Tick) -> TurnSummary {
-    let holds = line.holds.iter().map(|held| hold(&held.hold, false));
-    let block = line.block.iter().map(|block| hold(block, true));
+pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
+    let holds = line.holds.iter().map(|held| hold(&held.hold, false, hold_state(held.state)));
+    let block = line.block.iter().map(|block| hold(block, true, HoldState::Open));
     TurnSummary {
         id: line.id.to_string(),
         session: line.session.to_string(),
@@ -33,8 +33,24 @@ fn millis(from: Tick, to: Tick) -> u64 {
     u64::try_from(from.until(to).as_millis()).unwrap_or(u64::MAX)
 }
 
-fn hold(hold: &leafgate_policy::Hold, blocks: bool) -> Hold {
-    Hold { rule: hold.rule.to_string(), reason: hold.reason.clone(), detail: hold.detail.clone(), blocks }
+fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldView {
+    HoldView {
+        rule: hold.rule.to_string(),
+        reason: hold.reason.clone(),
+        detail: hold.detail.clone(),
+        places: Vec::new(),
+        total: 0,
+        blocks,
+        state,
+    }
+}
+
+fn hold_state(state: leafgate_desk::HoldState) -> HoldState {
+    match state {
+        leafgate_desk::HoldState::Open => HoldState::Open,
+        leafgate_desk::HoldState::Lapsed => HoldState::Lapsed,
+        leafgate_desk::HoldState::Answered => HoldState::Answered,
+    }
 }
 
 /// That a person changed a turn shows in its edits and is no state here.
@@ -50,13 +66,13 @@ fn state(state: TurnState) -> State {
 }
 
 /// A line when a turn begins to wait, and one when it is over: names and numbers only, so neither the model nor the reasons.
-pub(super) fn log(line: &leafgate_desk::TurnSummary, generation: &str) {
+pub(super) fn log(line: &TurnLine, generation: &str) {
     let rules: Vec<_> = line.holds.iter().map(|held| &*held.hold.rule).collect();
     tracing::info!(
         target: "leafgate::turn",
         turn = %line.id,
         state = %line.state,
-        ending = line.ending.as_deref(),
+        ending = line.ending,
         rules = %rules.join(","),
         edits = line.edits,
         redactions = line.redactions,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{CancelReason, ConnectionId, Digest, Dismissal, Target, Title, TurnHold};
+use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, Title, TurnHold};
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
@@ -12,7 +12,7 @@ use super::{TurnGuard, Turns};
 
 /// A request that the policy paused.
 pub(crate) struct Paused {
-    pub(crate) target: Target,
+    pub(crate) to: Destination,
     pub(crate) title: Title,
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
@@ -24,7 +24,7 @@ impl Paused {
         leafgate_desk::Paused {
             session: Arc::clone(&self.guard.session),
             connection,
-            target: self.target,
+            to: self.to,
             title: self.title,
             draft: self.draft,
             holds: self.holds,
@@ -52,11 +52,12 @@ pub(crate) struct Dismissed {
 pub(crate) struct Release {
     /// The very bytes that were shown.
     pub(crate) body: Bytes,
-    pub(crate) target: Target,
     /// What the person agreed to.
     pub(crate) digest: Digest,
-    /// Edits and redactions in it.
-    pub(crate) made: usize,
+    /// Edits that stand in it.
+    pub(crate) edits: usize,
+    /// Redactions that stand in it.
+    pub(crate) redactions: usize,
 }
 
 /// Waits for a decision. Dropping it tells the desk that the connection is gone.
@@ -64,6 +65,8 @@ pub(crate) struct Waiter {
     turns: Arc<Turns>,
     connection: ConnectionId,
     decision: oneshot::Receiver<Decision>,
+    /// What this connection's own request asks for beside its body.
+    to: Destination,
     guard: Arc<TurnGuard>,
 }
 
@@ -72,9 +75,15 @@ impl Waiter {
         turns: Arc<Turns>,
         connection: ConnectionId,
         decision: oneshot::Receiver<Decision>,
+        to: Destination,
         guard: Arc<TurnGuard>,
     ) -> Self {
-        Waiter { turns, connection, decision, guard }
+        Waiter { turns, connection, decision, to, guard }
+    }
+
+    /// What this connection's own request asks for beside its body: its headers are those that leave.
+    pub(crate) fn destination(&self) -> &Destination {
+        &self.to
     }
 
     /// What the turn keeps of its policy.
@@ -85,7 +94,8 @@ impl Waiter {
     /// Waits; may be given up and called again. The desk answers every connection once, at its deadline at the latest.
     pub(crate) async fn decision(&mut self) -> Decision {
         let decided = (&mut self.decision).await;
-        let lost = || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::Invalid), holds: Vec::new() };
+        let lost =
+            || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::GateStopped), holds: Vec::new() };
         decided.unwrap_or_else(|_| Decision::Dismissed(lost()))
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
-use leafgate_admin::{ApiError, Diff, EditCommand, Event, State};
+use leafgate_admin::{Diff, EditCommand, Event, State};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -60,7 +60,11 @@ async fn who_may_not_call_learns_and_changes_nothing() {
     ];
     for (headers, status, code) in attacks {
         let answer = attack(&house, Method::POST, &cancel, headers, "{}").await;
-        assert_eq!((answer.status, answer.json::<ApiError>().code.as_str()), (status, code), "{headers:?}");
+        assert_eq!(
+            (answer.status, answer.json::<Value>()["code"].as_str().unwrap()),
+            (status, code),
+            "{headers:?}"
+        );
     }
     for path in ["/v1/status", "/v1/pending", "/v1/events", "/v1/nothing", "/"] {
         let answer = attack(&house, Method::GET, path, &[("authorization", "")], "").await;
@@ -112,15 +116,15 @@ async fn bad_calls_are_answered_in_words() {
         (Method::GET, edit.clone(), String::new(), 405, "wrong-method"),
         (Method::POST, "/v1/status".to_owned(), "{}".to_owned(), 405, "wrong-method"),
         (Method::POST, edit.clone(), "x".repeat(1001), 413, "too-large"),
-        (Method::POST, edit.clone(), "{".to_owned(), 400, "invalid"),
+        (Method::POST, edit.clone(), "{".to_owned(), 400, "malformed"),
         (
             Method::POST,
             edit.clone(),
             json!({ "action": "set", "pointer": CANARY }).to_string(),
             400,
-            "invalid",
+            "malformed",
         ),
-        (Method::POST, edit.clone(), json!({ "action": CANARY }).to_string(), 400, "invalid"),
+        (Method::POST, edit.clone(), json!({ "action": CANARY }).to_string(), 400, "malformed"),
         (Method::POST, edit.clone(), set("messages", CANARY), 422, "refused-edit"),
         (Method::POST, edit.clone(), set("/messages/9", CANARY), 422, "refused-edit"),
         (Method::POST, edit.clone(), set("/messages", CANARY), 422, "refused-edit"),
@@ -137,7 +141,7 @@ async fn bad_calls_are_answered_in_words() {
             format!("/v1/pending/{id}/cancel"),
             json!({ "because": CANARY }).to_string(),
             400,
-            "invalid",
+            "malformed",
         ),
         (Method::POST, "/v1/pending/77/cancel".to_owned(), "{}".to_owned(), 404, "not-found"),
     ];
@@ -145,8 +149,8 @@ async fn bad_calls_are_answered_in_words() {
     for (method, path, body, status, code) in cases {
         let headers: &[_] = if method == Method::POST { &json } else { &[] };
         let answer = attack(&house, method, &path, headers, &body).await;
-        let error: ApiError = answer.json();
-        assert_eq!((answer.status, error.code.as_str()), (status, code), "{path} {body}");
+        let word = answer.json::<Value>()["code"].clone();
+        assert_eq!((answer.status, word.as_str()), (status, Some(code)), "{path} {body}");
         assert!(!answer.text().contains(CANARY), "{}", answer.text());
         assert_eq!(answer.header("cache-control"), "no-store");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");

@@ -62,7 +62,7 @@ async fn invariant_6_no_text_of_a_request_reaches_the_log() {
     let refused = house.write(&id, &format!("/{CANARY}"), CANARY).await.unwrap_err();
     assert_eq!(refused.0, 422);
     let digest = house.turn(&id).await.digest;
-    assert_eq!(house.resume(&id, &digest).await.unwrap_err().1.code, "blocked");
+    assert_eq!(house.resume(&id, &digest).await.unwrap_err().1.code, leafgate_admin::ErrorCode::Blocked);
     house.cancel(&id).await.unwrap();
     client.await.unwrap().refusal();
     house.gate.policy_refused("rules.toml:3: unknown action");

@@ -19,7 +19,7 @@ async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
     let turn = house.turn(&id).await;
     assert!(turn.invalid.is_some_and(|why| why.contains("would answer itself")));
     let (status, error) = house.resume(&id, &turn.digest).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "invalid"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Invalid));
     house.edit(&id, &EditCommand::Reset).await.unwrap();
     house.let_go(&id).await;
     assert_eq!(client.await.unwrap().status, 200);
@@ -126,7 +126,7 @@ async fn an_edit_that_brings_a_secret_in_is_redacted_before_it_is_shown_and_no_u
     assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(CANARY));
 }
 
-fn leaf<'t>(turn: &'t leafgate_admin::Turn, pointer: &str) -> &'t str {
+fn leaf<'t>(turn: &'t leafgate_admin::TurnView, pointer: &str) -> &'t str {
     let mut leaves = turn.sections.iter().flat_map(|section| &section.leaves);
     leaves.find(|leaf| leaf.pointer == pointer).unwrap().text.expose()
 }
@@ -140,13 +140,13 @@ async fn a_stale_digest_is_refused() {
     let seen = house.turn(&id).await.digest;
     let edited = house.write(&id, "/messages/3/content", "prod-db again").await.unwrap();
     let (status, error) = house.resume(&id, &seen).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "stale"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Stale));
     assert_eq!(house.resume(&id, "no digest").await.unwrap_err().0, 400);
     assert_eq!(house.upstream.received().len(), 0);
     house.resume(&id, &edited.digest).await.unwrap();
     assert_eq!(client.await.unwrap().status, 200);
     let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "over"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Over));
     assert_eq!(house.upstream.received().len(), 1);
 }
 
@@ -159,7 +159,7 @@ async fn what_a_rule_blocks_cannot_be_resumed_until_it_is_undone() {
     let edited = house.write(&id, "/messages/3/content", "prod-db: rm -rf /").await.unwrap();
     assert!(edited.summary.holds.iter().any(|hold| hold.blocks && hold.rule == "no-destruction"));
     let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "blocked"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Blocked));
     house.edit(&id, &EditCommand::Reset).await.unwrap();
     house.let_go(&id).await;
     assert_eq!(client.await.unwrap().status, 200);
@@ -227,7 +227,7 @@ async fn a_turn_without_a_client_is_not_sent() {
     client.abort();
     events.until(&id, State::Disconnected).await;
     let (status, error) = house.resume(&id, &seen).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "disconnected"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Disconnected));
     assert_eq!(house.upstream.received().len(), 0);
 }
 

@@ -49,7 +49,7 @@ async fn another_request_of_the_session_queues() {
     assert_eq!(one.session, two.session);
     let digest = house.turn(&two.id).await.digest;
     let (status, error) = house.resume(&two.id, &digest).await.unwrap_err();
-    assert_eq!((status, error.code.as_str()), (409, "queued"));
+    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Queued));
     house.let_go(&one.id).await;
     assert_eq!(first.await.unwrap().status, 200);
     events.until(&two.id, State::Waiting).await;

@@ -14,14 +14,15 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use leafgate_admin::{ApiError, EditCommand, Event, Shown, State, Turn, TurnSummary};
-use leafgate_desk::{Digest, Target};
+use leafgate_admin::{ApiError, EditCommand, Event, ShownText, State, TurnSummary, TurnView};
+use leafgate_desk::{Destination, Digest};
 use leafgate_gate::{AdminToken, Gate, GateConfig, Listener};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -266,13 +267,25 @@ impl House {
         tokio::spawn(async move { read(ask(to, request).await).await })
     }
 
-    pub(crate) fn target(&self) -> Target {
-        Target { upstream: format!("http://{}", self.upstream.address).into(), path: CHAT.into() }
+    /// What the chats of this house ask for beside their body.
+    fn destination(&self) -> Destination {
+        let mut options = Sha256::new();
+        for part in ["content-type", "application/json"] {
+            options.update((part.len() as u64).to_be_bytes());
+            options.update(part);
+        }
+        let options: String = options.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Destination {
+            upstream: format!("http://{}", self.upstream.address).into(),
+            method: "POST".into(),
+            path: CHAT.into(),
+            options: options.into(),
+        }
     }
 
     /// The digest of a body that goes to the upstream.
     pub(crate) fn digest(&self, body: &[u8]) -> String {
-        Digest::of(&self.target(), body).to_string()
+        Digest::of(&self.destination(), body).to_string()
     }
 
     /// A call of the admin API as a proper client makes it.
@@ -304,7 +317,7 @@ impl House {
         answer.json()
     }
 
-    pub(crate) async fn turn(&self, id: &str) -> Turn {
+    pub(crate) async fn turn(&self, id: &str) -> TurnView {
         self.get(&format!("/v1/pending/{id}")).await
     }
 
@@ -317,13 +330,18 @@ impl House {
         if answer.status == 200 { Ok(answer.json()) } else { Err((answer.status, answer.json())) }
     }
 
-    pub(crate) async fn edit(&self, id: &str, command: &EditCommand) -> Result<Turn, (u16, ApiError)> {
+    pub(crate) async fn edit(&self, id: &str, command: &EditCommand) -> Result<TurnView, (u16, ApiError)> {
         self.post(&format!("/v1/pending/{id}/edit"), &serde_json::to_value(command).unwrap()).await
     }
 
     /// A person writes into a leaf.
-    pub(crate) async fn write(&self, id: &str, pointer: &str, text: &str) -> Result<Turn, (u16, ApiError)> {
-        self.edit(id, &EditCommand::Set { pointer: pointer.to_owned(), text: Shown::new(text) }).await
+    pub(crate) async fn write(
+        &self,
+        id: &str,
+        pointer: &str,
+        text: &str,
+    ) -> Result<TurnView, (u16, ApiError)> {
+        self.edit(id, &EditCommand::Set { pointer: pointer.to_owned(), text: ShownText::new(text) }).await
     }
 
     pub(crate) async fn resume(&self, id: &str, digest: &str) -> Result<TurnSummary, (u16, ApiError)> {

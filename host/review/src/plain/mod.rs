@@ -8,10 +8,10 @@ mod command;
 
 use std::io::{self, BufRead, Write};
 
-use leafgate_admin::{EditCommand, LeafView, SectionView, Shown, Turn};
+use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnView};
 
 use self::command::{Command, HELP, Target};
-use crate::desk::Desk;
+use crate::api::AdminApi;
 use crate::model::{Action, Effect, Input, Level, Model};
 use crate::outline;
 use crate::printer;
@@ -26,7 +26,7 @@ const CELLS: usize = 160;
 /// # Errors
 /// Reading or writing failed. What the gate refuses is printed and is no error.
 pub fn run(
-    desk: &mut dyn Desk,
+    desk: &mut dyn AdminApi,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
     prompt: &str,
@@ -71,7 +71,7 @@ fn read_line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
 
 struct Plain<'a> {
     model: Model,
-    desk: &'a mut dyn Desk,
+    desk: &'a mut dyn AdminApi,
     output: &'a mut dyn Write,
 }
 
@@ -111,7 +111,7 @@ impl Plain<'_> {
             }
             Command::Resume => self.resume(),
             Command::Cancel => self.act(Action::Cancel).map(drop),
-            Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::Look::Plain))),
+            Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
             Command::Edit(_) | Command::Quit => Ok(()),
         }
     }
@@ -178,7 +178,7 @@ impl Plain<'_> {
         let mut out = rows::header_rows(turn);
         for (at, section) in turn.sections.iter().enumerate() {
             let Some(entry) = self.model.outline().entry(at) else { continue };
-            let mut row = Row::of(&format!("{} ", at + 1), rows::Look::Plain);
+            let mut row = Row::of(&format!("{} ", at + 1), rows::RowStyle::Plain);
             row.0.extend(rows::section_row(section, entry).0);
             out.push(row.cut(CELLS));
         }
@@ -204,7 +204,7 @@ impl Plain<'_> {
             Ok(_) => return Ok(()),
             Err(error) => return self.refuse(&error),
         };
-        let done = self.act(Action::Edit(EditCommand::Set { pointer, text: Shown::new(text) }))?;
+        let done = self.act(Action::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
         if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
     }
 
@@ -262,17 +262,17 @@ impl Plain<'_> {
 }
 
 struct Found<'m> {
-    turn: &'m Turn,
+    turn: &'m TurnView,
     section: &'m SectionView,
     leaf: Option<&'m LeafView>,
 }
 
-fn leaf_rows(turn: &Turn, section: &SectionView, number: usize) -> Vec<Row> {
+fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> {
     let mut out =
-        vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::Look::Strong)];
+        vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::RowStyle::Strong)];
     let edits = outline::Edits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
-        let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::Look::Plain);
+        let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::RowStyle::Plain);
         row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);
         out.push(row.cut(CELLS));
     }

@@ -1,6 +1,6 @@
 //! The keys and the commands, said once.
 
-use super::{Look, Row};
+use super::{Row, RowStyle};
 
 /// Key or keys, and what they do.
 const KEYS: &[(&str, &str)] = &[
@@ -36,9 +36,9 @@ const WIDTH: usize = 22;
 pub fn help_rows() -> Vec<Row> {
     let table = |rows: &[(&str, &str)]| -> Vec<Row> {
         let line = |(keys, what): &(&str, &str)| {
-            let keys = Row::of("  ", Look::Plain).and(keys, Look::Strong);
+            let keys = Row::of("  ", RowStyle::Plain).and(keys, RowStyle::Strong);
             let gap = WIDTH.saturating_sub(keys.width());
-            keys.and(&" ".repeat(gap), Look::Plain).and(what, Look::Plain)
+            keys.and(&" ".repeat(gap), RowStyle::Plain).and(what, RowStyle::Plain)
         };
         rows.iter().map(line).collect()
     };

@@ -3,7 +3,7 @@
 use leafgate_admin::LeafView;
 use leafgate_tree::Access;
 
-use super::{Look, Piece, Row};
+use super::{Piece, Row, RowStyle};
 use crate::printer;
 
 /// Bytes of a leaf's text that one line looks at.
@@ -13,9 +13,9 @@ const LINE_BYTES: usize = 2000;
 #[must_use]
 pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     let path = if leaf.path.is_empty() { "(value)" } else { &leaf.path };
-    let mut row = Row::of(&"  ".repeat(depth), Look::Plain).and(path, Look::Dim);
+    let mut row = Row::of(&"  ".repeat(depth), RowStyle::Plain).and(path, RowStyle::Dim);
     if !authors.is_empty() {
-        row = row.and(&format!(" [edited by {}]", authors.join(", ")), Look::Edited);
+        row = row.and(&format!(" [edited by {}]", authors.join(", ")), RowStyle::Edited);
     }
     let access = match leaf.access {
         Access::Open => "",
@@ -23,7 +23,8 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
         Access::Frozen => " [signed]",
         Access::Opaque => " [media]",
     };
-    row = row.and(access, Look::Dim).and(": ", Look::Dim);
+    let pinned = if leaf.pinned { " [pinned]" } else { "" };
+    row = row.and(access, RowStyle::Dim).and(pinned, RowStyle::Dim).and(": ", RowStyle::Dim);
     let end = leaf.text.expose().floor_char_boundary(LINE_BYTES);
     for (text, look) in stretches(leaf, end) {
         row = row.and(&text, look);
@@ -51,7 +52,7 @@ pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
     }
     let left_out = leaf.text.expose().len() - end;
     if left_out > 0 {
-        rows.push(Row::of(&format!("… ({left_out} bytes more)"), Look::Warning));
+        rows.push(Row::of(&format!("… ({left_out} bytes more)"), RowStyle::Warning));
     }
     rows
 }
@@ -66,7 +67,7 @@ fn parts(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text up to `end`, cut where redaction wrote. A span that does not fit the text would be the gate's fault and is left unmarked.
-fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, Look)> {
+fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, RowStyle)> {
     let text = &leaf.text.expose()[..end];
     let mut stretches = Vec::new();
     let mut at = 0;
@@ -74,15 +75,15 @@ fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, Look)> {
         let (Some(before), Some(inside)) = (text.get(at..span.start), text.get(span.start..span.end)) else {
             continue;
         };
-        stretches.push((before.to_owned(), Look::Plain));
+        stretches.push((before.to_owned(), RowStyle::Plain));
         let shown = if inside.starts_with(&span.label) {
             format!("‹{inside}›")
         } else {
             format!("‹{}: {inside}›", span.label)
         };
-        stretches.push((shown, Look::Redacted));
+        stretches.push((shown, RowStyle::Redacted));
         at = span.end;
     }
-    stretches.push((text[at..].to_owned(), Look::Plain));
+    stretches.push((text[at..].to_owned(), RowStyle::Plain));
     stretches
 }

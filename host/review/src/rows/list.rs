@@ -2,25 +2,30 @@
 
 use leafgate_admin::{OnTimeout, State, TurnSummary};
 
-use super::{Look, Row, count};
+use super::{Row, RowStyle, count};
 
 /// A turn in the list: time left first, because that is what hurries.
 #[must_use]
 pub fn list_row(turn: &TurnSummary) -> Row {
-    let row = Row::of(&format!("{:>6}  ", time(turn.left_ms)), Look::Dim).and(&turn.label, Look::Strong);
+    let row =
+        Row::of(&format!("{:>6}  ", time(turn.left_ms)), RowStyle::Dim).and(&turn.label, RowStyle::Strong);
     let row = match turn.state {
         State::Waiting => row,
-        state => row.and(&format!("  ({})", crate::model::ended(state)), Look::Warning),
+        state => row.and(&format!("  ({})", crate::model::ended(state)), RowStyle::Warning),
     };
     let row = match turn.holds.first() {
         Some(hold) => row
-            .and("  ", Look::Plain)
-            .and(&hold.rule, Look::Warning)
-            .and(": ", Look::Plain)
-            .and(&hold.reason, Look::Plain),
+            .and("  ", RowStyle::Plain)
+            .and(&hold.rule, RowStyle::Warning)
+            .and(": ", RowStyle::Plain)
+            .and(&hold.reason, RowStyle::Plain),
         None => row,
     };
-    if turn.edits == 0 { row } else { row.and(&format!("  [{}]", count(turn.edits, "edit")), Look::Edited) }
+    if turn.edits == 0 {
+        row
+    } else {
+        row.and(&format!("  [{}]", count(turn.edits, "edit")), RowStyle::Edited)
+    }
 }
 
 /// A time left, `4:05` or `1:02:03`.

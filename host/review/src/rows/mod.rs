@@ -21,7 +21,7 @@ use crate::printer::{self, Printed};
 
 /// How a piece looks where there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
+pub enum RowStyle {
     /// As the terminal writes.
     #[default]
     Plain,
@@ -48,13 +48,13 @@ pub enum Look {
 pub struct Piece {
     text: Printed,
     /// How it looks.
-    pub look: Look,
+    pub look: RowStyle,
 }
 
 impl Piece {
     /// Prints a text on one line.
     #[must_use]
-    pub fn new(text: &str, look: Look) -> Piece {
+    pub fn new(text: &str, look: RowStyle) -> Piece {
         Piece { text: printer::line(text), look }
     }
 
@@ -78,13 +78,13 @@ pub struct Row(pub Vec<Piece>);
 impl Row {
     /// A row of one piece.
     #[must_use]
-    pub fn of(text: &str, look: Look) -> Row {
+    pub fn of(text: &str, look: RowStyle) -> Row {
         Row(vec![Piece::new(text, look)])
     }
 
     /// Adds a piece.
     #[must_use]
-    pub fn and(mut self, text: &str, look: Look) -> Row {
+    pub fn and(mut self, text: &str, look: RowStyle) -> Row {
         self.0.push(Piece::new(text, look));
         self
     }
@@ -119,7 +119,7 @@ impl Row {
             }
         }
         if cells > 0 {
-            row.0.push(Piece::new("…", Look::Dim));
+            row.0.push(Piece::new("…", RowStyle::Dim));
         }
         row
     }
@@ -143,7 +143,7 @@ impl Row {
                 if at == piece.text().len() {
                     break;
                 }
-                rows.push(std::mem::replace(&mut row, Row::of("  ", Look::Plain)));
+                rows.push(std::mem::replace(&mut row, Row::of("  ", RowStyle::Plain)));
                 left = cells - 2;
             }
         }

@@ -1,9 +1,9 @@
 //! A turn: why it waits, and its sections.
 
-use leafgate_admin::{SectionView, State, Turn};
+use leafgate_admin::{HoldState, HoldView, SectionView, State, TurnView};
 
 use super::list::{then, time};
-use super::{Look, Row, count};
+use super::{Row, RowStyle, count};
 use crate::outline::Entry;
 
 /// Bytes of a leaf that a preview looks at.
@@ -11,39 +11,58 @@ const PREVIEW_BYTES: usize = 400;
 
 /// Who asks, why it waits, how long it may, what was done.
 #[must_use]
-pub fn header_rows(turn: &Turn) -> Vec<Row> {
+pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     let summary = &turn.summary;
     let mut rows = vec![
-        Row::of(&summary.label, Look::Strong)
-            .and(&format!("   {} left, {}", time(summary.left_ms), then(summary.on_timeout)), Look::Warning),
-        Row::of(&format!("{} · {}", summary.format, summary.model), Look::Plain).and(
+        Row::of(&summary.label, RowStyle::Strong).and(
+            &format!("   {} left, {}", time(summary.left_ms), then(summary.on_timeout)),
+            RowStyle::Warning,
+        ),
+        Row::of(&format!("{} · {}", summary.format, summary.model), RowStyle::Plain).and(
             &format!(
                 " · {} · {} · policy {}",
                 count(summary.edits, "edit"),
                 count(summary.redactions, "redaction"),
                 summary.generation
             ),
-            Look::Dim,
+            RowStyle::Dim,
         ),
     ];
-    for hold in &summary.holds {
-        let (verb, look) =
-            if hold.blocks { ("Blocked by ", Look::Error) } else { ("Paused by ", Look::Warning) };
-        let row = Row::of(verb, look)
-            .and(&hold.rule, Look::Strong)
-            .and(": ", Look::Plain)
-            .and(&hold.reason, Look::Plain);
-        rows.push(if hold.detail.is_empty() {
-            row
-        } else {
-            row.and(&format!(" ({})", hold.detail), Look::Dim)
-        });
-    }
+    summary.holds.iter().for_each(|hold| rows.extend(hold_rows(hold)));
     if summary.state != State::Waiting {
-        rows.push(Row::of(&format!("State: {}", crate::model::ended(summary.state)), Look::Warning));
+        rows.push(Row::of(&format!("State: {}", crate::model::ended(summary.state)), RowStyle::Warning));
     }
     if let Some(why) = &turn.invalid {
-        rows.push(Row::of(&format!("The API would refuse it: {why}. Undo or reset."), Look::Error));
+        rows.push(Row::of(&format!("The API would refuse it: {why}. Undo or reset."), RowStyle::Error));
+    }
+    rows
+}
+
+/// A hold: which rule, why, how it stands, and every place that it is about.
+fn hold_rows(hold: &HoldView) -> Vec<Row> {
+    let (verb, look) = match (hold.blocks, hold.state) {
+        (true, _) => ("Blocked by ", RowStyle::Error),
+        (false, HoldState::Open) => ("Paused by ", RowStyle::Warning),
+        (false, HoldState::Lapsed) => ("No longer paused by ", RowStyle::Dim),
+        (false, HoldState::Answered) => ("Was paused by ", RowStyle::Dim),
+    };
+    let row = Row::of(verb, look)
+        .and(&hold.rule, RowStyle::Strong)
+        .and(": ", RowStyle::Plain)
+        .and(&hold.reason, RowStyle::Plain);
+    if hold.places.len() < 2 {
+        let told =
+            if hold.detail.is_empty() { row } else { row.and(&format!(" ({})", hold.detail), RowStyle::Dim) };
+        return vec![told];
+    }
+    let mut rows = vec![row.and(&format!(" ({})", count(hold.total, "place")), RowStyle::Dim)];
+    for place in &hold.places {
+        let at = place.at.as_deref().map_or_else(String::new, |at| format!(", at {at}"));
+        let row = Row::of(&format!("  {}{at}", place.what), RowStyle::Plain);
+        rows.push(if place.stands { row } else { row.and(" (no longer there)", RowStyle::Dim) });
+    }
+    if let Some(more) = hold.total.checked_sub(hold.places.len()).filter(|more| *more > 0) {
+        rows.push(Row::of(&format!("  and {}", count(more, "more place")), RowStyle::Dim));
     }
     rows
 }
@@ -51,10 +70,10 @@ pub fn header_rows(turn: &Turn) -> Vec<Row> {
 /// A section: its label, its marks in words, and how its text begins.
 #[must_use]
 pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
-    let mut row = Row::of(&"  ".repeat(entry.depth), Look::Plain);
+    let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
     row.0.extend(named(section, entry).0);
     match preview(section) {
-        Some(text) => row.and("  ", Look::Plain).and(text, Look::Dim),
+        Some(text) => row.and("  ", RowStyle::Plain).and(text, RowStyle::Dim),
         None => row,
     }
 }
@@ -62,35 +81,35 @@ pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
 /// A section above its leaves: its label, its marks in words, and its place.
 #[must_use]
 pub fn section_head(section: &SectionView, entry: &Entry) -> Row {
-    named(section, entry).and("  ", Look::Plain).and(&section.path, Look::Dim)
+    named(section, entry).and("  ", RowStyle::Plain).and(&section.path, RowStyle::Dim)
 }
 
 fn named(section: &SectionView, entry: &Entry) -> Row {
-    let look = if section.deleted { Look::Deleted } else { Look::Strong };
+    let look = if section.deleted { RowStyle::Deleted } else { RowStyle::Strong };
     marks(section, entry).into_iter().fold(Row::of(&section.label, look), |row, (mark, look)| {
-        row.and(" ", Look::Plain).and(&format!("[{mark}]"), look)
+        row.and(" ", RowStyle::Plain).and(&format!("[{mark}]"), look)
     })
 }
 
-fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, Look)> {
+fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, RowStyle)> {
     let by =
         if entry.authors.is_empty() { String::new() } else { format!(" by {}", entry.authors.join(", ")) };
     let mut marks = Vec::new();
     if section.deleted {
-        marks.push((format!("deleted{by}"), Look::Deleted));
+        marks.push((format!("deleted{by}"), RowStyle::Deleted));
     } else if entry.edited {
-        marks.push((format!("edited{by}"), Look::Edited));
+        marks.push((format!("edited{by}"), RowStyle::Edited));
     } else if !entry.authors.is_empty() {
-        marks.push((format!("restored{by}"), Look::Edited));
+        marks.push((format!("restored{by}"), RowStyle::Edited));
     }
     if section.pinned {
-        marks.push(("pinned".to_owned(), Look::Dim));
+        marks.push(("pinned".to_owned(), RowStyle::Dim));
     }
     if entry.redactions > 0 {
-        marks.push((format!("{} redacted", entry.redactions), Look::Redacted));
+        marks.push((format!("{} redacted", entry.redactions), RowStyle::Redacted));
     }
     if !section.editable {
-        marks.push(("read only".to_owned(), Look::Dim));
+        marks.push(("read only".to_owned(), RowStyle::Dim));
     }
     marks
 }

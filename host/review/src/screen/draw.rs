@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::view::{Item, View, find_section};
 use super::{Editing, Question, SMALLEST, Screen, Theme};
 use crate::model::Level;
-use crate::rows::{self, Look, Row};
+use crate::rows::{self, Row, RowStyle};
 
 /// Rows that one paragraph of the head may take: a rule's reason is as long as its author likes.
 const HEAD_PARAGRAPH: usize = 3;
@@ -22,7 +22,7 @@ impl Screen {
     pub(super) fn head_rows(&self) -> Vec<Row> {
         let cells = usize::from(self.size.0);
         let head = match &self.editing {
-            Some(editing) => vec![Row::of("Edit ", Look::Dim).and(&editing.title, Look::Strong)],
+            Some(editing) => vec![Row::of("Edit ", RowStyle::Dim).and(&editing.title, RowStyle::Strong)],
             None => self.place().view.head(&self.model),
         };
         head.into_iter()
@@ -38,9 +38,9 @@ impl Screen {
         }
         let Some(notice) = self.model.notice() else { return Row::default() };
         match notice.level {
-            Level::Done => Row::of(&notice.text, Look::Plain),
-            Level::Warning => Row::of("! ", Look::Warning).and(&notice.text, Look::Warning),
-            Level::Error => Row::of("✗ ", Look::Error).and(&notice.text, Look::Error),
+            Level::Done => Row::of(&notice.text, RowStyle::Plain),
+            Level::Warning => Row::of("! ", RowStyle::Warning).and(&notice.text, RowStyle::Warning),
+            Level::Error => Row::of("✗ ", RowStyle::Error).and(&notice.text, RowStyle::Error),
         }
     }
 
@@ -55,7 +55,7 @@ impl Screen {
             (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
             _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
         };
-        Row::of("? ", Look::Warning).and(&text, Look::Warning)
+        Row::of("? ", RowStyle::Warning).and(&text, RowStyle::Warning)
     }
 
     /// The line between head and page. On it, where the head does not say it, how long the turn may still wait.
@@ -65,7 +65,8 @@ impl Screen {
             Some(turn) if !bare => format!(" {} left ──", rows::time(turn.summary.left_ms)),
             _ => String::new(),
         };
-        Row::of(&"─".repeat(cells.saturating_sub(rows::width(&left))), Look::Dim).and(&left, Look::Dim)
+        Row::of(&"─".repeat(cells.saturating_sub(rows::width(&left))), RowStyle::Dim)
+            .and(&left, RowStyle::Dim)
     }
 
     fn keys_row(&self) -> Row {
@@ -82,7 +83,7 @@ impl Screen {
             (.., View::Leaf(_)) => "↑↓ scroll · e edit · E $EDITOR · / search · Esc back · ? help",
             (.., View::Diff | View::Help) => "↑↓ scroll · / search · s send · c cancel · Esc back",
         };
-        Row::of(keys, Look::Dim)
+        Row::of(keys, RowStyle::Dim)
     }
 
     fn page(&self, cells: usize, height: usize) -> Vec<Row> {
@@ -103,7 +104,7 @@ impl Screen {
 }
 
 fn item_row(screen: &Screen, item: Item, base: usize, selected: bool, cells: usize) -> Row {
-    let mut row = Row::of(if selected { "▸ " } else { "  " }, Look::Strong);
+    let mut row = Row::of(if selected { "▸ " } else { "  " }, RowStyle::Strong);
     row.0.extend(item.row(&screen.model, base).0);
     row.cut(cells)
 }
@@ -134,7 +135,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
     let bottom = height - 1 - STATUS_ROWS as u16;
     match &screen.search {
         Some(search) => {
-            let row = Row::of("/", Look::Strong).and(search.text(), Look::Plain);
+            let row = Row::of("/", RowStyle::Strong).and(search.text(), RowStyle::Plain);
             let cursor = row.width().min(cells - 1) as u16;
             canvas.put(bottom, row.cut(cells));
             canvas.frame.set_cursor_position(Position::new(cursor, bottom));
@@ -157,11 +158,11 @@ fn draw_small(screen: &Screen, canvas: &mut Canvas<'_, '_>) {
     let (columns, rows) = screen.size;
     let mut page = Row::of(
         &format!("This terminal has {columns}×{rows}; the prompt needs {}×{}.", SMALLEST.0, SMALLEST.1),
-        Look::Warning,
+        RowStyle::Warning,
     )
     .wrap(cells);
-    page.extend(Row::of("Make it larger, or use --plain.", Look::Plain).wrap(cells));
-    page.extend(Row::of("c cancel · q leave", Look::Dim).wrap(cells));
+    page.extend(Row::of("Make it larger, or use --plain.", RowStyle::Plain).wrap(cells));
+    page.extend(Row::of("c cancel · q leave", RowStyle::Dim).wrap(cells));
     page.extend(screen.status().wrap(cells));
     for (y, row) in (0..canvas.frame.area().height).zip(page) {
         canvas.put(y, row.cut(cells));

@@ -1,7 +1,7 @@
 //! The prompt as a screen: pages, a cursor, an editor and questions over the one state machine.
 //!
 //! [`Screen::update`] takes what happened and gives what is to be done; [`draw`] shows a screen on a frame; [`run`] is the loop that
-//! binds both to a [`crate::Desk`], a [`Surface`] and a source of [`Happenings`]. Only the last three do I/O, and tests drive all of it
+//! binds both to a [`crate::AdminApi`], a [`Surface`] and a source of [`Happenings`]. Only the last three do I/O, and tests drive all of it
 //! without a terminal or a clock.
 
 mod draw;
@@ -24,12 +24,12 @@ pub use view::{Place, View};
 use std::io;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, EditCommand, Event, Shown};
+use leafgate_admin::{ApiError, EditCommand, Event, ShownText};
 use leafgate_tree::Access;
 use ratatui::crossterm::event::KeyEvent;
 
 use self::view::Item;
-use crate::desk::{Answer, Call};
+use crate::api::{ApiAnswer, ApiCall};
 use crate::model::{Action, Effect, Input, Level, Model};
 
 /// Smallest terminal on which the screen is of use.
@@ -50,7 +50,7 @@ pub enum Happening {
     /// This much time has passed.
     Tick(Duration),
     /// The gate answered a call.
-    Answer(Answer),
+    Answer(ApiAnswer),
     /// The editor outside was closed, with the text that it left.
     Outside(io::Result<String>),
 }
@@ -59,11 +59,11 @@ pub enum Happening {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToDo {
     /// Make this call and hand its answer back.
-    Ask(Call),
+    Ask(ApiCall),
     /// Ring.
     Bell,
     /// Open this text in the person's own editor.
-    EditOutside(Shown),
+    EditOutside(ShownText),
     /// End.
     Leave,
 }
@@ -77,7 +77,7 @@ struct Editing {
     title: String,
     editor: Editor,
     /// The text that the editing began with.
-    before: Shown,
+    before: ShownText,
 }
 
 impl Editing {
@@ -124,7 +124,7 @@ impl Screen {
             wanted: String::new(),
             size: (columns, rows),
         };
-        (screen, vec![ToDo::Ask(Call::Pending)])
+        (screen, vec![ToDo::Ask(ApiCall::Pending)])
     }
 
     /// What is known of the gate.
@@ -183,7 +183,7 @@ impl Screen {
             _ => None,
         };
         let mut todo = self.input(Input::Gate(event));
-        todo.extend(arrived.map(|id| ToDo::Ask(Call::Turn { id })));
+        todo.extend(arrived.map(|id| ToDo::Ask(ApiCall::Turn { id })));
         todo
     }
 
@@ -192,13 +192,13 @@ impl Screen {
         self.model.turns().is_empty() && self.place().view == View::List && self.editing.is_none()
     }
 
-    fn answered(&mut self, answer: Answer) -> Vec<ToDo> {
+    fn answered(&mut self, answer: ApiAnswer) -> Vec<ToDo> {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let had_diff = self.place().view == View::Diff;
-        let edited = matches!(answer, Answer::Edit(Ok(_)));
-        let opened = matches!(answer, Answer::Turn(Ok(_)));
-        let only_one = matches!(&answer, Answer::Pending(Ok(turns)) if turns.len() == 1);
-        let diffed = matches!(answer, Answer::Diff(Ok(_)));
+        let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
+        let opened = matches!(answer, ApiAnswer::Turn(Ok(_)));
+        let only_one = matches!(&answer, ApiAnswer::Pending(Ok(turns)) if turns.len() == 1);
+        let diffed = matches!(answer, ApiAnswer::Diff(Ok(_)));
         let mut todo = self.input(Input::Answer(answer));
         if edited {
             self.editing = None;
@@ -208,7 +208,7 @@ impl Screen {
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
-            todo.push(ToDo::Ask(Call::Turn { id }));
+            todo.push(ToDo::Ask(ApiCall::Turn { id }));
         }
         if diffed && !had_diff {
             self.places.push(Place::new(View::Diff));
@@ -277,7 +277,7 @@ impl Screen {
             );
             return Vec::new();
         }
-        let text = Shown::new(editing.editor.text());
+        let text = ShownText::new(editing.editor.text());
         self.act(Action::Edit(EditCommand::Set { pointer: editing.pointer.clone(), text }))
     }
 

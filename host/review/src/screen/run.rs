@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::{Happening, OutsideEditor, Screen, ToDo};
-use crate::desk::Desk;
+use crate::api::AdminApi;
 
 /// How long to wait for something to happen before the clocks on the screen move on.
 const TICK: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ pub trait Surface {
 /// # Errors
 /// The terminal is gone. What the gate refuses is shown and is no error.
 pub fn run(
-    desk: &mut dyn Desk,
+    desk: &mut dyn AdminApi,
     happenings: &mut dyn Happenings,
     surface: &mut dyn Surface,
     outside: &mut dyn OutsideEditor,

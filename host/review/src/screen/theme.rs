@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::rows::Look;
+use crate::rows::RowStyle;
 
 /// How looks are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,18 +16,18 @@ pub enum Theme {
 impl Theme {
     /// The style of a look.
     #[must_use]
-    pub fn style(self, look: Look) -> Style {
-        let strong = matches!(look, Look::Strong | Look::Warning | Look::Error);
+    pub fn style(self, look: RowStyle) -> Style {
+        let strong = matches!(look, RowStyle::Strong | RowStyle::Warning | RowStyle::Error);
         let style = if strong { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
         match (self, look) {
-            (Theme::Plain, _) | (_, Look::Plain | Look::Strong) => style,
-            (_, Look::Dim) => style.add_modifier(Modifier::DIM),
-            (_, Look::Redacted) => style.fg(Color::Magenta),
-            (_, Look::Edited) => style.fg(Color::Cyan),
-            (_, Look::Deleted) => style.fg(Color::Red),
-            (_, Look::Added) => style.fg(Color::Green),
-            (_, Look::Warning) => style.fg(Color::Yellow),
-            (_, Look::Error) => style.fg(Color::Red),
+            (Theme::Plain, _) | (_, RowStyle::Plain | RowStyle::Strong) => style,
+            (_, RowStyle::Dim) => style.add_modifier(Modifier::DIM),
+            (_, RowStyle::Redacted) => style.fg(Color::Magenta),
+            (_, RowStyle::Edited) => style.fg(Color::Cyan),
+            (_, RowStyle::Deleted) => style.fg(Color::Red),
+            (_, RowStyle::Added) => style.fg(Color::Green),
+            (_, RowStyle::Warning) => style.fg(Color::Yellow),
+            (_, RowStyle::Error) => style.fg(Color::Red),
         }
     }
 }
@@ -39,15 +39,15 @@ mod tests {
     #[test]
     fn the_plain_theme_has_no_colour() {
         let looks = [
-            Look::Plain,
-            Look::Strong,
-            Look::Dim,
-            Look::Redacted,
-            Look::Edited,
-            Look::Deleted,
-            Look::Added,
-            Look::Warning,
-            Look::Error,
+            RowStyle::Plain,
+            RowStyle::Strong,
+            RowStyle::Dim,
+            RowStyle::Redacted,
+            RowStyle::Edited,
+            RowStyle::Deleted,
+            RowStyle::Added,
+            RowStyle::Warning,
+            RowStyle::Error,
         ];
         for look in looks {
             let style = Theme::Plain.style(look);

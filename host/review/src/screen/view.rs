@@ -1,10 +1,10 @@
 //! Which page is shown, where its cursor stands, and what its rows are.
 
-use leafgate_admin::{LeafView, SectionView, Turn};
+use leafgate_admin::{LeafView, SectionView, TurnView};
 
 use crate::model::Model;
 use crate::outline;
-use crate::rows::{self, Look, Row};
+use crate::rows::{self, Row, RowStyle};
 
 /// Bytes of one leaf that the screen shows and edits itself: every key lays them out anew, and must not be felt to.
 pub(super) const LEAF_BYTES: usize = 256 * 1024;
@@ -92,9 +92,9 @@ impl View {
                 .unwrap_or_default(),
             (View::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
             (View::Diff, _) => {
-                vec![Row::of("Diff: what came (-) against what would leave (+)", Look::Strong)]
+                vec![Row::of("Diff: what came (-) against what would leave (+)", RowStyle::Strong)]
             }
-            (View::Help, _) => vec![Row::of("Keys and marks", Look::Strong)],
+            (View::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
             _ => Vec::new(),
         }
     }
@@ -102,20 +102,20 @@ impl View {
 
 fn list_head(turns: usize) -> Row {
     match turns {
-        0 => Row::of("No turn waits. This prompt stays and rings when one does.", Look::Strong),
-        1 => Row::of("1 turn waits", Look::Strong),
-        more => Row::of(&format!("{more} turns wait, oldest first"), Look::Strong),
+        0 => Row::of("No turn waits. This prompt stays and rings when one does.", RowStyle::Strong),
+        1 => Row::of("1 turn waits", RowStyle::Strong),
+        more => Row::of(&format!("{more} turns wait, oldest first"), RowStyle::Strong),
     }
 }
 
-fn leaf_head(model: &Model, turn: &Turn, pointer: &str) -> Vec<Row> {
+fn leaf_head(model: &Model, turn: &TurnView, pointer: &str) -> Vec<Row> {
     let Some((section, leaf)) = find_leaf(model, pointer) else { return Vec::new() };
     let authors = outline::leaf_authors(turn, leaf);
-    let row = Row::of(&title(section, leaf), Look::Strong);
-    let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), Look::Dim);
+    let row = Row::of(&title(section, leaf), RowStyle::Strong);
+    let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), RowStyle::Dim);
     vec![match authors.as_slice() {
         [] => row,
-        authors => row.and(&format!("  [edited by {}]", authors.join(", ")), Look::Edited),
+        authors => row.and(&format!("  [edited by {}]", authors.join(", ")), RowStyle::Edited),
     }]
 }
 
@@ -124,7 +124,7 @@ pub(super) fn title(section: &SectionView, leaf: &LeafView) -> String {
     if leaf.path.is_empty() { section.label.clone() } else { format!("{} · {}", section.label, leaf.path) }
 }
 
-fn section_items(model: &Model, turn: &Turn, key: &str) -> Vec<Item> {
+fn section_items(model: &Model, turn: &TurnView, key: &str) -> Vec<Item> {
     let Some(first) = find_section(turn, key) else { return Vec::new() };
     let end = model.outline().entry(first).map_or(first, |entry| entry.end);
     let mut items = Vec::new();
@@ -137,7 +137,7 @@ fn section_items(model: &Model, turn: &Turn, key: &str) -> Vec<Item> {
     items
 }
 
-pub(super) fn find_section(turn: &Turn, key: &str) -> Option<usize> {
+pub(super) fn find_section(turn: &TurnView, key: &str) -> Option<usize> {
     turn.sections.iter().position(|section| section.key == key)
 }
 
@@ -178,13 +178,13 @@ impl Item {
     }
 }
 
-fn section_at(model: &Model, turn: &Turn, at: usize, base: usize) -> Option<Row> {
+fn section_at(model: &Model, turn: &TurnView, at: usize, base: usize) -> Option<Row> {
     let mut entry = model.outline().entry(at)?.clone();
     entry.depth -= base.min(entry.depth);
     Some(rows::section_row(turn.sections.get(at)?, &entry))
 }
 
-fn leaf_at(model: &Model, turn: &Turn, (section, leaf): (usize, usize), base: usize) -> Option<Row> {
+fn leaf_at(model: &Model, turn: &TurnView, (section, leaf): (usize, usize), base: usize) -> Option<Row> {
     let leaf = turn.sections.get(section)?.leaves.get(leaf)?;
     // Leaves stand below the row of their section; those of the page's own section have none above them.
     let depth = match model.outline().entry(section)?.depth.saturating_sub(base) {

@@ -1,17 +1,17 @@
 //! The state machine, where a front end would only be in the way.
 
-use leafgate_admin::{EditCommand, Event, PolicyStatus, Shown, State, Turn, TurnSummary};
-use leafgate_review::{Action, Answer, Call, Desk, Effect, Input, Level, Model, Outline, describe};
+use leafgate_admin::{EditCommand, Event, PolicyStatus, ShownText, State, TurnSummary, TurnView};
+use leafgate_review::{Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe};
 
 use crate::support::{AGENT, FakeDesk};
 
-fn turn() -> Turn {
+fn turn() -> TurnView {
     FakeDesk::with(&[AGENT]).turn("t1").unwrap()
 }
 
-fn open(turn: Turn) -> Model {
+fn open(turn: TurnView) -> Model {
     let mut model = Model::default();
-    model.update(Input::Answer(Answer::Turn(Ok(Box::new(turn)))));
+    model.update(Input::Answer(ApiAnswer::Turn(Ok(Box::new(turn)))));
     model
 }
 
@@ -19,14 +19,14 @@ fn open(turn: Turn) -> Model {
 fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
     let mut model = open(turn());
     let effects = model.update(Input::Act(Action::Resume { digest: "shown".to_owned() }));
-    assert_eq!(effects, [Effect::Ask(Call::Resume { id: "t1".to_owned(), digest: "shown".to_owned() })]);
+    assert_eq!(effects, [Effect::Ask(ApiCall::Resume { id: "t1".to_owned(), digest: "shown".to_owned() })]);
 }
 
 #[test]
 fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
     let mut model = open(turn());
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
-    model.update(Input::Answer(Answer::Resume(Ok(gone.clone()))));
+    model.update(Input::Answer(ApiAnswer::Resume(Ok(gone.clone()))));
     assert!(model.turn().is_none() && model.turns().is_empty());
     model.hush();
     model.update(Input::Gate(Event::Resolved { turn: gone }));
@@ -49,7 +49,7 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
     let mut edited = turn();
     edited.version += 1;
     edited.summary.holds[0].blocks = true;
-    model.update(Input::Answer(Answer::Edit(Ok(Box::new(edited)))));
+    model.update(Input::Answer(ApiAnswer::Edit(Ok(Box::new(edited)))));
     let notice = model.notice().unwrap();
     assert_eq!(notice.level, Level::Warning);
     assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
@@ -58,8 +58,9 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
 #[test]
 fn an_edit_that_the_api_would_refuse_is_a_warning() {
     let mut model = open(turn());
-    let edited = Turn { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
-    model.update(Input::Answer(Answer::Edit(Ok(Box::new(edited)))));
+    let edited =
+        TurnView { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
+    model.update(Input::Answer(ApiAnswer::Edit(Ok(Box::new(edited)))));
     assert!(
         model.notice().unwrap().text.starts_with("The API would refuse it: a tool result without its call.")
     );
@@ -94,7 +95,8 @@ fn what_changed_is_named_up_to_a_point() {
     let before = desk.turn("t1").unwrap();
     assert_eq!(describe(&before, &before), "");
     for pointer in ["/model", "/messages/0/content", "/messages/2/content", "/messages/4/content"] {
-        desk.edit("t1", EditCommand::Set { pointer: pointer.to_owned(), text: Shown::new("other") }).unwrap();
+        desk.edit("t1", EditCommand::Set { pointer: pointer.to_owned(), text: ShownText::new("other") })
+            .unwrap();
     }
     let after = desk.edit("t1", EditCommand::Delete { section: "user-1".to_owned() }).unwrap();
     assert_eq!(describe(&before, &after), "model: changed, System: changed, User: deleted and 4 more");

@@ -6,8 +6,8 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, Diff, EditCommand, Turn, TurnSummary};
-use leafgate_review::Desk;
+use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
+use leafgate_review::AdminApi;
 use leafgate_review::screen::{Happening, Happenings, OutsideEditor, Screen, Surface, Theme, draw, run};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -27,17 +27,17 @@ pub(crate) enum Step {
 #[derive(Clone)]
 pub(crate) struct Shared(pub(crate) Rc<RefCell<FakeDesk>>);
 
-impl Desk for Shared {
+impl AdminApi for Shared {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         self.0.borrow_mut().pending()
     }
-    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.0.borrow_mut().turn(id)
     }
     fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
         self.0.borrow_mut().diff(id)
     }
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.0.borrow_mut().edit(id, command)
     }
     fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use leafgate_admin::{EditCommand, Event, Shown, State, TurnSummary};
-use leafgate_review::Desk;
+use leafgate_admin::{EditCommand, ErrorCode, Event, ShownText, State, TurnSummary};
+use leafgate_review::AdminApi;
 use leafgate_review::screen::{Happening, farewell};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::support::{AGENT, FakeDesk, SECRET, error, hostile_body};
 const OTHER: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#;
 
 fn set(pointer: &str, text: &str) -> EditCommand {
-    EditCommand::Set { pointer: pointer.to_owned(), text: Shown::new(text) }
+    EditCommand::Set { pointer: pointer.to_owned(), text: ShownText::new(text) }
 }
 
 #[test]
@@ -229,7 +229,8 @@ fn time_passes_and_failures_are_told() {
     let mut player = Player::new(&[AGENT])
         .happens(Happening::Tick(Duration::from_secs(60)))
         .meddle(|desk| {
-            desk.fail_next = Some(error("unreachable", "the gate does not answer", Some("is it running?")))
+            desk.fail_next =
+                Some(error(ErrorCode::Unreachable, "the gate does not answer", Some("is it running?")))
         })
         .keys("D");
     let shown = player.screen();

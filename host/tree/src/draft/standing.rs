@@ -25,30 +25,28 @@ impl Draft {
         standing
     }
 
-    /// Returns the redactions of received values whose replacement stands in the request as it would leave, in the order in which
-    /// they were made.
+    /// Returns the redactions whose replacement stands in the request as it would leave, in body order and within a leaf in the
+    /// order in which they were made. Those of messages that were put in stand with them.
     #[must_use]
     pub fn standing_redactions(&self) -> Vec<&RedactionRecord> {
-        let mut spans: HashMap<NodeId, HashMap<(String, &str), usize>> = HashMap::new();
-        for (&node, state) in self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node)) {
-            let pieces = state.pieces();
-            let of_leaf = spans.entry(node).or_default();
-            for (text, label) in pieces.redacted_texts() {
-                *of_leaf.entry((text.to_owned(), label)).or_default() += 1;
-            }
-        }
-        // The latest first: of two equal ones the earlier may have been written over.
         let mut standing: Vec<&RedactionRecord> = Vec::new();
-        for record in self.redactions().collect::<Vec<_>>().into_iter().rev() {
-            let left = spans
-                .get_mut(&record.node)
-                .and_then(|of_leaf| of_leaf.get_mut(&(record.replacement.to_string(), &*record.label)));
-            if let Some(left) = left.filter(|left| **left > 0) {
-                *left -= 1;
-                standing.push(record);
+        for (&node, state) in self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node)) {
+            let mut spans: HashMap<(&str, &str), usize> = HashMap::new();
+            for span in state.pieces().redacted_texts() {
+                *spans.entry(span).or_default() += 1;
             }
+            let first = standing.len();
+            // The latest first: of two equal ones the earlier may have been written over.
+            for record in self.journal.redactions_of(node).rev() {
+                if let Some(left) =
+                    spans.get_mut(&(&*record.replacement, &*record.label)).filter(|left| **left > 0)
+                {
+                    *left -= 1;
+                    standing.push(record);
+                }
+            }
+            standing[first..].reverse();
         }
-        standing.reverse();
         standing
     }
 

@@ -4,10 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, EditView, Hold, LeafDiff, LeafView, OnTimeout, RedactedSpan, SectionView,
-    Shown, State, Turn, TurnSummary,
+    ApiError, Diff, EditCommand, EditView, ErrorCode, HoldState, HoldView, LeafDiff, LeafView, OnTimeout,
+    RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
 };
-use leafgate_review::Desk;
+use leafgate_review::AdminApi;
 use leafgate_tree::{
     Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Role, Section, SectionId,
 };
@@ -64,7 +64,11 @@ impl FakeDesk {
         }
         let turn = self.turns.iter_mut().find(|turn| turn.summary.id == id);
         turn.ok_or_else(|| {
-            error("not-found", "no such turn waits", Some("it was decided elsewhere, or its time was up"))
+            error(
+                ErrorCode::NotFound,
+                "no such turn waits",
+                Some("it was decided elsewhere, or its time was up"),
+            )
         })
     }
 
@@ -74,11 +78,11 @@ impl FakeDesk {
     }
 }
 
-pub(crate) fn error(code: &str, message: &str, hint: Option<&str>) -> ApiError {
-    ApiError { code: code.into(), message: message.into(), hint: hint.map(str::to_owned) }
+pub(crate) fn error(code: ErrorCode, message: &str, hint: Option<&str>) -> ApiError {
+    ApiError { code, message: message.into(), hint: hint.map(str::to_owned) }
 }
 
-impl Desk for FakeDesk {
+impl AdminApi for FakeDesk {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         if let Some(error) = self.fail_next.take() {
             return Err(error);
@@ -86,7 +90,7 @@ impl Desk for FakeDesk {
         Ok(self.turns.iter().map(FakeTurn::summary).collect())
     }
 
-    fn turn(&mut self, id: &str) -> Result<Turn, ApiError> {
+    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.find(id).map(|turn| turn.view())
     }
 
@@ -94,7 +98,7 @@ impl Desk for FakeDesk {
         self.find(id).map(|turn| turn.diff())
     }
 
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError> {
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         let turn = self.find(id)?;
         turn.edit(&command)?;
         Ok(turn.view())
@@ -102,7 +106,7 @@ impl Desk for FakeDesk {
 
     fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
         if self.find(id)?.digest() != digest {
-            return Err(error("stale", "the turn changed since it was shown", None));
+            return Err(error(ErrorCode::Stale, "the turn changed since it was shown", None));
         }
         self.resumed.push(digest.to_owned());
         Ok(self.end(id, State::Resumed))
@@ -123,11 +127,14 @@ impl FakeTurn {
         let mut draft = Draft::new(Arc::new(document));
         let leaves: Vec<_> = draft.document().leaves().map(|leaf| leaf.id()).collect();
         leaves.into_iter().for_each(|leaf| redact(&mut draft, leaf));
-        let hold = Hold {
+        let hold = HoldView {
             rule: "production".into(),
             reason: "Result names the production database".into(),
             detail: "messages[3].content".into(),
+            places: Vec::new(),
+            total: 1,
             blocks: false,
+            state: HoldState::Open,
         };
         let summary = TurnSummary {
             id: format!("t{number}"),
@@ -150,8 +157,8 @@ impl FakeTurn {
 
     fn summary(&self) -> TurnSummary {
         TurnSummary {
-            edits: self.draft.edits().count(),
-            redactions: self.draft.redactions().count(),
+            edits: self.draft.standing_edits().len(),
+            redactions: self.draft.standing_redactions().len(),
             ..self.summary.clone()
         }
     }
@@ -163,7 +170,8 @@ impl FakeTurn {
     }
 
     pub(crate) fn edit(&mut self, command: &EditCommand) -> Result<(), ApiError> {
-        let refused = |error: leafgate_tree::EditError| self::error("refused-edit", &error.to_string(), None);
+        let refused =
+            |error: leafgate_tree::EditError| self::error(ErrorCode::RefusedEdit, &error.to_string(), None);
         let changed = match command {
             EditCommand::Set { pointer, text } => {
                 let node = self.draft.document().resolve(pointer).unwrap();
@@ -192,8 +200,8 @@ impl FakeTurn {
             EditCommand::Undo if changed.is_some() => self.undone += 1,
             EditCommand::Redo if changed.is_some() => self.undone -= 1,
             _ if changed.is_some() => self.undone = 0,
-            EditCommand::Undo => return Err(error("refused-edit", "there is nothing to undo", None)),
-            EditCommand::Redo => return Err(error("refused-edit", "there is nothing to redo", None)),
+            EditCommand::Undo => return Err(error(ErrorCode::RefusedEdit, "there is nothing to undo", None)),
+            EditCommand::Redo => return Err(error(ErrorCode::RefusedEdit, "there is nothing to redo", None)),
             _ => {}
         }
         self.last_version = changed.unwrap_or(self.last_version);
@@ -206,10 +214,10 @@ impl FakeTurn {
         places.into_iter().find(|&id| document.section_key(id) == key).unwrap()
     }
 
-    fn view(&self) -> Turn {
+    fn view(&self) -> TurnView {
         let document = self.draft.document();
         let sections = document.sections().iter().enumerate();
-        Turn {
+        TurnView {
             summary: self.summary(),
             sections: sections
                 .map(|(at, section)| self.section_view(SectionId::from_index(at), section))
@@ -256,16 +264,18 @@ impl FakeTurn {
             kind: leaf.kind(),
             value: leaf.value_type(),
             access: leaf.access(),
-            text: Shown::new(self.draft.text(node).into_cow()),
+            text: ShownText::new(self.draft.text(node).into_cow()),
             redacted: redacted
                 .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
                 .collect(),
             changed: self.draft.changed_leaves().any(|changed| changed == node),
+            pinned: self.draft.is_pinned(node),
         }
     }
 
     fn edit_views(&self) -> Vec<EditView> {
         let document = self.draft.document();
+        let standing: Vec<_> = self.draft.standing_edits().iter().map(|edit| edit.version).collect();
         let view = |version, author: &Author, kind: &str, node, label| EditView {
             version,
             author: author.to_string(),
@@ -273,8 +283,9 @@ impl FakeTurn {
             path: document.display_path(node),
             pointer: document.pointer(node),
             label,
+            stands: version == 0 || standing.contains(&version),
         };
-        let redactions = self.draft.redactions();
+        let redactions = self.draft.standing_redactions().into_iter();
         let redactions =
             redactions.map(|done| view(0, &done.author, "redact", done.node, Some(done.label.to_string())));
         let edits = self
@@ -286,12 +297,13 @@ impl FakeTurn {
 
     fn diff(&self) -> Diff {
         let document = self.draft.document();
-        let leaves = self.draft.changed_leaves().map(|node| LeafDiff {
-            path: document.display_path(node),
-            pointer: document.pointer(node),
-            authors: self.authors(node),
-            before: Shown::new(self.draft.masked_original(node, |label| format!("‹{label}›")).into_cow()),
-            after: Shown::new(self.draft.text(node).into_cow()),
+        let changes = self.draft.changes(|label| format!("‹{label}›"));
+        let leaves = changes.leaves.into_iter().map(|leaf| LeafDiff {
+            path: document.display_path(leaf.node),
+            pointer: document.pointer(leaf.node),
+            authors: leaf.authors.iter().map(ToString::to_string).collect(),
+            before: ShownText::new(leaf.before.into_cow()),
+            after: ShownText::new(leaf.after.into_cow()),
         });
         let deleted = document.sections().iter().filter(|section| section.parent.is_none());
         let deleted = deleted.filter(|section| self.draft.is_deleted(section.node));
@@ -300,15 +312,6 @@ impl FakeTurn {
             deleted: deleted.map(|section| document.display_path(section.node)).collect(),
             inserted: Vec::new(),
         }
-    }
-
-    fn authors(&self, node: NodeId) -> Vec<String> {
-        let redactions =
-            self.draft.redactions().filter(|done| done.node == node).map(|done| done.author.to_string());
-        let edits = self.draft.edits().filter(|edit| edit.target == node).map(|edit| edit.author.to_string());
-        let mut authors: Vec<_> = redactions.chain(edits).collect();
-        authors.dedup();
-        authors
     }
 }
 

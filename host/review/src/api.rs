@@ -2,10 +2,10 @@
 //!
 //! Calls and answers are values so that the model can ask without doing I/O, and so that a test can answer what it likes.
 
-use leafgate_admin::{ApiError, Diff, EditCommand, Turn, TurnSummary};
+use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
 
 /// The pending turns of a running gate. Calls block.
-pub trait Desk {
+pub trait AdminApi {
     /// The turns that wait, oldest first.
     ///
     /// # Errors
@@ -16,7 +16,7 @@ pub trait Desk {
     ///
     /// # Errors
     /// As above.
-    fn turn(&mut self, id: &str) -> Result<Turn, ApiError>;
+    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError>;
 
     /// What came against what would leave.
     ///
@@ -28,7 +28,7 @@ pub trait Desk {
     ///
     /// # Errors
     /// As above; nothing has changed then.
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<Turn, ApiError>;
+    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError>;
 
     /// Lets a turn go, if its digest is still this one.
     ///
@@ -45,8 +45,8 @@ pub trait Desk {
 
 /// One call to the desk. `Debug` shows no text: [`EditCommand`] hides its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the methods of `Desk` say what each is")]
-pub enum Call {
+#[expect(missing_docs, reason = "the methods of `AdminApi` say what each is")]
+pub enum ApiCall {
     Pending,
     Turn { id: String },
     Diff { id: String },
@@ -57,26 +57,26 @@ pub enum Call {
 
 /// What the desk answered, by the kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the methods of `Desk` say what each is")]
-pub enum Answer {
+#[expect(missing_docs, reason = "the methods of `AdminApi` say what each is")]
+pub enum ApiAnswer {
     Pending(Result<Vec<TurnSummary>, ApiError>),
-    Turn(Result<Box<Turn>, ApiError>),
+    Turn(Result<Box<TurnView>, ApiError>),
     Diff(Result<Diff, ApiError>),
-    Edit(Result<Box<Turn>, ApiError>),
+    Edit(Result<Box<TurnView>, ApiError>),
     Resume(Result<TurnSummary, ApiError>),
     Cancel(Result<TurnSummary, ApiError>),
 }
 
-impl Call {
+impl ApiCall {
     /// Makes the call.
-    pub fn run(self, desk: &mut dyn Desk) -> Answer {
+    pub fn run(self, desk: &mut dyn AdminApi) -> ApiAnswer {
         match self {
-            Call::Pending => Answer::Pending(desk.pending()),
-            Call::Turn { id } => Answer::Turn(desk.turn(&id).map(Box::new)),
-            Call::Diff { id } => Answer::Diff(desk.diff(&id)),
-            Call::Edit { id, command } => Answer::Edit(desk.edit(&id, command).map(Box::new)),
-            Call::Resume { id, digest } => Answer::Resume(desk.resume(&id, &digest)),
-            Call::Cancel { id } => Answer::Cancel(desk.cancel(&id)),
+            ApiCall::Pending => ApiAnswer::Pending(desk.pending()),
+            ApiCall::Turn { id } => ApiAnswer::Turn(desk.turn(&id).map(Box::new)),
+            ApiCall::Diff { id } => ApiAnswer::Diff(desk.diff(&id)),
+            ApiCall::Edit { id, command } => ApiAnswer::Edit(desk.edit(&id, command).map(Box::new)),
+            ApiCall::Resume { id, digest } => ApiAnswer::Resume(desk.resume(&id, &digest)),
+            ApiCall::Cancel { id } => ApiAnswer::Cancel(desk.cancel(&id)),
         }
     }
 }

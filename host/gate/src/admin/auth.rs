@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use http::header::{AUTHORIZATION, HeaderMap};
-use http::{StatusCode, request};
+use http::request;
+use leafgate_admin::ErrorCode;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -89,8 +90,7 @@ pub(super) fn check(parts: &request::Parts, token: &AdminToken, local: SocketAdd
     match bearer(&parts.headers) {
         Some(offered) if token.is(offered) => Ok(()),
         _ => Err(Failure::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorised",
+            ErrorCode::Unauthorised,
             "the call bears no token, or another one than this gate's",
         )
         .hint("send `authorization: Bearer <token>` with the token of the gate's runtime file")),
@@ -110,14 +110,14 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Failure> {
     if MediaType::of(headers).is("application/json") {
         return Ok(());
     }
-    Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "no-json", "the body of a POST must be JSON")
+    Err(Failure::new(ErrorCode::NoJson, "the body of a POST must be JSON")
         .hint("send it with `content-type: application/json`"))
 }
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
     use http::header::CONTENT_TYPE;
+    use http::{Request, StatusCode};
 
     use super::*;
 

@@ -1,0 +1,105 @@
+//! A call that failed, and the words for why.
+
+use serde::{Deserialize, Serialize};
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+#[serde(rename_all = "camelCase")]
+pub struct ApiError {
+    /// A word for programs.
+    pub code: ErrorCode,
+    /// One sentence for people, without leaf text.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Why a call failed, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// The call bears no token, or another one.
+    Unauthorised,
+    /// Host or Origin are not the gate's own.
+    ForeignOrigin,
+    /// There is no such path, or no such turn.
+    NotFound,
+    /// The path is asked with another method.
+    WrongMethod,
+    /// The body of a POST is not labelled as JSON.
+    NoJson,
+    /// The body is not what the call takes.
+    Malformed,
+    /// The body is too large.
+    TooLarge,
+    /// The turn is over, or its time is.
+    Over,
+    /// Another turn of its session comes first.
+    Queued,
+    /// Its client is gone.
+    Disconnected,
+    /// Something else would leave than what was seen.
+    Stale,
+    /// Somebody else changed the turn meanwhile.
+    Conflict,
+    /// A rule blocks the request as it stands.
+    Blocked,
+    /// The API would refuse the request as it stands.
+    Invalid,
+    /// There is no room for what an edit adds.
+    Full,
+    /// Undo, redo or reset found nothing to do.
+    Nothing,
+    /// The request does not take the edit.
+    RefusedEdit,
+    /// The gate failed.
+    Internal,
+    /// No gate answers. Said by callers, never by a gate.
+    Unreachable,
+    /// What answers is no gate that speaks this API. Said by callers, never by a gate.
+    Unexpected,
+    /// A word of a newer gate.
+    #[serde(other)]
+    Unknown,
+}
+
+impl ErrorCode {
+    /// Returns the HTTP status that a gate answers with.
+    #[must_use]
+    pub fn status(self) -> u16 {
+        match self {
+            ErrorCode::Malformed => 400,
+            ErrorCode::Unauthorised => 401,
+            ErrorCode::ForeignOrigin => 403,
+            ErrorCode::NotFound => 404,
+            ErrorCode::WrongMethod => 405,
+            ErrorCode::Over
+            | ErrorCode::Queued
+            | ErrorCode::Disconnected
+            | ErrorCode::Stale
+            | ErrorCode::Conflict
+            | ErrorCode::Blocked
+            | ErrorCode::Invalid => 409,
+            ErrorCode::TooLarge => 413,
+            ErrorCode::NoJson => 415,
+            ErrorCode::Nothing | ErrorCode::RefusedEdit => 422,
+            ErrorCode::Internal | ErrorCode::Unreachable | ErrorCode::Unexpected | ErrorCode::Unknown => 500,
+            ErrorCode::Full => 507,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_a_word_and_that_of_a_newer_gate_is_read_too() {
+        assert_eq!(serde_json::to_string(&ErrorCode::RefusedEdit).unwrap(), r#""refused-edit""#);
+        let error: ApiError = serde_json::from_str(r#"{"code":"from-tomorrow","message":"No."}"#).unwrap();
+        assert_eq!(error.code, ErrorCode::Unknown);
+    }
+}

@@ -1,0 +1,189 @@
+//! Whatever edits are made, in whatever order: what the view shows is what an independent parser reads from the bytes that would leave.
+
+use std::sync::Arc;
+
+use leafgate_admin::SectionView;
+use leafgate_tree::{Author, Document, Draft, Format, Limits, Role, SectionId};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
+
+use super::{history, sections};
+
+const BODY: &str = r#"{"model":"m","temperature":0.5,"messages":[{"role":"system","content":"Be brief"},
+{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two \"2\""}]},
+{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run",
+"arguments":"{\"command\":\"ls\",\"deep\":\"{\\\"path\\\":[\\\"a\\\",1]}\"}"}}]},
+{"role":"tool","tool_call_id":"c1","content":"{\"rows\": [1, 2]}"},{"role":"user","content":"Go on"}]}"#;
+
+const TEXTS: [&str; 6] =
+    ["plain", "7", r#"{"command":"rm","more":[true,"x"]}"#, "[]", "", r#"{"a":"{\"b\":\"c\"}"}"#];
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Any value, strings that spell documents included.
+    Set(Index, Index),
+    Delete(Index),
+    Restore(Index),
+    Insert(Index),
+    Undo,
+    Redo,
+    Reset,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let index = any::<Index>;
+    prop_oneof![
+        6 => (index(), index()).prop_map(|(node, text)| Step::Set(node, text)),
+        2 => index().prop_map(Step::Delete),
+        1 => index().prop_map(Step::Restore),
+        2 => index().prop_map(Step::Insert),
+        2 => Just(Step::Undo),
+        1 => Just(Step::Redo),
+        1 => Just(Step::Reset),
+    ]
+}
+
+fn draft() -> Draft {
+    let document = Document::parse(BODY.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    Draft::new(Arc::new(document))
+}
+
+/// Makes a step; one that the draft refuses changes nothing.
+fn take(draft: &mut Draft, step: &Step) {
+    let document = Arc::clone(draft.document());
+    let section = |index: &Index| SectionId::from_index(index.index(document.sections().len()));
+    match step {
+        Step::Set(node, text) => {
+            let node = leafgate_tree::NodeId::from_index(node.index(document.node_count()));
+            let _ = draft.set(node, TEXTS[text.index(TEXTS.len())], &Author::Person);
+        }
+        Step::Delete(index) => _ = draft.delete(section(index), &Author::Person),
+        Step::Restore(index) => _ = draft.restore(section(index), &Author::Person),
+        Step::Insert(index) => _ = draft.insert(section(index), Role::User, "put in", &Author::Person),
+        Step::Undo => _ = draft.undo(),
+        Step::Redo => _ = draft.redo(),
+        Step::Reset => _ = draft.reset(),
+    }
+}
+
+/// Every scalar of a body as `serde_json` reads it, by its path through embedded documents, but for those that are `shown` whole.
+fn scalars(value: &Value, at: &str, shown: &dyn Fn(&str) -> bool, into: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                scalars(value, &format!("{at}/{key}"), shown, into);
+            }
+        }
+        Value::Array(elements) => {
+            for (index, value) in elements.iter().enumerate() {
+                scalars(value, &format!("{at}/{index}"), shown, into);
+            }
+        }
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(inner @ (Value::Object(_) | Value::Array(_))) if !shown(at) => {
+                scalars(&inner, at, shown, into)
+            }
+            _ => into.push((at.to_owned(), text.clone())),
+        },
+        other => into.push((at.to_owned(), other.to_string())),
+    }
+}
+
+/// What the view shows of each leaf that would leave, by its present pointer; and the messages that were put in.
+fn shown(draft: &Draft, views: &[SectionView]) -> (Vec<(String, String)>, usize) {
+    let kept = views.iter().filter(|section| !section.deleted);
+    let mut put_in = 0;
+    let mut leaves = Vec::new();
+    for leaf in kept.flat_map(|section| &section.leaves) {
+        if leaf.pointer.is_empty() {
+            put_in += 1;
+            continue;
+        }
+        let node = draft.document().resolve(&leaf.pointer).unwrap();
+        leaves.push((draft.pointer_now(node), leaf.text.expose().to_owned()));
+    }
+    (leaves, put_in)
+}
+
+proptest! {
+    #[test]
+    fn invariant_4_the_view_of_every_leaf_is_what_would_leave(steps in proptest::collection::vec(any_step(), 0..24)) {
+        let mut draft = draft();
+        for step in &steps {
+            take(&mut draft, step);
+            let body: Value = serde_json::from_slice(&draft.render()).unwrap();
+            let views = sections(&draft);
+            let (mut leaves, put_in) = shown(&draft, &views);
+            let mut read = Vec::new();
+            let whole = |at: &str| leaves.iter().any(|(pointer, _)| pointer == at);
+            scalars(&body, "", &whole, &mut read);
+            // A message that was put in has a role and a text, which no received leaf has.
+            let mut new = 0;
+            read.retain(|scalar| {
+                let known = leaves.iter().any(|(pointer, _)| *pointer == scalar.0);
+                new += usize::from(!known);
+                known
+            });
+            prop_assert_eq!(new, 2 * put_in, "after {:?}", step);
+            read.sort();
+            leaves.sort();
+            prop_assert_eq!(&leaves, &read, "after {:?}", step);
+            let standing = draft.standing_edits().len();
+            prop_assert_eq!(history(&draft).iter().filter(|edit| edit.stands).count(), standing);
+            if draft.render() == BODY {
+                prop_assert_eq!(standing, 0, "nothing differs from what came");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_json_text_set_as_a_whole_is_shown_and_its_old_leaves_are_not() {
+    let mut draft = draft();
+    let arguments = "/messages/2/tool_calls/0/function/arguments";
+    let node = draft.document().resolve(arguments).unwrap();
+    draft.set(node, r#"{"command":"rm -rf"}"#, &Author::Person).unwrap();
+    let views = sections(&draft);
+    let leaves: Vec<_> = views.iter().flat_map(|section| &section.leaves).collect();
+    let shown = leaves.iter().find(|leaf| leaf.pointer == arguments).unwrap();
+    assert!(shown.changed && shown.text.expose() == r#"{"command":"rm -rf"}"#);
+    assert!(!leaves.iter().any(|leaf| leaf.pointer.starts_with(&format!("{arguments}/"))));
+    let inner = draft.document().resolve(&format!("{arguments}/command")).unwrap();
+    assert_eq!(draft.set(inner, "ls", &Author::Person), Err(leafgate_tree::EditError::Covered));
+}
+
+#[test]
+fn after_undo_and_reset_no_edit_stands_and_after_a_deletion_paths_are_the_present_ones() {
+    let mut draft = draft();
+    let last = draft.document().resolve("/messages/4/content").unwrap();
+    let message = |draft: &Draft, pointer: &str| {
+        let node = draft.document().resolve(pointer).unwrap();
+        let sections = draft.document().sections();
+        SectionId::from_index(sections.iter().position(|section| section.node == node).unwrap())
+    };
+    draft.set(last, "Stop", &Author::Person).unwrap();
+    let first = message(&draft, "/messages/1");
+    draft.delete(first, &Author::Person).unwrap();
+    let edits = history(&draft);
+    assert!(edits.iter().all(|edit| edit.stands));
+    assert_eq!((&*edits[0].path, &*edits[0].pointer), ("messages[3].content", "/messages/4/content"));
+    draft.reset().unwrap();
+    assert!(history(&draft).iter().all(|edit| !edit.stands));
+    draft.undo().unwrap();
+    assert_eq!(history(&draft).iter().filter(|edit| edit.stands).count(), 2);
+}
+
+#[test]
+fn what_a_rule_pinned_is_shown_as_pinned_with_its_section() {
+    let mut draft = draft();
+    let node = draft.document().resolve("/messages/0/content").unwrap();
+    draft.pin(node, &Author::rule("steady"));
+    let views = sections(&draft);
+    let pinned: Vec<_> =
+        views.iter().filter(|section| section.pinned).map(|section| &*section.path).collect();
+    assert_eq!(pinned, ["messages[0]"]);
+    let leaves: Vec<_> =
+        views.iter().flat_map(|section| &section.leaves).filter(|leaf| leaf.pinned).collect();
+    assert_eq!(leaves.len(), 1);
+}

@@ -1,0 +1,119 @@
+//! What a request asks for beside its body: part of its identity, and of the digest of what a person saw.
+//!
+//! A request that comes again while the first one waits gets that one's body, and leaves under its own header: its credentials may
+//! have been renewed meanwhile. So whatever else of a header could change what the upstream does must be the same, or it is another
+//! request. Not counted is only what clients are known to change from one attempt to the next, and what frames one connection.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use http::header::HeaderName;
+use http::request;
+use leafgate_desk::Destination;
+use sha2::{Digest as _, Sha256};
+
+use crate::outgoing;
+
+/// Fields of one connection or one attempt, by their whole names: credentials, framing, time.
+const OWN: [&str; 19] = [
+    "accept-encoding",
+    "api-key",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "cookie",
+    "date",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+    "baggage",
+];
+
+/// Parts of the names of fields that number, time or trace one attempt (`x-stainless-retry-count`, `traceparent`, `x-request-id`).
+const OF_ATTEMPT: [&str; 7] =
+    ["retry", "attempt", "request-id", "requestid", "trace", "timeout", "correlation"];
+
+/// Returns what a request to an upstream asks for beside its body.
+pub(crate) fn destination(upstream: &Arc<str>, parts: &request::Parts) -> Destination {
+    Destination {
+        upstream: Arc::clone(upstream),
+        method: parts.method.as_str().into(),
+        path: outgoing::path(parts).into(),
+        options: options(parts).into(),
+    }
+}
+
+/// A digest: values of unknown fields may be anything, and must stand in no debug output.
+fn options(parts: &request::Parts) -> String {
+    let mut fields: Vec<(&str, &[u8])> = parts
+        .headers
+        .iter()
+        .filter(|(name, _)| !is_own(name))
+        .map(|(name, value)| (name.as_str(), value.as_bytes()))
+        .collect();
+    fields.sort_unstable();
+    let mut hash = Sha256::new();
+    for part in fields.into_iter().flat_map(|(name, value)| [name.as_bytes(), value]) {
+        // The length keeps the parts apart.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn is_own(name: &HeaderName) -> bool {
+    OWN.contains(&name.as_str()) || OF_ATTEMPT.iter().any(|part| name.as_str().contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn of(method: &str, headers: &[(&str, &str)]) -> Destination {
+        let mut request = Request::builder().method(method).uri("/v1/messages?beta=true");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        destination(&"main".into(), &request.body(()).unwrap().into_parts().0)
+    }
+
+    #[test]
+    fn invariant_4_another_attempt_is_the_same_request_and_another_meaning_is_not() {
+        let one = of("POST", &[("anthropic-version", "2023-06-01"), ("x-stainless-retry-count", "0")]);
+        assert_eq!(
+            one,
+            of(
+                "POST",
+                &[
+                    ("x-stainless-retry-count", "1"),
+                    ("anthropic-version", "2023-06-01"),
+                    ("authorization", "Bearer renewed"),
+                    ("traceparent", "00-1-2-3"),
+                ]
+            )
+        );
+        for (method, headers) in [
+            ("DELETE", &[("anthropic-version", "2023-06-01")][..]),
+            ("POST", &[][..]),
+            ("POST", &[("anthropic-version", "2024-01-01")]),
+            ("POST", &[("anthropic-version", "2023-06-01"), ("anthropic-beta", "files")]),
+            ("POST", &[("anthropic-version", "2023-06-01"), ("x-http-method-override", "DELETE")]),
+        ] {
+            assert_ne!(one, of(method, headers), "{method} {headers:?}");
+        }
+        assert!(!format!("{one:?}").contains("2023-06-01"));
+    }
+}
