@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{HoldState, HoldView, OnTimeout, State, TurnSummary};
+use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, State, TurnSummary};
 use leafgate_desk::{Tick, TurnLine, TurnState};
 
 pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
@@ -38,11 +38,15 @@ fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldVie
         rule: hold.rule.to_string(),
         reason: hold.reason.clone(),
         detail: hold.detail.clone(),
-        places: Vec::new(),
-        total: 0,
+        places: hold.places.iter().map(place).collect(),
+        total: hold.total,
         blocks,
         state,
     }
+}
+
+fn place(place: &leafgate_policy::HoldPlace) -> HoldPlace {
+    HoldPlace { what: place.what.clone(), at: place.at.clone(), stands: place.stands }
 }
 
 fn hold_state(state: leafgate_desk::HoldState) -> HoldState {
