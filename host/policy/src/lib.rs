@@ -1,11 +1,14 @@
 //! Rule files compiled to a policy; a request and its context to edits and a verdict.
 //!
-//! [`Policy::load`] reads a folder of TOML rules, or the built-in default, and refuses it with diagnostics as long as anything in it
-//! is wrong: a policy that is only half understood guards nothing. A loaded [`Policy`] is immutable and shared between threads: one
-//! generation. [`Policy::evaluate`] takes one request through the phases of the engine and returns its edits, the verdict and a report.
+//! [`Policy::load`] reads a folder of TOML rules, or the built-in default, and refuses it with
+//! diagnostics as long as anything in it is wrong: a policy that is only half understood guards
+//! nothing. A loaded [`Policy`] is immutable and shared between threads: one generation.
+//! [`Policy::evaluate`] takes one request through the phases of the engine and returns its edits,
+//! the verdict and a report.
 //!
-//! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It knows plugins only by the traits of
-//! [`plugin`]; what runs them is `leafgate-wasm`. Text of a request appears in no error, report or `Debug` output of this crate.
+//! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It
+//! knows plugins only by the traits of [`plugin`]; what runs them is `leafgate-wasm`. Text of a
+//! request appears in no error, report or `Debug` output of this crate.
 
 mod agents;
 mod changes;
@@ -41,7 +44,9 @@ pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
 pub use report::{Note, PhaseTime, Report, RuleReport};
-pub use rule::{DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Sees, With};
+pub use rule::{
+    DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, With,
+};
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
 
 /// All rules and plugins of one load, compiled.
@@ -60,7 +65,8 @@ pub struct Policy {
 pub struct Context<'a> {
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
-    /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in `leafgate apply`.
+    /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in
+    /// `leafgate apply`.
     pub agent: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
     pub outside: &'a [Outside<'a>],
@@ -70,21 +76,24 @@ impl Policy {
     /// Loads a policy, with the plugins that it declares.
     ///
     /// # Errors
-    /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded in part.
+    /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
+    /// in part.
     pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
         load::load(source, plugins)
     }
 
     /// Evaluates one request: edits it, and says what becomes of it.
     ///
-    /// The same document, context and vault keys give the same bytes. The vault learns the values of the tokens written.
+    /// The same document, context and vault keys give the same bytes. The vault learns the values
+    /// of the tokens written.
     #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
         evaluate::evaluate(self, document, context, vault)
     }
 
-    /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions are made anew, and what the edits
-    /// write is redacted like any other text. `step` makes the next edit and gives whether there was one.
+    /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions
+    /// are made anew, and what the edits write is redacted like any other text. `step` makes the
+    /// next edit and gives whether there was one.
     pub fn replay(
         &self,
         document: Arc<Document>,
@@ -95,28 +104,29 @@ impl Policy {
         evaluate::replay(self, document, context, vault, step)
     }
 
-    /// Searches what a request without a body says: its path, query and headers. Only redact rules act, and none of those that name
-    /// a model or a format.
+    /// Searches what a request without a body says: its path, query and headers. Only redact rules
+    /// act, and none of those that name a model or a format.
     #[must_use]
     pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
         evaluate::evaluate_outside(self, context, vault)
     }
 
-    /// Returns the spelling of a path and its query for logs and people: whatever any detector of the policy finds in it, encoded or
-    /// not, is shown as its label.
+    /// Returns the spelling of a path and its query for logs and people: whatever any detector of
+    /// the policy finds in it, encoded or not, is shown as its label.
     #[must_use]
     pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
         evaluate::masked_target(self, target, vault)
     }
 
-    /// Looks again at a request that a person has changed: redacts what is written in it, then asks the pause and block rules anew.
+    /// Looks again at a request that a person has changed: redacts what is written in it, then asks
+    /// the pause and block rules anew.
     ///
-    /// `recall` is that of the request's evaluation by this same policy. The redactions amend the versions that they find, so that no
-    /// undo leads back behind them.
+    /// `recall` is that of the request's evaluation by this same policy. The redactions amend the
+    /// versions that they find, so that no undo leads back behind them.
     ///
     /// # Errors
-    /// A value that must be redacted and cannot be where it was written, or a rule that could not look. The draft is unchanged then,
-    /// and the change that led here must not be kept.
+    /// A value that must be redacted and cannot be where it was written, or a rule that could not
+    /// look. The draft is unchanged then, and the change that led here must not be kept.
     pub fn review(
         &self,
         draft: &mut Draft,
@@ -127,7 +137,8 @@ impl Policy {
         evaluate::review(self, draft, context, vault, recall)
     }
 
-    /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the program's version.
+    /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the
+    /// program's version.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.digest
@@ -156,7 +167,8 @@ impl Policy {
         &self.warnings
     }
 
-    /// Returns what another policy does no longer or does anew, compared with this one, in the order of the rules.
+    /// Returns what another policy does no longer or does anew, compared with this one, in the
+    /// order of the rules.
     #[must_use]
     pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
         changes::between(&self.rules, &next.rules)

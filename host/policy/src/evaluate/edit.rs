@@ -49,8 +49,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all, and in monitor mode not at all; what it
-    /// wrote is redacted at once.
+    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all, and in
+    /// monitor mode not at all; what it wrote is redacted at once.
     fn edit_selected(
         &mut self,
         index: RuleIndex,
@@ -110,7 +110,7 @@ impl<'p> Run<'p> {
                 Rewrite::Set(text) => Some(Change::Set(text)),
                 part if self.is_text(node) => part_of_text(part, self.draft.text(node).expose()),
                 // A number has no beginning to write before.
-                _ => None,
+                Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Replace { .. } => None,
             };
             if let Some(change) = change {
                 self.write(index, rule, node, change, &mut edits)?;
@@ -123,7 +123,8 @@ impl<'p> Run<'p> {
         self.document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Text)
     }
 
-    /// Makes one edit. A leaf that the rule may not edit is skipped; a text that does not fit the leaf fails the rule.
+    /// Makes one edit. A leaf that the rule may not edit is skipped; a text that does not fit the
+    /// leaf fails the rule.
     fn write(
         &mut self,
         index: RuleIndex,
@@ -151,7 +152,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it goes with it.
+    /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it
+    /// goes with it.
     fn delete_sections(
         &mut self,
         index: RuleIndex,
@@ -209,7 +211,8 @@ fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, S
     pattern.captures_iter(text).filter_map(replacement).collect()
 }
 
-/// The innermost section around a leaf that can be deleted as a whole: its message, or its tool definition.
+/// The innermost section around a leaf that can be deleted as a whole: its message, or its tool
+/// definition.
 pub(super) fn deletable_around(document: &Document, node: NodeId) -> Option<SectionId> {
     std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(
         |&section| {

@@ -1,10 +1,12 @@
-//! The holds of an evaluation: one for each rule and cause, with a count and the first of its places.
+//! The holds of an evaluation: one for each rule and cause, with a count and the first of its
+//! places.
 
 use std::sync::Arc;
 
 use leafgate_detect::Label;
 
 use super::Run;
+use super::search::MAX_FINDINGS;
 use super::site::{Site, Why};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};
@@ -36,7 +38,8 @@ impl Holds {
         self.block
     }
 
-    /// Returns the hold of the same rule and cause. A block of another rule is told instead of this one: the first counts.
+    /// Returns the hold of the same rule and cause. A block of another rule is told instead of this
+    /// one: the first counts.
     fn known(&mut self, rule: &str, cause: Cause, blocks: bool) -> Option<&mut Hold> {
         let same = |hold: &&mut Hold| *hold.rule == *rule && hold.cause == cause;
         match blocks {
@@ -66,7 +69,8 @@ impl Holds {
 }
 
 impl Run<'_> {
-    /// Records that a rule could not run to its end, and does what its `on_error` says. In monitor mode it only counts.
+    /// Records that a rule could not run to its end, and does what its `on_error` says. In monitor
+    /// mode it only counts.
     pub(super) fn rule_failed(&mut self, index: RuleIndex, why: impl Into<String>) {
         let rule = &self.policy.rules[index];
         let why = why.into();
@@ -83,7 +87,8 @@ impl Run<'_> {
         self.hold_at(index, cause, blocks, |_| HoldPlace { what, at: None, node: None, stands: true });
     }
 
-    /// Holds the request because of one place. The place is spelled only where the hold still has room to list it.
+    /// Holds the request because of one place. The place is spelled only where the hold still has
+    /// room to list it.
     pub(super) fn hold_at(
         &mut self,
         index: RuleIndex,
@@ -122,8 +127,9 @@ impl Run<'_> {
         self.holds.push(hold, blocks);
     }
 
-    /// Holds the request for a finding that must be replaced and cannot be: by the rule's `on_unredactable`, or for what is seen only
-    /// once a text is decoded, where the rule does not say, as a pause.
+    /// Holds the request for a finding that must be replaced and cannot be: by the rule's
+    /// `on_unredactable`, or for what is seen only once a text is decoded, where the rule does not
+    /// say, as a pause.
     pub(super) fn unredactable(&mut self, index: RuleIndex, site: Site, label: &Label, why: Why) {
         let how = match (&self.policy.rules[index].action, &why) {
             (Action::Redact(redact), Why::Encoded(_)) => redact.on_encoded,
@@ -139,10 +145,17 @@ impl Run<'_> {
         self.report.rules[index].unredactable += 1;
         let blocks = how == OnUnredactable::Block;
         let held = Held { site, rule: index, label: label.clone(), why, blocks };
-        if !self.policy.rules[index].monitors() && !self.held.contains(&held) {
-            self.hold_held(&held, true);
-            self.held.insert(held);
+        if self.policy.rules[index].monitors() || self.held.contains(&held) {
+            return;
         }
+        if self.held.len() == MAX_FINDINGS {
+            // The same key may stand in a million members: what cannot be kept cannot be shown.
+            let why = format!("more than {MAX_FINDINGS} places in one request (cap `max_findings`)");
+            self.hold(index, Cause::TooMuch, true, why);
+            return;
+        }
+        self.hold_held(&held, true);
+        self.held.insert(held);
     }
 
     /// Adds one such finding to its rule's hold.

@@ -1,4 +1,5 @@
-//! A second look at a request that a person has changed: phase 5 over what is written, then phase 6 again.
+//! A second look at a request that a person has changed: phase 5 over what is written, then phase 6
+//! again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,10 +46,16 @@ impl Run<'_> {
         hold
     }
 
-    /// Holds again for everything that held the request before and that the edits did not take away. A place that was written to was
-    /// searched anew, so what is there now holds by itself; one that is gone is listed where its rule holds for others still.
+    /// Holds again for everything that held the request before and that the edits did not take
+    /// away. A place that was written to was searched anew, so what is there now holds by itself;
+    /// one that is gone is listed where its rule holds for others still.
     fn hold_what_stands(&mut self, recall: &Recall, written: &[NodeId]) {
-        self.holds.pauses.extend(recall.standing.iter().cloned());
+        for hold in &recall.standing {
+            let same = |other: &Hold| other.rule == hold.rule && other.cause == hold.cause;
+            if !self.holds.pauses.iter().any(same) {
+                self.holds.pauses.push(hold.clone());
+            }
+        }
         let written: BTreeSet<NodeId> = written.iter().copied().collect();
         let (standing, gone): (Vec<&Held>, Vec<&Held>) =
             recall.held.iter().partition(|held| self.stands(held, &written));

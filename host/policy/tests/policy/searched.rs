@@ -342,3 +342,11 @@ fn invariant_10_redact_over_pin_over_rewrite() {
         "written, and redacted again"
     );
 }
+
+#[test]
+fn a_key_that_stands_in_more_members_than_a_hold_can_keep_blocks() {
+    let members = vec![json!({ (secret()): 1 }); 100_001];
+    let rules = format!("{RULES}on_unredactable = 'pause'\n");
+    let evaluation = evaluate(&policy(&rules), &json!({"messages": [], "members": members}));
+    assert_eq!(block(&evaluation).cause, Cause::TooMuch);
+}
