@@ -1,4 +1,5 @@
-//! Indices into a policy's lists. Each list has a type of its own, so that the index of a rule cannot be taken for that of a plugin.
+//! Indices into a policy's lists. Each list has a type of its own, so that the index of a rule
+//! cannot be taken for that of a plugin.
 
 use std::fmt;
 

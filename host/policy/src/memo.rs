@@ -1,10 +1,13 @@
-//! What detectors said before: clients resend their whole history with each turn, and only what is new should cost.
+//! What detectors said before: clients resend their whole history with each turn, and only what is
+//! new should cost.
 //!
-//! - **Exact.** An answer is remembered for all that the detector was given to look at and for nothing else, so asking it again would give
-//!   the same. A memo belongs to one generation: other detectors have another memo.
-//! - **Keyed.** The key is a 128-bit hash under a secret of this process. Whoever writes a text cannot aim at the answer for another.
-//! - **Bounded** in bytes. Answers live in two halves; when the young half is full, it becomes the old one, and what nobody has asked for
-//!   since is gone.
+//! - **Exact.** An answer is remembered for all that the detector was given to look at and for
+//!   nothing else, so asking it again would give the same. A memo belongs to one generation: other
+//!   detectors have another memo.
+//! - **Keyed.** The key is a 128-bit hash under a secret of this process. Whoever writes a text
+//!   cannot aim at the answer for another.
+//! - **Bounded** in bytes. Answers live in two halves; when the young half is full, it becomes the
+//!   old one, and what nobody has asked for since is gone.
 //! - **Silent.** Ranges and labels are kept, no text.
 
 use std::collections::HashMap;
@@ -18,13 +21,15 @@ use leafgate_detect::{Finding, Input};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::DetectLeaf;
 
-/// All answers of one generation together may take this many bytes: some fifty thousand leaves, which are a hundred long sessions.
+/// All answers of one generation together may take this many bytes: some fifty thousand leaves,
+/// which are a hundred long sessions.
 const BYTES: usize = 8 << 20;
 
 /// Requests on different threads seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Shorter texts are scanned by an engine faster than hashed. A call of a plugin costs more than any hash.
+/// Shorter texts are scanned by an engine faster than hashed. A call of a plugin costs more than
+/// any hash.
 const LEAST: usize = 48;
 
 /// An entry without findings: key, answer and the table's own share.

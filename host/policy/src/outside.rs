@@ -1,8 +1,9 @@
 //! What a request says outside its body: path, query parameters, headers.
 //!
-//! Every redact rule that applies to the request searches these texts, whatever leaves its `match` names and whatever its `when` says
-//! about leaves: they are no leaves. Nothing is replaced there, because the path and the headers are sent as they came. A finding
-//! follows the rule's `on_unredactable`.
+//! Every redact rule that applies to the request searches these texts, whatever leaves its `match`
+//! names and whatever its `when` says about leaves: they are no leaves. Nothing is replaced there,
+//! because the path and the headers are sent as they came. A finding follows the rule's
+//! `on_unredactable`.
 
 use std::fmt;
 
@@ -11,7 +12,8 @@ use std::fmt;
 pub struct Outside<'a> {
     /// Where it stands.
     pub part: Part<'a>,
-    /// The text, decoded as far as its place demands: percent escapes of a path and a query are undone.
+    /// The text, decoded as far as its place demands: percent escapes of a path and a query are
+    /// undone.
     pub text: &'a str,
 }
 
@@ -21,7 +23,8 @@ impl fmt::Debug for Outside<'_> {
     }
 }
 
-/// Where such a text stands. Names are searched too, and a name that holds a finding is not spelled in a hold.
+/// Where such a text stands. Names are searched too, and a name that holds a finding is not spelled
+/// in a hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
     /// The path.

@@ -1,4 +1,5 @@
-//! What each rule did to one request, for logs, metrics and people. Holds counts, labels and pointers; never text of a leaf.
+//! What each rule did to one request, for logs, metrics and people. Holds counts, labels and
+//! pointers; never text of a leaf.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ pub struct RuleReport {
     pub action: &'static str,
     /// Whether it acted or only counted.
     pub mode: Mode,
-    /// Leaves that it was about: where it found something, or that it selected. Pause and block rules stop at the first.
+    /// Leaves that it was about: where it found something, or that it selected. Pause and block
+    /// rules stop at the first.
     pub matched: usize,
     /// Findings by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -39,8 +41,8 @@ pub struct RuleReport {
     pub published: BTreeMap<String, usize>,
     /// Edits made, or in monitor mode that would have been made; redactions included.
     pub edits: usize,
-    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable, not insertable,
-    /// no message of the user.
+    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable,
+    /// not insertable, no message of the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<&'static str, usize>,
     /// Findings that could not be redacted.

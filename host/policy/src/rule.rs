@@ -1,7 +1,7 @@
 //! A rule as the engine needs it: the second stage, in which everything is resolved and valid.
 //!
-//! Names have become indexes (engines, plugins), words have become enums, texts have become regular expressions. A field that does
-//! not belong to an action does not exist here.
+//! Names have become indexes (engines, plugins), words have become enums, texts have become regular
+//! expressions. A field that does not belong to an action does not exist here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -78,7 +78,8 @@ words! {
 words! {
     /// What happens to a published example: a key of documentation, a card number for tests.
     Published {
-        /// It is redacted like any finding where something can stand in its place, and never holds a request.
+        /// It is redacted like any finding where something can stand in its place, and never holds
+        /// a request.
         Redact = "redact",
         /// It is left alone.
         Keep = "keep",
@@ -234,7 +235,8 @@ impl fmt::Display for Phase {
 pub(crate) struct Redact {
     /// Names of built-in packs and detectors, as written.
     pub(crate) detectors: Vec<String>,
-    /// The engine of those names, shared with every rule that names the same; `None` without built-in ones.
+    /// The engine of those names, shared with every rule that names the same; `None` without
+    /// built-in ones.
     pub(crate) engine: Option<EngineIndex>,
     /// Those of them that check digits vouch for: they look at leaves that cannot be edited too.
     pub(crate) checked: Option<EngineIndex>,
@@ -243,9 +245,11 @@ pub(crate) struct Redact {
     pub(crate) with: With,
     pub(crate) restore: Restore,
     pub(crate) on_unredactable: OnUnredactable,
-    /// For what is found inside an encoding. Where the rule does not say, a person looks: what is encoded may be meant to be.
+    /// For what is found inside an encoding. Where the rule does not say, a person looks: what is
+    /// encoded may be meant to be.
     pub(crate) on_encoded: OnUnredactable,
-    /// For published examples. Where the rule does not say, they are redacted if a token restores them.
+    /// For published examples. Where the rule does not say, they are redacted if a token restores
+    /// them.
     pub(crate) published: Published,
 }
 
@@ -268,7 +272,8 @@ pub(crate) enum Rewrite {
 /// `delete`.
 #[derive(Debug)]
 pub(crate) struct Delete {
-    /// Whether messages go too where the rule names a tool: its calls and their results. Without it, definitions alone go.
+    /// Whether messages go too where the rule names a tool: its calls and their results. Without
+    /// it, definitions alone go.
     pub(crate) history: bool,
 }
 
@@ -288,7 +293,8 @@ pub(crate) struct Transform {
     pub(crate) on_unredactable: OnUnredactable,
 }
 
-/// How long a pause waits whose rule has no `timeout`: half of what the official SDKs wait for an answer before they give up.
+/// How long a pause waits whose rule has no `timeout`: half of what the official SDKs wait for an
+/// answer before they give up.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// `pause`.

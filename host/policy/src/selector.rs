@@ -1,10 +1,12 @@
 //! `match`: which leaves a rule looks at.
 //!
-//! A [`Selector`] is compiled once. For each request it becomes a [`Selection`]: what names no leaf (model, format, agent, session) is
-//! decided, path patterns are walked into index ranges, and what is left for each leaf are a few bit tests. Fields are joined by
-//! "and", the words of one field by "or"; an absent field matches everything.
+//! A [`Selector`] is compiled once. For each request it becomes a [`Selection`]: what names no leaf
+//! (model, format, agent, session) is decided, path patterns are walked into index ranges, and what
+//! is left for each leaf are a few bit tests. Fields are joined by "and", the words of one field by
+//! "or"; an absent field matches everything.
 //!
-//! `section` looks outwards: a part of a user message is in a `content-part` section and in a `user` section.
+//! `section` looks outwards: a part of a user message is in a `content-part` section and in a
+//! `user` section.
 
 use std::fmt;
 use std::ops::Range;
@@ -131,7 +133,8 @@ impl Selection<'_> {
             && self.selects_place(leaf.id())
     }
 
-    /// Whether a string that spells a document, set as a whole, is selected: as it is, or as anything that stood in it.
+    /// Whether a string that spells a document, set as a whole, is selected: as it is, or as
+    /// anything that stood in it.
     pub(crate) fn selects_whole(&self, document: &Document, leaf: &Leaf<'_>) -> bool {
         let inside = document.subtree(leaf.id());
         self.selects(leaf)
@@ -148,7 +151,8 @@ impl Selection<'_> {
             || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
     }
 
-    /// Whether the text of a message that was put in is selected. It stands where the message behind it does.
+    /// Whether the text of a message that was put in is selected. It stands where the message
+    /// behind it does.
     pub(crate) fn selects_inserted(&self, document: &Document, inserted: &Inserted) -> bool {
         let selector = self.selector;
         // The client sends such a message back as material, where it begins like that.

@@ -1,7 +1,8 @@
 //! What an evaluation decides: forward, pause or block, and why.
 //!
-//! A [`Hold`] keeps two texts apart. `reason` is the rule's own words or a fixed sentence, and may be shown to a client. `detail` is
-//! for the operator: pointers, faults, limits. Neither holds text of a leaf, nor anything that a plugin said.
+//! A [`Hold`] keeps two texts apart. `reason` is the rule's own words or a fixed sentence, and may
+//! be shown to a client. `detail` is for the operator: pointers, faults, limits. Neither holds text
+//! of a leaf, nor anything that a plugin said.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,13 +58,15 @@ pub const MAX_PLACES: usize = 64;
 pub struct HoldPlace {
     /// What is wrong there: `SECRET in base64`. Never text of a leaf.
     pub what: String,
-    /// A pointer into the request as received, or the name of a part outside the body; `None` for the request as a whole.
+    /// A pointer into the request as received, or the name of a part outside the body; `None` for
+    /// the request as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The value in the body that `at` names.
     #[serde(skip)]
     pub node: Option<NodeId>,
-    /// Whether the request that would leave still is as it was there. A later edit may have changed or deleted it.
+    /// Whether the request that would leave still is as it was there. A later edit may have changed
+    /// or deleted it.
     pub stands: bool,
 }
 
@@ -123,7 +126,8 @@ fn is_small(total: &usize) -> bool {
     *total <= 1
 }
 
-/// The name that stands for a rule where all edits together make a request invalid. No rule can be called that.
+/// The name that stands for a rule where all edits together make a request invalid. No rule can be
+/// called that.
 pub const STRUCTURE: &str = "(structure)";
 
 /// What kind of reason a [`Hold`] has.

@@ -38,7 +38,8 @@ impl Run<'_> {
         HoldPlace { what, at: None, node, stands: true }
     }
 
-    /// The first thing that a rule applies to. One that names no leaf applies to a request without leaves too.
+    /// Returns the first thing that a rule applies to. One that names no leaf applies to a request
+    /// without leaves too.
     pub(super) fn first_match(&self, index: RuleIndex) -> Result<Option<Match>, ConditionError> {
         let rule = &self.policy.rules[index];
         let when = rule.when.as_ref();
@@ -63,8 +64,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Whether a rule applies to a JSON text that was set as a whole: to the text, or to anything that it spells. It stands where its
-    /// old inner leaves stood.
+    /// Returns true if and only if a rule applies to a JSON text that was set as a whole: to the
+    /// text, or to anything that it spells. It stands where its old inner leaves stood.
     fn applies_to_whole(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
         let Some(active) = &self.active[index.get()] else { return Ok(false) };
         if !active.selection.selects_whole(self.document, leaf) || self.draft.is_deleted(leaf.id()) {
@@ -79,7 +80,8 @@ impl Run<'_> {
         }
         let spelled = text.clone().into_owned();
         let Ok(spelled) = Document::parse(spelled.into(), Format::Generic, &Limits::default()) else {
-            // It is one text, and that was looked at. What lies below its escapes is searched by redact rules alone.
+            // It is one text, and that was looked at. What lies below its escapes is searched by
+            // redact rules alone.
             return Ok(false);
         };
         let (pointer, path) = (self.document.pointer(leaf.id()), self.document.display_path(leaf.id()));
@@ -101,7 +103,8 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Whether a rule applies to a message that was put in: to its text, which stands where the message behind it does.
+    /// Returns true if and only if a rule applies to a message that was put in: to its text, which
+    /// stands where the message behind it does.
     fn applies_to_inserted(
         &self,
         index: RuleIndex,
@@ -130,7 +133,7 @@ impl Run<'_> {
         condition.for_leaf(decided, &self.request, facts)
     }
 
-    /// Where the message stands in the request as it would leave.
+    /// Returns where the message stands in the request as it would leave.
     fn pointer_of_inserted(&self, number: usize, inserted: &Inserted) -> String {
         let before = self.draft.pointer_now(inserted.before());
         let later = self.draft.inserted().skip(number).filter(|other| other.before() == inserted.before());
@@ -142,7 +145,7 @@ impl Run<'_> {
     }
 }
 
-/// What a section with a message of this role is.
+/// Returns what a section with a message of this role is.
 pub(crate) fn section_of(role: Role) -> SectionKind {
     match role {
         Role::System => SectionKind::System,

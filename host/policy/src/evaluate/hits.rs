@@ -33,9 +33,11 @@ impl Hit {
     }
 }
 
-/// Takes the exempt stretches out of each hit: tokens that verify, and what redaction wrote. They are sorted and apart.
+/// Takes the exempt stretches out of each hit: tokens that verify, and what redaction wrote. They
+/// are sorted and apart.
 ///
-/// What is left of a hit is still one, unless neither letter nor digit is left: quotes around a token are no secret.
+/// What is left of a hit is still one, unless neither letter nor digit is left: quotes around a
+/// token are no secret.
 pub(crate) fn exempt(hits: Vec<Hit>, exempt: &[Range<usize>], text: &str) -> Vec<Hit> {
     if exempt.is_empty() {
         return hits;
@@ -62,8 +64,8 @@ fn push_piece(left: &mut Vec<Hit>, hit: &Hit, piece: Range<usize>, text: &str) {
     }
 }
 
-/// Makes one hit of those that overlap. It covers all of them; its label, detector and rule are those of the highest confidence, and
-/// among equals of the earlier rule.
+/// Makes one hit of those that overlap. It covers all of them; its label, detector and rule are
+/// those of the highest confidence, and among equals of the earlier rule.
 pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_by_key(|hit| (hit.range.start, hit.rule));
     let mut united: Vec<Hit> = Vec::with_capacity(hits.len());
@@ -83,7 +85,8 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
     united
 }
 
-/// Stretches of a text that are replaced, as something beneath it asks whether it goes with one of them. Sorted and apart.
+/// Stretches of a text that are replaced, as something beneath it asks whether it goes with one of
+/// them. Sorted and apart.
 #[derive(Default)]
 pub(crate) struct Covered(Vec<Range<usize>>);
 
@@ -100,14 +103,14 @@ impl Covered {
         Covered(united)
     }
 
-    /// Whether all of a stretch is replaced at once.
+    /// Returns true if and only if all of a stretch is replaced at once.
     pub(crate) fn covers(&self, stretch: &Range<usize>) -> bool {
         work::step();
         let behind = self.0.partition_point(|range| range.start <= stretch.start);
         behind.checked_sub(1).is_some_and(|at| stretch.end <= self.0[at].end)
     }
 
-    /// How often each of the words that are replaced in a text stands there.
+    /// Returns how often each of the words that are replaced in a text stands there.
     pub(crate) fn words<'t>(&self, text: &'t str) -> HashMap<&'t str, usize> {
         let mut words = HashMap::with_capacity(self.0.len());
         for range in &self.0 {

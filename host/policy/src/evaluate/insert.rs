@@ -1,8 +1,9 @@
 //! Messages that are put in: where they stand, when they do not, and what redaction does with them.
 //!
-//! A message is put in once. Where the same one stands already, because the client sent it or a rule put it in before, nothing is done:
-//! the same request gives the same bytes however often it passes. Whoever put a message in, its text is searched by every redact rule of
-//! the request, as any text is: it is no leaf of the received body that a `match` could name.
+//! A message is put in once. Where the same one stands already, because the client sent it or a
+//! rule put it in before, nothing is done: the same request gives the same bytes however often it
+//! passes. Whoever put a message in, its text is searched by every redact rule of the request, as
+//! any text is: it is no leaf of the received body that a `match` could name.
 
 use leafgate_tree::{
     Author, Document, EditError, Inserted, LeafKind, LeafText, NodeId, NodeType, Redaction, Role, SectionId,
@@ -47,7 +48,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Puts a message before another one; `false` where it stands there already.
+    /// Puts a message before another one. Returns `false` where it stands there already.
     pub(super) fn put_in(
         &mut self,
         before: SectionId,
@@ -65,7 +66,8 @@ impl<'p> Run<'p> {
         self.draft.insert(before, role, text, author).map(|_| true)
     }
 
-    /// Whether one of the messages of the same role directly before a place says the same, as it came or as it leaves.
+    /// Returns true if and only if one of the messages of the same role directly before a place
+    /// says the same, as it came or as it leaves.
     fn stands_already(&self, before: SectionId, role: Role, text: &str) -> bool {
         // Redacted alike, a text and what became of it are the same.
         let leaves_as = self.redacted_copy(role, text);
@@ -89,7 +91,7 @@ impl<'p> Run<'p> {
             })
     }
 
-    /// The text as redaction would leave it; `None` where it could not look.
+    /// Returns the text as redaction would leave it; `None` where it could not look.
     fn redacted_copy(&self, role: Role, text: &str) -> Option<String> {
         let mut search = Search::new(self);
         search.text(&self.redact_rules(), message_text(Site::Elsewhere, role, text));
@@ -149,7 +151,7 @@ fn message_text<'s>(site: Site, role: Role, text: impl Into<std::borrow::Cow<'s,
     Subject { kind: LeafKind::Text, role, key: "content".into(), ..Subject::new(site, text) }
 }
 
-/// The one text of a message that holds nothing else.
+/// Returns the one text of a message that holds nothing else.
 fn only_text(document: &Document, message: NodeId) -> Option<NodeId> {
     let leaves = document.subtree(message).filter_map(|at| document.leaf(NodeId::from_index(at)));
     let mut texts =

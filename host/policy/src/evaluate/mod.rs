@@ -1,11 +1,13 @@
 //! One request through the phases: redact, pin, rewrite (and redact what was written), decide.
 //!
 //! What holds here:
-//! - Every rule sees the same generation and the same received request; nothing is fetched, no clock decides anything.
-//! - A rule's edits apply together or not at all. Whatever a rule or plugin wrote is redacted before the next one runs, so that no
-//!   later rule, and no undo, meets a text that redaction has not seen.
-//! - A rule that could not run is a hold by its `on_error`, never a silent pass. A rule in monitor mode counts and changes nothing:
-//!   no edit, no vault entry, no hold.
+//! - Every rule sees the same generation and the same received request; nothing is fetched, no
+//!   clock decides anything.
+//! - A rule's edits apply together or not at all. Whatever a rule or plugin wrote is redacted
+//!   before the next one runs, so that no later rule, and no undo, meets a text that redaction has
+//!   not seen.
+//! - A rule that could not run is a hold by its `on_error`, never a silent pass. A rule in monitor
+//!   mode counts and changes nothing: no edit, no vault entry, no hold.
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
 mod beneath;
@@ -65,9 +67,11 @@ pub struct Evaluation {
 pub struct Recall {
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
     tainted: BTreeSet<NodeId>,
-    /// Every place that must be redacted and cannot be. Each holds the request as long as it stands.
+    /// Every place that must be redacted and cannot be. Each holds the request as long as it
+    /// stands.
     held: BTreeSet<Held>,
-    /// The pauses that no edit takes away: a rule or a plugin did not run to its end, or a plugin asked.
+    /// The pauses that no edit takes away: a rule or a plugin did not run to its end, or a plugin
+    /// asked.
     standing: Vec<Hold>,
 }
 
@@ -76,11 +80,13 @@ impl Recall {
     #[must_use]
     pub fn memory(&self) -> usize {
         let findings: usize = self.findings.values().map(Vec::len).sum();
-        // Labels and names of detectors are short texts of their own, and each entry has its share of a map.
+        // Labels and names of detectors are short texts of their own, and each entry has its share
+        // of a map.
         findings * (size_of::<FindingFact>() + 64) + self.held.len() * 2 * size_of::<Held>()
     }
 
-    /// Every place in the body because of which the request is held, whether a hold lists it or not.
+    /// Every place in the body because of which the request is held, whether a hold lists it or
+    /// not.
     pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
         self.held.iter().filter_map(|held| match held.site {
             Site::Leaf(node) => Some(Unredactable { node, in_key: false }),
@@ -96,7 +102,8 @@ impl Recall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FactsOf {
     Leaf(NodeId),
-    /// A message that was put in, by a digest of its text: its number changes when others are undone.
+    /// A message that was put in, by a digest of its text: its number changes when others are
+    /// undone.
     Inserted([u8; 32]),
 }
 
@@ -205,7 +212,8 @@ impl<'p> Run<'p> {
         self.report.phases.push(PhaseTime { phase, micros: micros_since(start) });
     }
 
-    /// Runs `work` for each rule of a phase that applies to this request, in file order, until one blocks.
+    /// Runs `work` for each rule of a phase that applies to this request, in file order, until one
+    /// blocks.
     fn each_rule(&mut self, phase: Phase, mut work: impl FnMut(&mut Self, RuleIndex, &'p Rule)) {
         for (index, rule) in self.policy.rules.iter().enumerate() {
             let index = RuleIndex::new(index);
@@ -243,7 +251,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Runs phase 6. What holds the request until then, whatever its rules decide, is kept for a review.
+    /// Runs phase 6. What holds the request until then, whatever its rules decide, is kept for a
+    /// review.
     fn decide_last(&mut self) {
         let lasts = |hold: &&Hold| hold.cause != Cause::Unredactable;
         self.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
@@ -302,7 +311,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Counts an edit that is left out without being anybody's fault; any other refusal is given back.
+    /// Counts an edit that is left out without being anybody's fault; any other refusal is given
+    /// back.
     fn skip(&mut self, index: RuleIndex, error: EditError) -> Result<(), EditError> {
         let why = match error {
             EditError::Protected => "protected",
@@ -313,7 +323,8 @@ impl<'p> Run<'p> {
             EditError::Covered => "set as a whole",
             EditError::NotDeletable => "not deletable",
             EditError::NotInsertable(_) => "not insertable",
-            // Clients write `"content": null` beside tool calls: a path that names contents means the texts among them.
+            // Clients write `"content": null` beside tool calls: a path that names contents means
+            // the texts among them.
             EditError::BadScalar { was: ValueType::Null } => "null",
             fault => return Err(fault),
         };

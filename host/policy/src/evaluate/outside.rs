@@ -1,4 +1,5 @@
-//! A request seen from outside its body: judged where it has none, and its path masked for logs and people.
+//! A request seen from outside its body: judged where it has none, and its path masked for logs and
+//! people.
 
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ pub(crate) fn masked_target(policy: &Policy, target: &str, vault: &Vault) -> Str
     format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
-/// A part of a target: as it is where nothing is found in it once its percent escapes are undone, else without them and masked.
+/// A part of a target: as it is where nothing is found in it once its percent escapes are undone,
+/// else without them and masked.
 fn masked_part(run: &Run<'_>, part: &str) -> Option<String> {
     if !part.contains(['%', '+']) {
         return Some(part.to_owned());

@@ -1,8 +1,9 @@
 //! Phase 1, and again after every rule that writes: what was found is replaced.
 //!
-//! The findings of all rules are united and replaced text by text. What cannot be replaced holds the request by the rule's
-//! `on_unredactable`: keys; protected, frozen and raw leaves; numbers outside tool data; path, query and headers. What is seen only
-//! once a text is decoded pauses, where the rule does not say otherwise.
+//! The findings of all rules are united and replaced text by text. What cannot be replaced holds
+//! the request by the rule's `on_unredactable`: keys; protected, frozen and raw leaves; numbers
+//! outside tool data; path, query and headers. What is seen only once a text is decoded pauses,
+//! where the rule does not say otherwise.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -69,14 +70,14 @@ impl<'p> Run<'p> {
         self.settle(&rules, found, &Seams::default());
     }
 
-    /// The redact rules that apply to this request.
+    /// Returns the redact rules that apply to this request.
     pub(super) fn redact_rules(&self) -> Rules<'p> {
         let mut rules = self.all_redact_rules();
         rules.retain(|(index, _)| self.active[index.get()].is_some());
         rules
     }
 
-    /// All redact rules of the policy.
+    /// Returns all redact rules of the policy.
     pub(super) fn all_redact_rules(&self) -> Rules<'p> {
         let rules = self.policy.rules.iter().enumerate();
         rules
@@ -127,7 +128,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// More findings than a request may have: each enforcing rule would have to leave some of them.
+    /// Blocks a request with more findings than it may have: each enforcing rule would leave some
+    /// of them.
     fn too_much(&mut self, rules: &Rules<'p>) {
         for &(index, _) in rules {
             let why = format!("more than {MAX_FINDINGS} findings in one request (cap `max_findings`)");
@@ -136,7 +138,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Where each text is replaced: by the rules that act, and by all.
+    /// Returns where each text is replaced: by the rules that act, and by all.
     fn covered(&self, hits: &[(Site, Hit)]) -> Replaced {
         let mut acting: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
         let mut all: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
@@ -164,7 +166,8 @@ impl<'p> Run<'p> {
             return;
         }
         let replacements = self.replacements(&hits, self.is_number(node), &text);
-        // A leaf may be as large as the body: its text is given up before the draft decodes it for itself.
+        // A leaf may be as large as the body: its text is given up before the draft decodes it for
+        // itself.
         drop(text);
         match replacements {
             Ok(replacements) => self.replace(node, replacements),
@@ -172,7 +175,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Stretches of a leaf's present text in which nothing is looked for: tokens of ours, and what redaction wrote.
+    /// Returns the stretches of a leaf's present text in which nothing is looked for: tokens of
+    /// ours, and what redaction wrote.
     pub(super) fn ours_in(&self, node: NodeId, text: &str) -> Vec<Range<usize>> {
         let mut ours = self.vault.keys().find(text);
         ours.extend(self.draft.redacted(node).into_iter().map(|(range, _)| range));
@@ -184,7 +188,7 @@ impl<'p> Run<'p> {
         unite(hits)
     }
 
-    /// What is put in the places of united findings.
+    /// Returns what is put in the places of united findings.
     pub(super) fn replacements(
         &self,
         hits: &[Hit],
@@ -199,7 +203,8 @@ impl<'p> Run<'p> {
         hits.iter().map(replacement).collect()
     }
 
-    /// Makes replacements in a leaf, sorted and apart. Each rule is the author of its own, so they are made rule by rule.
+    /// Makes replacements in a leaf, sorted and apart. Each rule is the author of its own, so they
+    /// are made rule by rule.
     pub(super) fn replace(&mut self, node: NodeId, mut replacements: Vec<Replacement>) {
         let mut rules: Vec<RuleIndex> = replacements.iter().map(|(index, _)| *index).collect();
         rules.sort_unstable();
@@ -239,12 +244,12 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Why nothing can be replaced in a leaf; `None` where it can.
+    /// Returns why nothing can be replaced in a leaf; `None` where it can.
     pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
         self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
     }
 
-    /// What a redact rule puts in the place of a text.
+    /// Returns how a redact rule replaces a text.
     pub(super) fn with(&self, index: RuleIndex) -> With {
         match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.with,
@@ -272,13 +277,15 @@ impl<'p> Run<'p> {
         Ok(Redaction { at: hit.range.clone(), label: label.into(), replacement })
     }
 
-    /// Two values with one token: the answer would be restored to the wrong one, whatever the rule says.
+    /// Blocks a request in which two values have one token: the answer would be restored to the
+    /// wrong one.
     pub(super) fn collided(&mut self, index: RuleIndex, collision: &Collision) {
         self.report.rules[index].errors.push(format!("token {} is taken", collision.token));
         self.hold(index, Cause::Collision, true, collision.to_string());
     }
 
-    /// Keeps findings for `leaf.findings` and counts them, and the text once for each rule that found something in it.
+    /// Keeps findings for `leaf.findings` and counts them, and the text once for each rule that
+    /// found something in it.
     pub(super) fn remember(&mut self, of: FactsOf, hits: &[Hit]) {
         let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
@@ -327,7 +334,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Holds the request for every member whose key holds a finding, by the rules that look at that member.
+    /// Holds the request for every member whose key holds a finding, by the rules that look at that
+    /// member.
     fn hold_keys(&mut self, found: &[(NodeId, &Hit, Why)]) {
         if found.is_empty() {
             return;
@@ -353,7 +361,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Holds what only the texts beneath others show, unless it goes with what is replaced around it.
+    /// Holds what only the texts beneath others show, unless it goes with what is replaced around
+    /// it.
     fn hold_hidden(&mut self, hidden: Vec<Hidden>, replaced: &Replaced, seams: &Seams) {
         let mut escaped: BTreeMap<(Site, usize), Vec<Hidden>> = BTreeMap::new();
         for hidden in hidden {
@@ -381,7 +390,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// A text without its escapes repeats what stands in it plainly: as often as the same words are replaced, they are no news.
+    /// Holds what is seen below escapes. A text without its escapes repeats what stands in it
+    /// plainly: as often as the same words are replaced there, they are covered.
     fn hold_escaped(&mut self, site: Site, hidden: Vec<Hidden>, replaced: &Replaced) {
         let text = self.text_at(site).into_owned();
         for monitors in [false, true] {
@@ -404,7 +414,7 @@ impl<'p> Run<'p> {
         self.unredactable(hidden.hit.rule, hidden.site, &hidden.hit.label, why_beneath(&hidden.under));
     }
 
-    /// The text that was searched at a place.
+    /// Returns the text that was searched at a place.
     fn text_at(&self, site: Site) -> Cow<'_, str> {
         match site {
             Site::Leaf(node) => self.draft.text(node).into_cow(),
@@ -429,14 +439,16 @@ struct Replaced {
 }
 
 impl Replaced {
-    /// A rule in monitor mode replaces nothing; it still does not count the same value twice.
+    /// Returns where a text is replaced, as a rule sees it. One in monitor mode replaces nothing,
+    /// and still does not count the same value twice.
     fn of(&self, monitors: bool, site: Site) -> Option<&Covered> {
         if monitors { self.all.get(&site) } else { self.acting.get(&site) }
     }
 }
 
 impl<'s, 'p> Search<'s, 'p> {
-    /// Searches every distinct key once, on behalf of all rules: which of them look at a member is asked where something was found.
+    /// Searches every distinct key once, on behalf of all rules: which of them look at a member is
+    /// asked where something was found.
     fn keys(&mut self, rules: &Rules<'p>) {
         let mut seen: HashSet<Cow<'s, str>> = HashSet::new();
         let mut recent = Recent::default();
@@ -461,7 +473,8 @@ impl<'s, 'p> Search<'s, 'p> {
     }
 }
 
-/// Keys that were met a moment ago: a request spells the same few thousands of times, and hashing each costs more than scanning it.
+/// Keys that were met a moment ago: a request spells the same few thousands of times, and hashing
+/// each costs more than scanning it.
 struct Recent<'d>([Option<Cow<'d, str>>; 64]);
 
 impl Default for Recent<'_> {
@@ -484,7 +497,8 @@ impl<'d> Recent<'d> {
     }
 }
 
-/// Moves what is still to be replaced behind the replacements of one rule, which are made and leave the list.
+/// Moves what is still to be replaced behind the replacements of one rule, which are made and leave
+/// the list.
 fn shift(replacements: &mut Vec<Replacement>, made: RuleIndex) {
     let (mut grown, mut shrunk) = (0, 0);
     replacements.retain_mut(|(index, redaction)| {

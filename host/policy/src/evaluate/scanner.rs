@@ -1,5 +1,5 @@
-//! One text under the built-in detectors: each set of them runs at most once on it and on each text beneath it, and not at all where
-//! the memo knows what it says.
+//! One text under the built-in detectors: each set of them runs at most once on it and on each text
+//! beneath it, and not at all where the memo knows what it says.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,8 @@ enum Ran {
 /// Runs engines on one subject after the other, and keeps its buffer between them.
 #[derive(Default)]
 pub(super) struct Scanner {
-    /// Which engine has run on what, and where its findings lie. A text may have very many beneath it.
+    /// Which engine has run on what, and where its findings lie. A text may have very many beneath
+    /// it.
     ran: HashMap<(EngineIndex, Ran), Range<usize>>,
     findings: Vec<Finding>,
     /// Engines that are known to find nothing beneath the subject's text.
@@ -40,7 +41,8 @@ impl Scanner {
         self.quiet.clear();
     }
 
-    /// What an engine finds in a subject's own text, and whether it is known to find nothing beneath that.
+    /// Returns what an engine finds in a subject's own text, and whether it is known to find
+    /// nothing beneath that.
     pub(super) fn scan(
         &mut self,
         run: &Run<'_>,
@@ -51,8 +53,9 @@ impl Scanner {
         (&self.findings[range], self.quiet.contains(&engine))
     }
 
-    /// What an engine of numbers with check digits finds in a text that cannot be edited. Such texts are ids and signatures, in which
-    /// digits make a valid number by chance: it counts where it is a word of its own.
+    /// Returns what an engine of numbers with check digits finds in a text that cannot be edited.
+    /// Such texts are ids and signatures, in which digits make a valid number by chance: it counts
+    /// where it is a word of its own.
     pub(super) fn scan_checked(
         &mut self,
         run: &Run<'_>,
@@ -71,7 +74,7 @@ impl Scanner {
         &self.findings[range]
     }
 
-    /// What an engine finds in one of the texts beneath it.
+    /// Returns what an engine finds in one of the texts beneath it.
     pub(super) fn scan_beneath(
         &mut self,
         run: &Run<'_>,
@@ -93,7 +96,8 @@ impl Scanner {
         &self.findings[range]
     }
 
-    /// Whether an engine finds nothing in any of the texts beneath the subject's.
+    /// Returns true if and only if an engine finds nothing in any of the texts beneath the
+    /// subject's.
     fn finds_nothing_beneath(
         &mut self,
         run: &Run<'_>,
@@ -154,7 +158,8 @@ fn has_digits(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).nth(LEAST_DIGITS - 1).is_some()
 }
 
-/// Whether a range of a text stands between blanks, quotes, brackets or the ends of sentences.
+/// Returns true if and only if a range of a text stands between blanks, quotes, brackets or the
+/// ends of sentences.
 fn is_word(text: &str, range: &Range<usize>) -> bool {
     let delimits = |sign: Option<char>| {
         sign.is_none_or(|sign| sign.is_whitespace() || "\"'`()[]{}<>,;:.!?".contains(sign))

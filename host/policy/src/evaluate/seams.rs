@@ -1,7 +1,9 @@
-//! Adjacent parts of one message: a reader sees their texts as one, so what lies over the border of two is looked for as well.
+//! Adjacent parts of one message: a reader sees their texts as one, so what lies over the border of
+//! two is looked for as well.
 //!
-//! What is found there is one value in pieces. Its token stands in the place of the first piece, and the other pieces go, so that
-//! restoring gives back the whole value once. A piece in a leaf that cannot be redacted holds the request.
+//! What is found there is one value in pieces. Its token stands in the place of the first piece,
+//! and the other pieces go, so that restoring gives back the whole value once. A piece in a leaf
+//! that cannot be redacted holds the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +19,8 @@ use super::search::{Rules, Search, Subject};
 use super::site::Site;
 use super::{FactsOf, Run};
 
-/// How far from a border is looked, to either side. Private keys, the longest of values, have some 3,500 bytes.
+/// How far from a border is looked, to either side. Private keys, the longest of values, have some
+/// 3,500 bytes.
 const REACH: usize = 4096;
 
 /// The keys under which formats write the text of a part.
@@ -47,7 +50,7 @@ impl Seams {
         Seams { runs, windows: Vec::new() }
     }
 
-    /// The first leaf that a stretch of a window lies in, where it lies over a border.
+    /// Returns the first leaf that a stretch of a window lies in, where it lies over a border.
     pub(super) fn first_over(&self, window: usize, at: &Range<usize>) -> Option<NodeId> {
         let window = self.windows.get(window)?;
         let at = at.start + window.start..at.end + window.start;
@@ -57,7 +60,8 @@ impl Seams {
     }
 }
 
-/// The parts of a stretch that lie in each text of a run: the text's number, and the stretch in the joined text.
+/// Returns the parts of a stretch that lie in each text of a run: the text's number, and the
+/// stretch in the joined text.
 fn pieces<'b>(borders: &'b [usize], at: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + 'b {
     let at = at.clone();
     let first = borders.partition_point(|&border| border <= at.start).saturating_sub(1);
@@ -71,7 +75,8 @@ fn pieces<'b>(borders: &'b [usize], at: &Range<usize>) -> impl Iterator<Item = (
 }
 
 impl<'p> Search<'_, 'p> {
-    /// Searches around the borders of adjacent texts, on behalf of the rules that apply to any text of the run.
+    /// Searches around the borders of adjacent texts, on behalf of the rules that apply to any text
+    /// of the run.
     pub(super) fn seams(&mut self, rules: &Rules<'p>, seams: &mut Seams) {
         for run in 0..seams.runs.len() {
             self.seam_of(rules, seams, run);
@@ -118,7 +123,7 @@ impl<'p> Search<'_, 'p> {
 }
 
 impl Run<'_> {
-    /// The present texts of some leaves as one, with their borders.
+    /// Returns the present texts of some leaves as one, with their borders.
     pub(super) fn joined(&self, run: &[NodeId]) -> (String, Vec<usize>) {
         let (mut text, mut borders) = (String::new(), vec![0]);
         for &node in run {
@@ -128,7 +133,8 @@ impl Run<'_> {
         (text, borders)
     }
 
-    /// Replaces what lies over borders, with everything else that was found in the leaves it lies in.
+    /// Replaces what lies over borders, with everything else that was found in the leaves it lies
+    /// in.
     pub(super) fn replace_over_seams(
         &mut self,
         found: Vec<(usize, Hit)>,
@@ -195,7 +201,8 @@ impl Run<'_> {
     }
 }
 
-/// APIs refuse a part without text: where nothing would be left of one, a mask stands for the piece that went.
+/// Puts a mask in the place of the last piece where nothing would be left of a part: APIs refuse a
+/// part without text.
 fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement> {
     let mut at = 0;
     let mut blank = true;
@@ -213,7 +220,7 @@ fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement>
     replacements
 }
 
-/// The stretches of a joined text within reach of a border, united where they touch.
+/// Returns the stretches of a joined text within reach of a border, united where they touch.
 fn stretches(text: &str, borders: &[usize]) -> Vec<Range<usize>> {
     let around = |&border: &usize| {
         let start = text.floor_char_boundary(border.saturating_sub(REACH));
@@ -230,7 +237,8 @@ fn stretches(text: &str, borders: &[usize]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// The runs of two or more adjacent texts in a document: texts of parts that stand side by side in one list.
+/// Returns the runs of two or more adjacent texts in a document: texts of parts that stand side by
+/// side in one list.
 fn runs(document: &Document) -> Vec<Vec<NodeId>> {
     let mut runs: Vec<Vec<NodeId>> = Vec::new();
     let parts = document.sections().iter().filter(|section| is_part(section));
@@ -257,7 +265,7 @@ fn is_part(section: &Section) -> bool {
     section.node_type == NodeType::ContentPart && holds_text
 }
 
-/// The leaf that holds the text of a part: the part itself, or one of its members.
+/// Returns the leaf that holds the text of a part: the part itself, or one of its members.
 fn text_of(document: &Document, part: NodeId) -> Option<NodeId> {
     let is_text = |node: &NodeId| {
         document.leaf(*node).is_some_and(|leaf| {

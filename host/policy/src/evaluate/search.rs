@@ -1,12 +1,14 @@
-//! The one way to search a text, whatever it is: a leaf, a key, the border of two parts, a message that was put in, a header, the
-//! words of a plugin.
+//! The one way to search a text, whatever it is: a leaf, a key, the border of two parts, a message
+//! that was put in, a header, the words of a plugin.
 //!
-//! Each distinct set of built-in detectors runs at most once on a text and on each text beneath it. Each detector plugin is called at
-//! most once per search, with every text that any rule wants it to see and that it has not answered for before. Nothing is changed
-//! here: the outcome says what was found where.
+//! Each distinct set of built-in detectors runs at most once on a text and on each text beneath it.
+//! Each detector plugin is called at most once per search, with every text that any rule wants it
+//! to see and that it has not answered for before. Nothing is changed here: the outcome says what
+//! was found where.
 //!
-//! What a text lets detectors do is its [`Access`]: in open texts all look, in protected and frozen ones those with a prefix or with
-//! check digits, in media nothing but what proves to be text beneath it.
+//! What a text lets detectors do is its [`Access`]: in open texts all look, in protected and frozen
+//! ones those with a prefix or with check digits, in media nothing but what proves to be text
+//! beneath it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +30,8 @@ use crate::memo::Answer;
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::{Action, Published, Redact};
 
-/// How many findings one request may have. Redaction costs time and memory for each; a real request has a few dozen.
+/// How many findings one request may have. Redaction costs time and memory for each; a real request
+/// has a few dozen.
 pub(super) const MAX_FINDINGS: usize = 100_000;
 
 /// Redact rules with their indices.
@@ -78,7 +81,7 @@ pub(super) struct Subject<'s> {
 }
 
 impl<'s> Subject<'s> {
-    /// A text of which nothing else is known.
+    /// Returns a text of which nothing else is known.
     pub(super) fn new(site: Site, text: impl Into<Cow<'s, str>>) -> Self {
         Subject {
             site,
@@ -94,7 +97,7 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The present text of a leaf.
+    /// Returns the present text of a leaf.
     pub(super) fn of_leaf(run: &'s Run<'_>, leaf: Leaf<'s>) -> Self {
         Subject {
             key: leaf.key(),
@@ -108,7 +111,7 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The texts beneath this one; looked for when they are first asked for.
+    /// Returns the texts beneath this one. They are looked for when they are first asked for.
     pub(super) fn beneath(&mut self) -> &[Arc<Beneath>] {
         self.beneath.get_or_insert_with(|| {
             let all = beneath(self.access, self.value, &self.text, self.unwalked);
@@ -116,18 +119,19 @@ impl<'s> Subject<'s> {
         })
     }
 
-    /// Says that nothing is beneath the text.
+    /// Records that nothing is beneath the text.
     pub(super) fn is_plain(&mut self) {
         self.beneath = Some(Vec::new());
     }
 
-    /// Whether all that can be beneath the text is what is encoded in it.
+    /// Returns true if and only if all that can be beneath the text is what is encoded in it.
     pub(super) fn is_walked_text(&self) -> bool {
         let decoded = matches!(self.access, Access::Open | Access::Protected);
         decoded && !self.unwalked && self.value == ValueType::Text
     }
 
-    /// Whether plugins are shown the text itself. They have no notion of a prefix: of what cannot be changed, they see names alone.
+    /// Returns true if and only if plugins are shown the text itself. They have no notion of a
+    /// prefix: of what cannot be changed, they see names alone.
     fn is_for_plugins(&self) -> bool {
         match self.access {
             Access::Open => true,
@@ -146,13 +150,15 @@ impl<'s> Subject<'s> {
         place && self.access == Access::Open && self.value == ValueType::Text && !run.document.is_raw()
     }
 
-    /// Whether a plugin must be sure: a guess about what cannot be replaced would hold the request.
+    /// Returns true if and only if a plugin must be sure: a guess about what cannot be replaced
+    /// would hold the request.
     fn wants_certainty(&self) -> bool {
         self.access != Access::Open || matches!(self.site, Site::Key(_))
     }
 }
 
-/// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those beneath it.
+/// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those
+/// beneath it.
 struct Candidate<'s> {
     subject: Rc<Subject<'s>>,
     rule: RuleIndex,
@@ -276,7 +282,7 @@ impl<'s, 'p> Search<'s, 'p> {
         }
     }
 
-    /// Asks the plugins, and gives everything that was found.
+    /// Asks the plugins, and returns everything that was found.
     pub(super) fn finish(mut self) -> Found {
         for (index, mut candidates) in std::mem::take(&mut self.candidates).into_iter().enumerate() {
             if !candidates.is_empty() && !self.found.too_much {
@@ -288,7 +294,8 @@ impl<'s, 'p> Search<'s, 'p> {
         self.found
     }
 
-    /// Asks one plugin about all its texts at once. A fault drops the whole answer, for every rule that asked.
+    /// Asks one plugin about all its texts at once. A fault drops the whole answer, for every rule
+    /// that asked.
     fn ask(&mut self, plugin: PluginIndex, candidates: &[Candidate<'s>]) {
         let groups: Vec<&[Candidate<'_>]> = candidates.chunk_by(|a, b| a.place() == b.place()).collect();
         let shown: Vec<DetectLeaf<'_>> = groups.iter().map(|group| group[0].as_leaf()).collect();
@@ -338,7 +345,8 @@ impl<'s, 'p> Search<'s, 'p> {
         }
     }
 
-    /// What a plugin finds in each text: what it said before, and for the rest what it says now.
+    /// Returns what a plugin finds in each text: what it said before, and for the rest what it says
+    /// now.
     fn answers(&self, plugin: PluginIndex, shown: &[DetectLeaf<'_>]) -> Result<Vec<Answer>, Fault> {
         let policy = self.run.policy;
         let questions: Vec<_> = shown.iter().map(|leaf| policy.memo.plugin(plugin, leaf)).collect();
@@ -358,7 +366,8 @@ impl<'s, 'p> Search<'s, 'p> {
 }
 
 impl Found {
-    /// Keeps what was found in a text itself. Where nothing is ever replaced, tokens of ours are taken out at once.
+    /// Keeps what was found in a text itself. Where nothing is ever replaced, tokens of ours are
+    /// taken out at once.
     fn push(&mut self, run: &Run<'_>, subject: &Subject<'_>, findings: &[Finding], rule: RuleIndex) {
         if findings.is_empty() || !self.has_room(findings.len()) {
             return;
@@ -378,8 +387,9 @@ impl Found {
         }
     }
 
-    /// Keeps what was found beneath a text, but for tokens of ours: as a hit of the text itself where that spells it and nothing else.
-    /// `plain` is where the hits in the text itself stand, in order: what one of them covers was found already.
+    /// Keeps what was found beneath a text, but for tokens of ours: as a hit of the text itself
+    /// where that spells it and nothing else. `plain` is where the hits in the text itself stand,
+    /// in order: what one of them covers was found already.
     fn push_beneath(
         &mut self,
         run: &Run<'_>,
@@ -412,8 +422,8 @@ impl Found {
         }
     }
 
-    /// Takes out published examples that nothing replaces, by the rule's will or because nothing can, and keeps count of them: they
-    /// hold no request.
+    /// Takes out published examples that nothing replaces, by the rule's will or because nothing
+    /// can, and keeps count of them: they hold no request.
     fn without_kept<'f>(
         &mut self,
         run: &Run<'_>,
@@ -441,7 +451,7 @@ impl Found {
 }
 
 impl Run<'_> {
-    /// Calls a detector plugin; gives what it finds in each text.
+    /// Calls a detector plugin, and returns what it finds in each text.
     fn call_detector(
         &self,
         plugin: PluginIndex,
@@ -463,7 +473,7 @@ impl Run<'_> {
     }
 }
 
-/// What an engine is asked about a text.
+/// Returns what an engine is asked about a text.
 pub(super) fn input_of<'i>(access: Access, text: &'i str, key: &'i str) -> Input<'i> {
     let input = Input::new(text).with_key(key);
     if access == Access::Open { input } else { input.prefix_only() }

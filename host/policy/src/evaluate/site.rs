@@ -1,6 +1,8 @@
-//! Where a searched text stands, how reports and holds name the place, and why nothing can be replaced there.
+//! Where a searched text stands, how reports and holds name the place, and why nothing can be
+//! replaced there.
 //!
-//! A key, and the name of a header or parameter, are text of the request too: one that holds a finding is not spelled.
+//! A key, and the name of a header or parameter, are text of the request too: one that holds a
+//! finding is not spelled.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -89,7 +91,8 @@ impl fmt::Display for Why {
 }
 
 impl Run<'_> {
-    /// Returns the place as holds name it: an RFC 6901 pointer, or the name of a part outside the body.
+    /// Returns the place as holds name it: an RFC 6901 pointer, or the name of a part outside the
+    /// body.
     pub(super) fn place(&self, site: Site) -> String {
         match site {
             Site::Leaf(node) | Site::Key(node) => self.pointer(node),
@@ -124,7 +127,8 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the RFC 6901 pointer of a value in the received request, with [`MASKED_KEY`] for every key that holds a finding.
+    /// Returns the RFC 6901 pointer of a value in the received request, with [`MASKED_KEY`] for
+    /// every key that holds a finding.
     pub(super) fn pointer(&self, node: NodeId) -> String {
         if self.tainted.is_empty() {
             return self.document.pointer(node);

@@ -1,7 +1,7 @@
 //! The plugins' part of phase 4: a transformer proposes edits, and they are applied as one.
 //!
-//! An answer is taken whole or not at all: an edit that does not fit drops it, and the draft is what it was. An edit of a pinned or
-//! protected leaf is no fault; it is skipped and counted.
+//! An answer is taken whole or not at all: an edit that does not fit drops it, and the draft is
+//! what it was. An edit of a pinned or protected leaf is no fault; it is skipped and counted.
 
 use std::sync::Arc;
 
@@ -64,7 +64,8 @@ impl<'p> Run<'p> {
             Ok(selected) => selected,
             Err(error) => return self.rule_failed(index, error.to_string()),
         };
-        // Media is no text, and nobody may change it: megabytes that a plugin could do nothing with.
+        // Media is no text, and nobody may change it: megabytes that a plugin could do nothing
+        // with.
         selected.retain(|&node| self.document.leaf(node).is_some_and(|leaf| leaf.access() != Access::Opaque));
         self.report.rules[index].matched += selected.len();
         if selected.is_empty() {
@@ -247,8 +248,8 @@ impl<'p> Run<'p> {
             // The plugin's own earlier edit of this leaf moved the text from under its spans.
             return Err(InvalidAnswer::SpanOutside.into());
         }
-        // It was shown the text as received, and that is no longer the present one: what it saw, with its spans replaced, is written
-        // anew and redacted again like everything written.
+        // It was shown the text as received, and that is no longer the present one: what it saw,
+        // with its spans replaced, is written anew and redacted again like everything written.
         let mut new = text.to_owned();
         for redaction in redactions.iter().rev() {
             new.replace_range(redaction.at.clone(), &redaction.replacement);

@@ -1,5 +1,5 @@
-//! Texts for operators and reviewers that may hold what a request says: the words of plugins, the path of a request. They are redacted
-//! before they are shown, and no hold ever quotes them.
+//! Texts for operators and reviewers that may hold what a request says: the words of plugins, the
+//! path of a request. They are redacted before they are shown, and no hold ever quotes them.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ const MAX_WORDS: usize = 1000;
 const WITHHELD: &str = "(withheld: a detector failed on it)";
 
 impl Run<'_> {
-    /// A detector plugin gave no answer. What it said is withheld: it reads what nobody has redacted yet, and it is itself the detector
-    /// that could tell.
+    /// Records that a detector plugin gave no answer. What it said is withheld: it reads what
+    /// nobody has redacted yet, and it is itself the detector that could tell.
     pub(super) fn detector_failed(&mut self, index: RuleIndex, plugin: &str, fault: &Fault) {
         self.rule_failed(index, told(plugin, fault));
     }
 
-    /// A transformer gave no usable answer.
+    /// Records that a transformer gave no usable answer.
     pub(super) fn transformer_failed(&mut self, index: RuleIndex, plugin: &Arc<str>, fault: &Fault) {
         if let Fault::GaveUp { message, .. } = fault {
             self.say(index, plugin, "failure", None, message.expose());
@@ -48,7 +48,8 @@ impl Run<'_> {
         self.note(index, plugin, about, node, text);
     }
 
-    /// Masks whatever any redact rule of the policy finds in a text, encoded or not; `None` where it cannot be told.
+    /// Masks whatever any redact rule of the policy finds in a text, encoded or not; `None` where
+    /// it cannot be told.
     pub(super) fn masked(&self, words: &str) -> Option<String> {
         let rules = self.all_redact_rules();
         let mut search = Search::new(self);
@@ -71,7 +72,8 @@ impl Run<'_> {
     }
 }
 
-/// A fault for operators: which plugin, what it did, and which of the host's limits it met.
+/// Returns a fault in words for operators: which plugin, what it did, and which of the host's
+/// limits it met.
 fn told(plugin: &str, fault: &Fault) -> String {
     let limit = fault.limit().map(|limit| format!(" (the fixed limit `{limit}`)"));
     format!("plugin `{plugin}` {fault}{}", limit.unwrap_or_default())

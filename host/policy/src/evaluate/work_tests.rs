@@ -24,7 +24,8 @@ const RULES: &str = r#"
     with = "mask"
 "#;
 
-/// Steps for a megabyte in one leaf that `count` findings are spread over, those of two rules in turn, with tokens of ours between.
+/// Steps for a megabyte in one leaf that `count` findings are spread over, those of two rules in
+/// turn, with tokens of ours between.
 fn steps(policy: &Policy, count: usize) -> usize {
     let vault =
         Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")));
