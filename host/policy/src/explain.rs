@@ -1,4 +1,5 @@
-//! What a policy does, told in full: phases in order, each rule with what it matches and does, defaults filled in.
+//! What a policy does, told in full: phases in order, each rule with what it matches and does,
+//! defaults filled in.
 
 use std::fmt;
 

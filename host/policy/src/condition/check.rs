@@ -1,7 +1,8 @@
-//! What is checked of a `when` expression while a policy loads: its names, its functions, its depth.
+//! Checks a `when` expression while a policy loads: its names, its functions, its comparisons, its
+//! depth.
 //!
-//! The interpreter would report most of this at run time, for the first request that gets there. A guard with a typo must not wait
-//! for that.
+//! The interpreter would report most of this at run time, for the first request that gets there. A
+//! guard with a typo must not wait for that.
 
 use std::ops::Range;
 
@@ -21,7 +22,8 @@ pub(crate) struct ConditionFault {
     pub(crate) hint: Option<String>,
 }
 
-/// Functions beside the operators. The interpreter's other extensions can grow text or lists and are left out.
+/// Functions beside the operators. The interpreter's other extensions can grow text or lists and
+/// are left out.
 const FUNCTIONS: &[&str] = &[
     "contains",
     "startsWith",
@@ -65,7 +67,7 @@ pub(crate) struct Checker<'e> {
     source: &'e str,
     pub(crate) offset_of: &'e dyn Fn(u64) -> Range<usize>,
     pub(crate) faults: Vec<ConditionFault>,
-    /// Whether `leaf.findings` exists in the phase of the rule.
+    /// True where `leaf.findings` exists in the phase of the rule.
     pub(crate) findings: bool,
     scopes: Vec<Scope<'e>>,
     loops: usize,
@@ -184,11 +186,12 @@ impl<'e> Checker<'e> {
         }
     }
 
-    /// A comparison of a fact with a literal that it can never equal makes a rule that never acts, or one that always does.
+    /// A comparison of a fact with a literal that it can never equal makes a rule that never acts,
+    /// or one that always does.
     fn comparison(&mut self, function: &str, arguments: &'e [IdedExpr]) {
         let [left, right] = arguments else { return };
         match function {
-            // Whether something is there at all is a question that may be asked of everything.
+            // Every fact may be compared with the empty text, to see if it is there at all.
             operators::NOT_EQUALS if is_empty_text(left) || is_empty_text(right) => {}
             operators::EQUALS | operators::NOT_EQUALS => {
                 self.compared(left, right);
@@ -237,7 +240,8 @@ impl<'e> Checker<'e> {
         Some((format!("{object}.{}", select.field), values(of, &select.field)?))
     }
 
-    /// `matches` takes a literal pattern: it can be checked now, and is compiled once instead of for every leaf.
+    /// `matches` takes a literal pattern: it can be checked now, and is compiled once instead of
+    /// for every leaf.
     fn pattern(&mut self, function: &str, argument: Option<&IdedExpr>) {
         let Some(argument) = argument.filter(|_| function == "matches") else { return };
         let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr else {
@@ -254,7 +258,8 @@ impl<'e> Checker<'e> {
         }
     }
 
-    /// Where a member's or a function's name stands: the interpreter places the one at its dot, the other at its parenthesis.
+    /// Returns the range of a member's or a function's name: the interpreter places the one at its
+    /// dot, the other at its parenthesis.
     fn name_near(&self, id: u64, name: &str) -> Range<usize> {
         let at = (self.offset_of)(id);
         let start = match self.source.as_bytes().get(at.start) {
@@ -273,7 +278,7 @@ impl<'e> Checker<'e> {
     }
 }
 
-/// What has members.
+/// A value that has members.
 #[derive(Clone, Copy)]
 enum Of {
     Request,
@@ -281,7 +286,7 @@ enum Of {
     Finding,
 }
 
-/// What a fact can be.
+/// The values that a fact can have.
 #[derive(Clone, Copy)]
 enum Values {
     /// Any text.
@@ -324,7 +329,7 @@ fn is_findings(expression: &IdedExpr) -> bool {
     matches!(&expression.expr, Expr::Select(select) if select.field == "findings")
 }
 
-/// Whether an expression names the leaf anywhere.
+/// Returns true where an expression names the leaf.
 pub(crate) fn names_leaf(expression: &IdedExpr) -> bool {
     expression.references().has_variable("leaf")
 }

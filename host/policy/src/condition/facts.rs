@@ -1,7 +1,9 @@
-//! What a `when` expression can look at: `request` and `leaf`, handed to the interpreter without copying text.
+//! The variables of a `when` expression: `request` and `leaf`, handed to the interpreter without
+//! copying text.
 //!
-//! Every look is charged to a [`Budget`], because an expression like `leaf.findings.exists(f, leaf.text.contains(f.label))` costs
-//! findings times text, and both come from whoever wrote the request. The budget counts looks and bytes, never time, so the same
+//! Every look is charged to a [`Budget`], because an expression like
+//! `leaf.findings.exists(f, leaf.text.contains(f.label))` costs findings times text, and both come
+//! from the sender of the request. The budget counts looks and bytes, never time, so the same
 //! request always ends the same way.
 
 use std::fmt;
@@ -79,7 +81,7 @@ impl fmt::Debug for LeafFacts<'_> {
     }
 }
 
-/// What one evaluation may still look at.
+/// The rest that one evaluation may look at.
 #[derive(Debug)]
 pub(crate) struct Budget {
     looks: AtomicU64,
@@ -93,7 +95,8 @@ impl Budget {
     }
 
     fn charge(&self, bytes: usize) -> Result<(), ExecutionError> {
-        // `Relaxed`: one thread evaluates; the interpreter only demands that its values could cross threads.
+        // `Relaxed`: one thread evaluates; the interpreter only demands that its values could cross
+        // threads.
         let take = |from: &AtomicU64, amount: u64| {
             from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(amount)).is_ok()
         };
@@ -237,7 +240,8 @@ impl<'a> Members<'a> for FindingVal<'a> {
     }
 }
 
-/// The interpreter's two traits for a [`Members`] type. A macro, because its `Val` is not ours to implement for all of them.
+/// The interpreter's two traits for a [`Members`] type. A macro, because its `Val` is not ours to
+/// implement for all of them.
 macro_rules! indexable {
     ($type:ident) => {
         impl<'a> Val for $type<'a> {

@@ -1,10 +1,12 @@
 //! `when`: a CEL expression over the request and one leaf.
 //!
-//! The expression is split at its top-level `&&`. Terms that name no leaf are evaluated once per request; when one of them is false,
-//! no leaf is looked at. What CEL would answer is kept: `&&` does not care about order, and where a term of the request fails, the
-//! whole expression is evaluated for each leaf after all.
+//! The expression is split at its top-level `&&`. Terms that name no leaf are evaluated once per
+//! request; when one of them is false, no leaf is looked at. The answer is that of CEL: `&&` does
+//! not care about order, and where a term of the request fails, the whole expression is evaluated
+//! for each leaf after all.
 //!
-//! No message from here quotes the leaf: the interpreter's own errors may, so they are told by kind.
+//! No message from here quotes the leaf: the interpreter's own errors may, so only their kind is
+//! reported.
 
 mod check;
 mod facts;
@@ -29,7 +31,7 @@ use check::{Checker, names_leaf};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
 
-/// Longest expression, in bytes. What a rule needs fits many times over.
+/// Longest expression, in bytes; many times what a rule needs.
 const MAX_SOURCE: usize = 4096;
 /// Compiled regular expressions of `matches` that one thread keeps.
 const MAX_CACHED_REGEXES: usize = 64;
@@ -43,7 +45,7 @@ pub(crate) struct Condition {
     leaf_terms: Arc<[IdedExpr]>,
 }
 
-/// What the request alone decides about a condition.
+/// The part of a condition that the request alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForRequest {
     /// No leaf can satisfy it.
@@ -121,7 +123,8 @@ impl Condition {
         }
     }
 
-    /// Runs the expression once over an invented leaf: what has the wrong type there has it everywhere.
+    /// Runs the expression once over an invented leaf: what has the wrong type there has it
+    /// everywhere.
     fn try_out(&self) -> Result<(), ConditionFault> {
         let document = leafgate_tree::Document::raw(bytes::Bytes::from_static(b"text"));
         let named = Label::new("LABEL").ok().zip(DetectorId::new("pack/name").ok());
@@ -196,7 +199,7 @@ impl Condition {
         run(&self.whole, request, None)
     }
 
-    /// Whether the expression names no leaf at all.
+    /// Returns true where the expression names no leaf.
     pub(crate) fn is_of_request(&self) -> bool {
         self.leaf_terms.is_empty()
     }
@@ -334,7 +337,8 @@ thread_local! {
     static REGEXES: RefCell<HashMap<String, Regex>> = RefCell::default();
 }
 
-/// `matches(text, pattern)`, searched anywhere in the text. The interpreter's own compiles the pattern for every leaf.
+/// `matches(text, pattern)`, searched anywhere in the text. The interpreter's own compiles the
+/// pattern for every leaf.
 fn matches<'b, 'v>(arguments: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
     let text = |at: usize| arguments.get(at).and_then(|value| value.downcast_ref::<CelString<'_>>());
     let (Some(subject), Some(pattern)) = (text(0), text(1)) else {

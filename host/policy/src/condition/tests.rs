@@ -43,7 +43,8 @@ fn terms_of_the_request_are_decided_without_a_leaf() {
 #[test]
 fn splitting_keeps_what_cel_would_answer() {
     let fails = |answer: Result<bool, _>| answer.is_err();
-    // A false term decides, whatever the others do; without one, a term that fails makes the whole fail.
+    // A false term decides, whatever the others do; without one, a term that fails makes the whole
+    // fail.
     assert_eq!(evaluate("int(request.model) > 3 && leaf.text == 'x'", "b", "y"), Ok(false));
     assert!(fails(evaluate("int(request.model) > 3 && leaf.text == 'x'", "b", "x")));
     assert_eq!(evaluate("int(leaf.text) > 3 && leaf.key == 'k'", "", "y"), Ok(false));

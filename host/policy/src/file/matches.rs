@@ -55,7 +55,8 @@ fn bits<T: Copy>(
     let mut bits = Bits::default();
     for (word, span) in words(raw, field, complaints) {
         match known.iter().position(|name| *name == word) {
-            // The place in `ALL` is the value's number: the enums are declared in that order and have no gaps.
+            // The place in `ALL` is the value's number: the enums are declared in that order and
+            // have no gaps.
             Some(place) => bits.insert(place),
             None => {
                 complaints.error(span, format!("`{word}` is no value of `{field}`"), hint_for(word, &known))

@@ -6,6 +6,7 @@
 
 mod belongs;
 pub(crate) mod compile;
+pub(crate) mod detectors;
 mod fields;
 mod idle;
 pub(crate) mod matches;

@@ -1,7 +1,8 @@
-//! What a rule file says, word for word: the first of two stages.
+//! The content of a rule file, word for word: the first of two stages.
 //!
-//! Nothing here judges meaning. A table with an unknown key or a wrong type is reported and left out; the others are still read, so
-//! that one load shows as many errors as it can. Only [`super::compile`] reads these types.
+//! Nothing here judges meaning. A table with an unknown key or a wrong type is reported and left
+//! out; the others are still read, so that one load shows as many errors as it can. Only
+//! [`super::compile`] reads these types.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -63,7 +64,8 @@ pub(crate) struct RawRule {
     pub(crate) timeout: Option<Spanned<String>>,
     pub(crate) on_timeout: Option<Spanned<String>>,
     pub(crate) subagents: Option<Spanned<String>>,
-    /// Keys whose values could not be read, which has been reported: nobody may complain that they are missing.
+    /// Keys whose values could not be read. That has been reported, so they must not be reported as
+    /// missing too.
     #[serde(skip)]
     pub(crate) broken: BTreeSet<String>,
 }
@@ -168,7 +170,8 @@ pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
         reader.top_level(key, value);
     }
     let mut out = reader.out;
-    // The parser's map is sorted by name; plugins load and digest in the order in which they were written.
+    // The parser's map is sorted by name; plugins load and digest in the order in which they were
+    // written.
     out.plugins.sort_by_key(|(name, _)| name.span().start);
     out
 }
@@ -250,8 +253,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides no other. Each value is read as if
-    /// it stood alone: all fields of `T` are optional.
+    /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides
+    /// no other. Each value is read as if it stood alone: all fields of `T` are optional.
     fn drop_broken<T: DeserializeOwned>(&mut self, value: &mut Spanned<DeValue<'_>>) -> BTreeSet<String> {
         let mut broken = BTreeSet::new();
         let span = value.span();
@@ -273,7 +276,7 @@ impl Reader<'_> {
     }
 
     fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
-        // serde names our own types, which mean nothing to whoever writes rules.
+        // serde names our own types, which mean nothing to an author of rules.
         let message = message.replace("struct RawMatch", "a table").replace("struct RawReplace", "a table");
         let is_one_word =
             ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
@@ -313,7 +316,7 @@ fn nested_mut<'t, 'i>(
     table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
-/// Where a key belongs that stands in a table of another kind.
+/// Returns a hint for a key that belongs into a table of another kind.
 fn belongs_elsewhere(key: &str) -> Option<String> {
     if fields_of::<RawMatch>().contains(&key) {
         return Some(format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"));
