@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, StatusCode, request};
-use leafgate_desk::{Destination, Digest, Dismissal, TurnHold};
-use leafgate_policy::OnTimeout;
+use leafgate_desk::{Destination, Digest, Dismissal};
+use std::sync::Arc;
+
 use tokio::time::timeout;
 
 use crate::apis::Api;
@@ -83,20 +84,19 @@ impl Shared {
         if let Decision::Send(release) = &decision {
             course.made(release.edits, release.redactions);
         }
-        let waits = self.limits.desk.timeout;
         if held.source.len() <= INLINE_BODY {
-            return held.settle(decision, waits);
+            return held.settle(decision);
         }
-        self.aside(move || held.settle(decision, waits)).await?
+        self.on_blocking_pool(move || held.settle(decision)).await?
     }
 }
 
 impl Held {
-    /// Returns what leaves after a decision. `waits` is how long a turn waits whose rules name no time.
-    fn settle(self, decision: Decision, waits: Duration) -> Result<Passed, Refusal> {
+    /// Returns what leaves after a decision.
+    fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
         let release = match decision {
             Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed, waits)),
+            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed)),
         };
         check(self.waiter.destination(), &release)?;
         Ok(self.received.passed(&self.source, release.body, self.restoring))
@@ -113,85 +113,54 @@ fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
 }
 
 /// 400 in any case: SDKs retry most others, and the same request would only wait again.
-fn refusal(dismissed: &Dismissed, waits: Duration) -> Refusal {
+fn refusal(dismissed: &Dismissed) -> Refusal {
     let code = match dismissed.dismissal {
         Dismissal::TimedOut { .. } => Code::TimedOut,
         Dismissal::Replaced => Code::Replaced,
         Dismissal::NoRoom(_) => Code::Blocked,
         _ => Code::Cancelled,
     };
-    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed, waits))
+    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed))
 }
 
-/// Says who held the request, why, and what became of it.
-fn message(dismissed: &Dismissed, waits: Duration) -> String {
+/// Says who held the request, for which rules, and what became of it.
+fn message(dismissed: &Dismissed) -> String {
     let Dismissed { dismissal, holds } = dismissed;
     let mut rules: Vec<_> = holds.iter().map(|held| format!("`{}`", held.hold.rule)).collect();
     rules.dedup();
-    let held = match &rules[..] {
-        [] => "held by this gate".to_owned(),
-        [rule] => format!("held by this gate (rule {rule})"),
-        rules => format!("held by this gate (rules {})", rules.join(", ")),
-    };
-    match dismissal {
-        Dismissal::TimedOut { .. } => {
-            let seconds = allowed(holds, waits).as_secs_f64();
-            format!("{held}: nobody decided about this request within {seconds} s, so it was not sent.")
-        }
-        dismissal => format!("{held}: {dismissal}"),
+    match &rules[..] {
+        [] => format!("held by this gate: {dismissal}"),
+        [rule] => format!("held by this gate (rule {rule}): {dismissal}"),
+        rules => format!("held by this gate (rules {}): {dismissal}", rules.join(", ")),
     }
-}
-
-/// Returns how long a turn may wait by the rules that ended it. It may have queued before that, so this is not the time since it came.
-fn allowed(holds: &[TurnHold], waits: Duration) -> Duration {
-    let ends = |then| {
-        holds.iter().filter(move |held| held.hold.on_timeout == then).map(|held| {
-            let timeout = held.hold.timeout.unwrap_or(waits);
-            (held.asked.after(timeout), timeout)
-        })
-    };
-    let end = ends(OnTimeout::Cancel).min().or_else(|| ends(OnTimeout::Resume).max());
-    end.map_or(waits, |(_, timeout)| timeout)
 }
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{CancelReason, HoldState, Tick};
+    use std::time::Duration;
+
+    use leafgate_desk::{CancelReason, HoldState, Tick, TurnHold};
     use leafgate_policy::{Cause, Hold};
 
     use super::*;
 
-    fn held(rule: &str, seconds: Option<u64>, on_timeout: OnTimeout) -> TurnHold {
-        let asks = Hold::new(rule.into(), Cause::Rule, String::new());
-        let hold = Hold { timeout: seconds.map(Duration::from_secs), on_timeout, ..asks };
+    fn held(rule: &str) -> TurnHold {
+        let hold = Hold::new(rule.into(), Cause::Rule, String::new());
         TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
     }
 
     #[test]
     fn a_dismissal_names_the_gate_the_rules_and_the_time_that_they_give() {
-        use OnTimeout::{Cancel, Resume};
-        let said = |dismissal, holds: Vec<TurnHold>| {
-            message(&Dismissed { dismissal, holds }, Duration::from_secs(300))
-        };
-        // It waited for longer, because it was queued behind another one.
-        let timed_out = Dismissal::TimedOut { limit: Duration::from_secs(11) };
+        let said = |dismissal, holds: Vec<TurnHold>| message(&Dismissed { dismissal, holds });
+        let timed_out = Dismissal::TimedOut { limit: Duration::from_millis(6500) };
         assert_eq!(
-            said(timed_out, vec![held("production", Some(6), Cancel)]),
-            "held by this gate (rule `production`): nobody decided about this request within 6 s, so it was not sent."
+            said(timed_out, vec![held("production")]),
+            "held by this gate (rule `production`): nobody decided about this request within 6.5 s, so it was not sent."
         );
-        let both = vec![held("a", Some(2), Resume), held("b", Some(9), Cancel)];
-        let words = said(timed_out, both);
-        assert!(words.contains("(rules `a`, `b`)") && words.contains("within 9 s"), "{words}");
-        assert!(said(timed_out, vec![held("a", None, Cancel)]).contains("within 300 s"));
-        assert_eq!(
-            said(
-                Dismissal::Cancelled(CancelReason::User),
-                vec![held("a", None, Cancel), held("a", None, Cancel)]
-            ),
-            "held by this gate (rule `a`): Request canceled before sending."
-        );
-        let stopping = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
-        assert!(stopping.contains("the gate is stopping"), "{stopping}");
+        let words = said(timed_out, vec![held("a"), held("a"), held("b")]);
+        assert!(words.starts_with("held by this gate (rules `a`, `b`): "), "{words}");
+        let stopped = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
+        assert_eq!(stopped, format!("held by this gate: {}", CancelReason::GateStopped.message()));
     }
 
     #[test]
