@@ -36,7 +36,7 @@ impl Hub {
     }
 
     /// Tells an event, which is only made where somebody listens.
-    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+    pub(crate) fn publish(&self, event: impl FnOnce() -> Event) {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) {
             // Nobody listening any more is no fault.
@@ -104,10 +104,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_told_arrives_in_order_under_the_name_of_its_tag() {
         let hub = Hub::new(4, Duration::from_secs(9));
-        hub.tell(|| panic!("nobody listens"));
+        hub.publish(|| panic!("nobody listens"));
         let mut listener = hub.listen();
-        hub.tell(|| policy(1));
-        hub.tell(|| policy(2));
+        hub.publish(|| policy(1));
+        hub.publish(|| policy(2));
         for loads in [1, 2] {
             let event = String::from_utf8(next(&mut listener).await.unwrap().to_vec()).unwrap();
             let json = event.strip_prefix("event: policy\ndata: ").unwrap();
@@ -119,7 +119,7 @@ mod tests {
     async fn a_listener_that_falls_behind_is_let_go() {
         let hub = Hub::new(2, Duration::from_secs(9));
         let mut slow = hub.listen();
-        (0..3).for_each(|loads| hub.tell(|| policy(loads)));
+        (0..3).for_each(|loads| hub.publish(|| policy(loads)));
         assert_eq!(next(&mut slow).await.unwrap(), BEHIND);
         assert_eq!(next(&mut slow).await, None);
     }
@@ -129,7 +129,7 @@ mod tests {
         let hub = Hub::new(2, Duration::from_secs(9));
         let mut listener = hub.listen();
         assert_eq!(next(&mut listener).await.unwrap(), HEARTBEAT);
-        hub.tell(|| policy(1));
+        hub.publish(|| policy(1));
         hub.close();
         assert!(next(&mut listener).await.unwrap().starts_with(b"event: policy\n"));
         assert_eq!(next(&mut listener).await, None);

@@ -25,7 +25,7 @@ use crate::content::Content;
 use crate::events::Hub;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
-use crate::log::{self, Course, Entry};
+use crate::log::{self, RequestLog, RequestLogProgress};
 use crate::outgoing::Outgoing;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, Turns};
@@ -99,7 +99,7 @@ impl Gate {
         for warning in &policy.warnings {
             tracing::warn!(target: "leafgate::policy", "{warning}");
         }
-        self.0.hub.tell(|| Event::Policy { policy });
+        self.0.hub.publish(|| Event::Policy { policy });
     }
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
@@ -116,7 +116,7 @@ impl Gate {
             diagnostics = policy.refused,
             "the policy on disk is refused, the last good one serves"
         );
-        self.0.hub.tell(|| Event::Policy { policy });
+        self.0.hub.publish(|| Event::Policy { policy });
     }
 
     /// How the gate is.
@@ -203,26 +203,26 @@ impl Shared {
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let policy = self.policy.load_full();
         let path = self.shown_path(parts.uri.path(), &policy).await;
-        let mut entry = Entry::new(&parts.method, path, self.counters.in_flight());
-        let mut response = match self.pass(&parts, api, policy, &mut body, local, &mut entry).await {
+        let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
+        let mut response = match self.pass(&parts, api, policy, &mut body, local, &mut request_log).await {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
                 if !parts.headers.contains_key(EXPECT) && !body.is_end_stream() {
                     body::drain(body, self.bounds()).await;
                 }
-                self.refused(&refusal, &entry.course());
+                self.refused(&refusal, &request_log.progress());
                 refusal.into_response(api)
             }
         };
-        entry.mark(response.headers_mut());
+        request_log.mark(response.headers_mut());
         let status = response.status();
-        response.map(|body| entry.follow(status, body))
+        response.map(|body| request_log.follow(status, body))
     }
 
     /// Counts and logs a refusal.
-    pub(crate) fn refused(&self, refusal: &Refusal, course: &Course) {
-        course.refused(refusal.code());
+    pub(crate) fn refused(&self, refusal: &Refusal, progress: &RequestLogProgress) {
+        progress.refused(refusal.code());
         if let Some(cause) = refusal.operator_message() {
             tracing::warn!(target: "leafgate::request", code = refusal.code().as_str(), cause, "{}", refusal.message());
         }
@@ -237,20 +237,22 @@ impl Shared {
         policy: Arc<Policy>,
         body: &mut Incoming,
         local: SocketAddr,
-        entry: &mut Entry,
+        request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
         headers::check_connection(&parts.headers)?;
         let outcome = match Route::of(parts, !body.is_end_stream())? {
             Route::Pass => {
-                self.judge_bodyless(parts, policy, entry).await?;
-                return self.forward(Outgoing::without_body(parts), &entry.course()).await;
+                self.judge_bodyless(parts, policy, request_log).await?;
+                return self.forward(Outgoing::without_body(parts), &request_log.progress()).await;
             }
-            Route::Walk => self.walk(parts, api, policy, body, entry).await?,
+            Route::Walk => self.walk(parts, api, policy, body, request_log).await?,
         };
         match outcome {
-            Outcome::Pass(passed) => self.forward(Outgoing::with_body(parts, passed), &entry.course()).await,
-            Outcome::Wait(held) => self.hold(parts, held, entry).await,
+            Outcome::Pass(passed) => {
+                self.forward(Outgoing::with_body(parts, passed), &request_log.progress()).await
+            }
+            Outcome::Wait(held) => self.hold(parts, held, request_log).await,
         }
     }
 
@@ -258,9 +260,9 @@ impl Shared {
     pub(crate) async fn forward(
         &self,
         mut outgoing: Outgoing,
-        course: &Course,
+        progress: &RequestLogProgress,
     ) -> Result<Response<Content>, Refusal> {
-        course.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
+        progress.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
         self.counters.forwarded();
         let (walked, restoring) = (outgoing.body.is_some(), outgoing.restoring.take());
         let response = self.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
@@ -276,9 +278,9 @@ impl Shared {
         &self,
         parts: &request::Parts,
         policy: Arc<Policy>,
-        entry: &mut Entry,
+        request_log: &mut RequestLog,
     ) -> Result<(), Refusal> {
-        entry.generation(policy.generation_name());
+        request_log.generation(policy.generation_name());
         let elsewhere = policy.has_plugins();
         let bodyless = Bodyless {
             outside: OutsideTexts::of(parts),
@@ -287,11 +289,11 @@ impl Shared {
             vault: self.unnamed_vault(),
         };
         let (judged, tally) = match elsewhere {
-            true => self.aside(move || bodyless.judge()).await?,
+            true => self.on_blocking_pool(move || bodyless.judge()).await?,
             false => bodyless.judge(),
         };
         self.counters.faults(tally.errors.len());
-        entry.judged(tally);
+        request_log.judged(tally);
         judged
     }
 
@@ -305,7 +307,7 @@ impl Shared {
             return policy.masked_target(&path, &vault);
         }
         let policy = Arc::clone(policy);
-        let masked = self.aside(move || policy.masked_target(&path, &vault)).await;
+        let masked = self.on_blocking_pool(move || policy.masked_target(&path, &vault)).await;
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
@@ -321,13 +323,13 @@ impl Shared {
         api: Api,
         policy: Arc<Policy>,
         body: &mut Incoming,
-        entry: &mut Entry,
+        request_log: &mut RequestLog,
     ) -> Result<Outcome, Refusal> {
-        entry.generation(policy.generation_name());
+        request_log.generation(policy.generation_name());
         let codings = coding::codings(&parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        entry.received(body.len());
+        request_log.received(body.len());
         let case = Case {
             body,
             codings,
@@ -344,7 +346,7 @@ impl Shared {
         };
         let Judged { outcome, tally } = self.judge(case).await?;
         self.counters.faults(tally.errors.len());
-        entry.judged(tally);
+        request_log.judged(tally);
         outcome
     }
 
@@ -353,11 +355,11 @@ impl Shared {
         if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !case.policy.has_plugins() {
             return Ok(case.judge());
         }
-        self.aside(move || case.judge()).await
+        self.on_blocking_pool(move || case.judge()).await
     }
 
     /// Does work on the blocking pool, as much at a time as the limits say.
-    pub(crate) async fn aside<R: Send + 'static>(
+    pub(crate) async fn on_blocking_pool<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {

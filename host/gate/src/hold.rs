@@ -4,9 +4,6 @@
 //! asked for a stream gets one after a silent grace period ([`crate::begun`]). Other clients are held silently up to the deadline that
 //! every turn has.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::{Response, StatusCode, request};
 use leafgate_desk::{Destination, Digest, Dismissal};
@@ -18,7 +15,7 @@ use crate::apis::Api;
 use crate::begun;
 use crate::content::Content;
 use crate::gate::{INLINE_BODY, Shared};
-use crate::log::{Course, Entry};
+use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Outgoing, Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::refusal::{Code, Refusal};
@@ -44,19 +41,19 @@ impl Shared {
         self: &Arc<Self>,
         parts: &request::Parts,
         mut held: Held,
-        entry: &mut Entry,
+        request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
-        entry.paused(&held.waiter.guard().generation);
+        request_log.paused(&held.waiter.guard().generation);
         let decision = if held.streams {
             match timeout(self.limits.silence, held.waiter.decision()).await {
                 Ok(decision) => decision,
-                Err(_) => return Ok(self.begin_stream(parts.clone(), held, entry.course())),
+                Err(_) => return Ok(self.begin_stream(parts.clone(), held, request_log.progress())),
             }
         } else {
             held.waiter.decision().await
         };
-        let passed = self.release(held, decision, &entry.course()).await?;
-        self.forward(Outgoing::with_body(parts, passed), &entry.course()).await
+        let passed = self.release(held, decision, &request_log.progress()).await?;
+        self.forward(Outgoing::with_body(parts, passed), &request_log.progress()).await
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
@@ -64,25 +61,30 @@ impl Shared {
         self: &Arc<Self>,
         parts: request::Parts,
         mut held: Held,
-        course: Arc<Course>,
+        progress: Arc<RequestLogProgress>,
     ) -> Response<Content> {
         let shared = Arc::clone(self);
         let api = held.api;
         let answer = async move {
             let decision = held.waiter.decision().await;
-            let answer = match shared.release(held, decision, &course).await {
-                Ok(passed) => shared.forward(Outgoing::for_begun_stream(&parts, passed), &course).await,
+            let answer = match shared.release(held, decision, &progress).await {
+                Ok(passed) => shared.forward(Outgoing::for_begun_stream(&parts, passed), &progress).await,
                 Err(refusal) => Err(refusal),
             };
-            answer.inspect_err(|refusal| shared.refused(refusal, &course))
+            answer.inspect_err(|refusal| shared.refused(refusal, &progress))
         };
         begun::begin(answer, api, self.limits.keepalive)
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
-    async fn release(&self, held: Held, decision: Decision, course: &Course) -> Result<Passed, Refusal> {
+    async fn release(
+        &self,
+        held: Held,
+        decision: Decision,
+        progress: &RequestLogProgress,
+    ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
-            course.made(release.edits, release.redactions);
+            progress.made(release.edits, release.redactions);
         }
         if held.source.len() <= INLINE_BODY {
             return held.settle(decision);

@@ -44,7 +44,7 @@ pub(crate) fn is_fixed_path(path: &str) -> bool {
 }
 
 /// What is known of a request; logged when it is dropped.
-pub(crate) struct Entry {
+pub(crate) struct RequestLog {
     method: Method,
     path: String,
     began: Instant,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
     tally: Tally,
     received: usize,
     paused: bool,
-    course: Arc<Course>,
+    progress: Arc<RequestLogProgress>,
     answered: usize,
     complete: bool,
     /// Until it is logged.
@@ -62,14 +62,14 @@ pub(crate) struct Entry {
 
 /// What becomes of a request, known perhaps only when its answer has begun.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct RequestLogProgress {
     refused: OnceLock<Code>,
     sent: AtomicUsize,
     /// Edits and redactions that stand in what a person let go.
     made: OnceLock<(usize, usize)>,
 }
 
-impl Course {
+impl RequestLogProgress {
     /// It goes to the upstream, with a body of so many bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.sent.store(bytes, Relaxed);
@@ -103,10 +103,10 @@ pub(crate) struct Tally {
     pub(crate) redactions: usize,
 }
 
-impl Entry {
+impl RequestLog {
     /// `path` is masked: what rules find in it does not stand there.
     pub(crate) fn new(method: &Method, path: String, in_flight: InFlight) -> Self {
-        Entry {
+        RequestLog {
             method: method.clone(),
             path,
             began: Instant::now(),
@@ -115,7 +115,7 @@ impl Entry {
             tally: Tally::default(),
             received: 0,
             paused: false,
-            course: Arc::default(),
+            progress: Arc::default(),
             answered: 0,
             complete: false,
             _in_flight: in_flight,
@@ -153,8 +153,8 @@ impl Entry {
     }
 
     /// For what happens from now on.
-    pub(crate) fn course(&self) -> Arc<Course> {
-        Arc::clone(&self.course)
+    pub(crate) fn progress(&self) -> Arc<RequestLogProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// Tells the client which generation judged its request, and how much it changed.
@@ -169,20 +169,20 @@ impl Entry {
 
     /// Edits and redactions in what left.
     fn made(&self) -> (usize, usize) {
-        self.course.made.get().copied().unwrap_or((self.tally.edits, self.tally.redactions))
+        self.progress.made.get().copied().unwrap_or((self.tally.edits, self.tally.redactions))
     }
 
     /// Follows the answer to its end.
     pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
         self.status = Some(status);
         self.complete = body.is_end_stream();
-        content::stream(Followed { body, entry: self })
+        content::stream(Followed { body, request_log: self })
     }
 }
 
-impl Drop for Entry {
+impl Drop for RequestLog {
     fn drop(&mut self) {
-        let verdict = self.course.refused.get().map_or("forwarded", |code| code.as_str());
+        let verdict = self.progress.refused.get().map_or("forwarded", |code| code.as_str());
         let (edits, redactions) = self.made();
         tracing::info!(
             target: "leafgate::request",
@@ -198,7 +198,7 @@ impl Drop for Entry {
             redactions,
             bytes_received = self.received,
             paused = self.paused,
-            bytes_sent = self.course.sent.load(Relaxed),
+            bytes_sent = self.progress.sent.load(Relaxed),
             bytes_answered = self.answered,
             complete = self.complete,
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -223,7 +223,7 @@ impl fmt::Display for Visible<'_> {
 /// A body whose bytes are counted.
 struct Followed {
     body: Content,
-    entry: Entry,
+    request_log: RequestLog,
 }
 
 impl Body for Followed {
@@ -236,11 +236,11 @@ impl Body for Followed {
     ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
         let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
         match &frame {
-            Some(Ok(frame)) => self.entry.answered += frame.data_ref().map_or(0, Bytes::len),
+            Some(Ok(frame)) => self.request_log.answered += frame.data_ref().map_or(0, Bytes::len),
             Some(Err(_)) => return Poll::Ready(frame),
             None => {}
         }
-        self.entry.complete = self.body.is_end_stream() || frame.is_none();
+        self.request_log.complete = self.body.is_end_stream() || frame.is_none();
         Poll::Ready(frame)
     }
 

@@ -110,14 +110,14 @@ async fn show<V: Serialize + Send + 'static>(
     view: impl FnOnce(Snapshot) -> V + Send + 'static,
 ) -> Result<Response<Content>, Failure> {
     let snapshot = gate.turns.snapshot(turn)?;
-    Ok(gate.aside(move || answer::json(&view(snapshot))).await?)
+    Ok(gate.on_blocking_pool(move || answer::json(&view(snapshot))).await?)
 }
 
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Response<Content>, Failure> {
     let change = view::change(command, &*gate.turns.document(turn)?)?;
     let revision = gate.turns.revise(turn)?;
-    let revised = gate.aside(move || revision.make(change)).await??;
+    let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
     show(gate, turn, |snapshot| view::turn(&snapshot)).await
 }

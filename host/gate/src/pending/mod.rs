@@ -293,7 +293,7 @@ impl Turns {
         if began || over {
             summary::log(&line, &generation);
         }
-        self.hub.tell(|| {
+        self.hub.publish(|| {
             let turn = summary::summary(line, &generation, now);
             match (began, over) {
                 (true, _) => Event::Paused { turn },
