@@ -140,9 +140,9 @@ fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
     let client = gate.chat_later(&request());
     let turn = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
     let seen = gate.json(&["pending", "show", &turn, "--json"]);
-    let deleted = gate.json(&["pending", "edit", &turn, "--json", "--delete", "system-0"]);
+    let deleted = gate.json(&["pending", "edit", &turn, "--json", "--delete", "user-1"]);
     assert_ne!(deleted["digest"], seen["digest"]);
-    let restored = gate.json(&["pending", "edit", &turn, "--json", "--restore", "system-0"]);
+    let restored = gate.json(&["pending", "edit", &turn, "--json", "--restore", "user-1"]);
     assert_eq!(restored["digest"], seen["digest"]);
     assert_eq!(gate.run(&["pending", "edit", &turn, "--delete", "nothing-9"]).code, 2);
     assert_eq!(gate.run(&["pending", "edit", &turn]).code, 2, "an edit must be named");

@@ -239,13 +239,13 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
     let mut events = house.events().await;
     let _client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
     let id = events.paused().await.id;
-    let edited = house.edit(&id, &EditCommand::Delete { section: "system-0".to_owned() }).await.unwrap();
+    let edited = house.edit(&id, &EditCommand::Delete { section: "assistant-2".to_owned() }).await.unwrap();
     let section = |key: &str| edited.sections.iter().find(|section| section.key == key).unwrap();
-    assert!(section("system-0").deleted && !section("user-3").deleted);
+    assert!(section("assistant-2").deleted && !section("user-3").deleted);
     assert_eq!(section("user-3").path, "messages[2]");
     house.write(&id, "/model", "m-2").await.unwrap();
     let diff: Diff = house.get(&format!("/v1/pending/{id}/diff")).await;
-    assert_eq!(diff.deleted, ["messages[0]"]);
+    assert_eq!(diff.deleted, ["messages[2]"]);
     let lines: Vec<_> = diff
         .leaves
         .iter()
@@ -259,7 +259,7 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
         ]
     );
     assert!(diff.leaves[0].after.expose().starts_with("EMAIL_"));
-    let restored = house.edit(&id, &EditCommand::Restore { section: "system-0".to_owned() }).await.unwrap();
+    let restored = house.edit(&id, &EditCommand::Restore { section: "assistant-2".to_owned() }).await.unwrap();
     assert!(restored.sections.iter().all(|section| !section.deleted));
 }
 

@@ -93,7 +93,7 @@ async fn an_edit_is_what_leaves() {
     let client = house.send(&chat("prod-db, please"));
     let id = events.paused().await.id;
     house.write(&id, "/messages/3/content", "test-db, please").await.unwrap();
-    house.edit(&id, &EditCommand::Delete { section: "system-0".to_owned() }).await.unwrap();
+    house.edit(&id, &EditCommand::Delete { section: "assistant-2".to_owned() }).await.unwrap();
     house.let_go(&id).await;
     assert_eq!(client.await.unwrap().header("leafgate-edits"), "2");
     let sent: Value = serde_json::from_slice(&house.upstream.received()[0]).unwrap();
