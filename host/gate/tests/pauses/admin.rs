@@ -259,7 +259,8 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
         ]
     );
     assert!(diff.leaves[0].after.expose().starts_with("EMAIL_"));
-    let restored = house.edit(&id, &EditCommand::Restore { section: "assistant-2".to_owned() }).await.unwrap();
+    let restored =
+        house.edit(&id, &EditCommand::Restore { section: "assistant-2".to_owned() }).await.unwrap();
     assert!(restored.sections.iter().all(|section| !section.deleted));
 }
 
