@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use leafgate_harness::recordings::{self, Recording};
-use leafgate_tree::{Document, Format, Limits};
+use leafgate_tree::{Access, Document, Format, LeafKind, Limits};
 
 fn shape(body: &str) -> Format {
     Document::detect(body.to_owned().into(), &Limits::default()).unwrap().format()
@@ -59,4 +59,38 @@ fn what_two_apis_take_is_read_alike_in_both() {
         document.leaves().map(|leaf| (leaf.kind(), leaf.access(), leaf.role())).collect::<Vec<_>>()
     };
     assert_eq!(leaves(Format::OpenaiChat), leaves(Format::AnthropicMessages));
+}
+
+#[test]
+fn what_an_export_records_beside_its_texts_is_no_text() {
+    let agent = r#"{"id":"github.copilot.workspace","name":"workspace","extensionId":{"value":"e"},"description":"d"}"#;
+    let body = format!(
+        r#"{{"requests":[{{"agent":{agent},"message":{{"text":"t","parts":[
+            {{"kind":"text","text":"t","range":{{"start":0,"endExclusive":1}},"editorRange":{{"startColumn":1}}}},
+            {{"kind":"agent","agent":{agent}}},
+            {{"kind":"slash","slashCommand":{{"name":"fix","description":"d"}}}},
+            {{"kind":"tool","toolName":"search"}}]}}}}]}}"#
+    );
+    let document = Document::parse(body.into(), Format::VscodeChat, &Limits::default()).unwrap();
+    let kind = |pointer: &str| {
+        let leaf = document.leaf(document.resolve(pointer).unwrap()).unwrap();
+        (leaf.kind(), leaf.access())
+    };
+    let message = "/requests/0/message";
+    for text in ["/text", "/parts/0/text"] {
+        assert_eq!(kind(&format!("{message}{text}")), (LeafKind::Text, Access::Open), "{text}");
+    }
+    for number in ["range/start", "range/endExclusive", "editorRange/startColumn"] {
+        let number = format!("{message}/parts/0/{number}");
+        assert_eq!(kind(&number), (LeafKind::Metadata, Access::Open), "{number}");
+    }
+    for name in ["/parts/1/agent/id", "/parts/1/agent/name", "/parts/1/agent/extensionId/value"]
+        .map(|name| format!("{message}{name}"))
+        .into_iter()
+        .chain(["/requests/0/agent/id", "/requests/0/agent/name"].map(str::to_owned))
+        .chain(["/parts/2/slashCommand/name", "/parts/3/toolName"].map(|name| format!("{message}{name}")))
+    {
+        assert_eq!(kind(&name), (LeafKind::Metadata, Access::Protected), "{name}");
+    }
+    assert_ne!(kind(&format!("{message}/parts/1/agent/description")).0, LeafKind::Text);
 }

@@ -119,6 +119,13 @@ impl Draft {
         self.pieces_of(node, self.document.content_text(node).len()).redacted()
     }
 
+    /// Returns which stretches of the received text of a leaf redaction took away, with the labels: in order, and overlaps united.
+    #[must_use]
+    pub fn hidden(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
+        let hidden = self.leaves.get(&node).map_or(&[][..], |state| &state.hidden);
+        hidden.iter().map(|one| (one.at.clone(), Arc::clone(&one.label))).collect()
+    }
+
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.
     #[must_use]
     pub fn is_written(&self, node: NodeId) -> bool {

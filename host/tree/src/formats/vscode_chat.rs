@@ -96,6 +96,27 @@ static OBJECT: Table = table! {
     "toolCallResults" ToolResult Open "what tools gave back";
     "resultDetails" ToolResult Open "what the tool gave back";
     "thinking" Reasoning Open "the model's words";
+    "range" Metadata Open "counts characters of the question: follows its text as a further edit";
+    "editorRange" Metadata Open "counts lines and columns of the question";
+};
+
+/// What the editor records of an agent.
+static AGENT: Table = table! {
+    "id" Metadata Protected "names an agent";
+    "name" Metadata Protected "names an agent";
+    "fullName" Metadata Protected "names an agent";
+    "extensionId" Metadata Protected "id";
+    "extensionVersion" Metadata Protected "names a version";
+    "extensionPublisherId" Metadata Protected "id";
+    "slashCommands" Metadata Open "describes commands of an agent";
+    "metadata" Metadata Open "describes an agent";
+};
+
+/// What the editor records of a command, and what else a part of a question names.
+static NAMED: Table = table! {
+    "name" Metadata Protected "names a command";
+    "toolName" Metadata Protected "names a tool";
+    "promptName" Metadata Protected "names a prompt file";
 };
 
 fn project(projector: &mut Projector<'_>) {
@@ -125,7 +146,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
         match &*body.key_text(body.node(member)) {
             "message" => {
                 turn(projector, member, index, SectionKind::User, Role::User);
-                texts(projector, member, LeafKind::Text);
+                question(projector, member);
             }
             "variableData" => {
                 turn(projector, member, index, SectionKind::Context, Role::User);
@@ -180,6 +201,23 @@ fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index:
     texts(projector, node, text);
 }
 
+/// Marks the texts of a question: the message itself where it is one, its text, and those of its parts. What else it holds is recorded
+/// about them: ranges, agents, commands, tools.
+fn question(projector: &mut Projector<'_>, message: NodeId) {
+    let body = projector.body;
+    if body.kind(message) != Kind::Object {
+        return texts(projector, message, LeafKind::Text);
+    }
+    let parts = body.children(message).filter(|&member| body.has_key(member, "parts"));
+    let elements = parts.flat_map(|parts| body.children(parts)).filter(|&part| body.kind(part) == Kind::Object);
+    for object in std::iter::once(message).chain(elements) {
+        for text in body.children(object).filter(|&member| body.has_key(member, "text")) {
+            projector.mark(text, LeafKind::Text, Access::Open);
+        }
+    }
+    names(projector, message);
+}
+
 /// Marks what a part holds as text of a kind, but for its names.
 fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
     projector.mark(node, kind, Access::Open);
@@ -190,12 +228,26 @@ fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
 fn names(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
     match body.kind(node) {
-        Kind::Object => projector.members(node, &OBJECT, |this, member, _, field| {
-            if field.is_none_or(|field| field.access == Access::Open) {
-                names(this, member);
+        Kind::Object => projector.members(node, &OBJECT, |this, member, key, field| {
+            if field.is_some_and(|field| field.access != Access::Open) {
+                return;
+            }
+            names(this, member);
+            match key {
+                "agent" => named(this, member, &AGENT),
+                "slashCommand" | "command" => named(this, member, &NAMED),
+                "parts" => body.children(member).for_each(|part| named(this, part, &NAMED)),
+                _ => {}
             }
         }),
         Kind::Array => body.children(node).for_each(|element| names(projector, element)),
         _ => {}
+    }
+}
+
+/// Marks the members of an object by a table of its own.
+fn named(projector: &mut Projector<'_>, node: NodeId, table: &'static Table) {
+    if projector.body.kind(node) == Kind::Object {
+        projector.members(node, table, |_, _, _, _| {});
     }
 }
