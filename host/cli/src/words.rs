@@ -1,4 +1,5 @@
-//! The difference of two texts, word by word: `[-gone-]{+new+}`, with long unchanged stretches left out.
+//! The difference of two texts, word by word: `[-gone-]{+new+}`, with the middle of long stretches left out. A text that was replaced
+//! by another one is shown above the new one.
 
 use std::time::Duration;
 
@@ -12,25 +13,49 @@ const CONTEXT: usize = 40;
 /// After so long the difference gets coarser instead of exact; only texts of megabytes with nothing in common take it.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
+/// Most lines of a removed or added stretch that are shown whole, and how many of a longer one at either end.
+const WHOLE_LINES: usize = 8;
+const HEAD_LINES: usize = 4;
+const TAIL_LINES: usize = 2;
+
+/// Most characters of such a stretch that are shown whole, and how many of a longer one at either end.
+const WHOLE: usize = 600;
+const ENDS: usize = 200;
+
+/// Where the texts have less than this share (one in so many) in common, and in this many changes or more, a reader makes nothing of
+/// words in between: the texts are shown one below the other.
+const LITTLE: usize = 3;
+const INTERLEAVED: usize = 6;
+
 /// Prints a difference, indented.
 pub(crate) fn print(before: &str, after: &str, printer: &mut Printer) -> std::io::Result<()> {
     let mut stretches = stretches(before, after);
-    let last = stretches.len().saturating_sub(1);
-    for (place, (tag, text)) in stretches.iter_mut().enumerate() {
-        if *tag == ChangeTag::Equal {
-            *text = abridged(text, place == 0, place == last);
-        }
+    let in_blocks = has_little_in_common(&stretches, before, after);
+    if in_blocks {
+        stretches = vec![(ChangeTag::Delete, before.to_owned()), (ChangeTag::Insert, after.to_owned())];
     }
+    let last = stretches.len().saturating_sub(1);
     printer.text(Style::Plain, "  ")?;
-    for (tag, text) in stretches {
+    for (place, (tag, text)) in stretches.into_iter().enumerate() {
         let (style, text) = match tag {
-            ChangeTag::Equal => (Style::Plain, text),
-            ChangeTag::Delete => (Style::Removed, format!("[-{text}-]")),
-            ChangeTag::Insert => (Style::Added, format!("{{+{text}+}}")),
+            ChangeTag::Equal => (Style::Plain, abridged(&text, place == 0, place == last)),
+            ChangeTag::Delete => (Style::Removed, format!("[-{}-]", shortened(&text))),
+            ChangeTag::Insert => (Style::Added, format!("{{+{}+}}", shortened(&text))),
         };
         printer.text(style, &text.replace('\n', "\n  "))?;
+        if in_blocks && place < last {
+            printer.text(Style::Plain, "\n  ")?;
+        }
     }
     printer.line("")
+}
+
+/// Says whether a text was replaced by another one. What a few words were put into or taken out of was not.
+fn has_little_in_common(stretches: &[(ChangeTag, String)], before: &str, after: &str) -> bool {
+    let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+    let same = stretches.iter().filter(|(tag, _)| *tag == ChangeTag::Equal).map(|(_, text)| visible(text));
+    let changes = stretches.iter().filter(|(tag, _)| *tag != ChangeTag::Equal).count();
+    changes >= INTERLEAVED && same.sum::<usize>() * LITTLE < visible(before).max(visible(after))
 }
 
 /// The texts as stretches that are the same, gone or new; neighbours of one kind are joined.
@@ -59,6 +84,25 @@ fn abridged(text: &str, is_first: bool, is_last: bool) -> String {
     format!("{start} … {end}")
 }
 
+/// A removed or added stretch, with its middle left out where it is long.
+fn shortened(text: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let text = if lines.len() > WHOLE_LINES {
+        let left_out = lines.len() - HEAD_LINES - TAIL_LINES;
+        let (head, tail) = (&lines[..HEAD_LINES], &lines[lines.len() - TAIL_LINES..]);
+        format!("{}… {left_out} more lines …\n{}", head.concat(), tail.concat())
+    } else {
+        text.to_owned()
+    };
+    let length = text.chars().count();
+    if length <= WHOLE {
+        return text;
+    }
+    let start: String = text.chars().take(ENDS).collect();
+    let end: String = text.chars().skip(length - ENDS).collect();
+    format!("{start} … {} more characters … {end}", length - 2 * ENDS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +117,26 @@ mod tests {
         let expected = [(Equal, "write to "), (Delete, "‹EMAIL›"), (Insert, "EMAIL_x"), (Equal, " now")]
             .map(|(tag, text)| (tag, text.to_owned()));
         assert_eq!(shown("write to ‹EMAIL› now", "write to EMAIL_x now"), expected);
+    }
+
+    #[test]
+    fn texts_with_little_in_common_are_told_apart_from_edited_ones() {
+        let told = |before: &str, after: &str| has_little_in_common(&stretches(before, after), before, after);
+        let prose = "We met the board on Monday and they want the report to be shorter by half before spring.";
+        let other = "No secrets: the gate replaces what rules name, and the report of it shows that it did.";
+        assert!(told(prose, other));
+        assert!(!told(prose, &format!("{prose} Please.")) && !told(prose, &prose.replace("Monday", "Friday")));
+        assert!(!told("a", "b") && !told("", prose));
+    }
+
+    #[test]
+    fn long_changes_are_shown_by_their_ends() {
+        let lines: String = (0..40).map(|number| format!("line {number}\n")).collect();
+        let shown = shortened(&lines);
+        assert_eq!(shown, "line 0\nline 1\nline 2\nline 3\n… 34 more lines …\nline 38\nline 39\n");
+        let long = shortened(&"é".repeat(5000));
+        assert!(long.contains("4600 more characters") && long.chars().count() < WHOLE, "{long}");
+        assert_eq!(shortened("a\nb"), "a\nb");
     }
 
     #[test]
