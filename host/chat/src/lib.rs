@@ -22,7 +22,7 @@ mod wire;
 
 pub use export::{
     Attachment, Check, Confirmation, Conversation, Edit, EditKind, Failure, Import, ImportTest, Kept, Status,
-    ToolUse, Turn, Useless, Vote, check, conversation,
+    ToolUse, Turn, Useless, Vote, check, conversation, is_export,
 };
 pub use input::{Messages, Shape, messages, shape, verbatim_messages};
 pub use json::Json;

@@ -1,5 +1,7 @@
 //! What a conversion could not carry over. A loss names a place and a fixed reason, never a text.
 
+use std::borrow::Cow;
+
 use leafgate_tree::Document;
 use serde::Serialize;
 
@@ -24,7 +26,14 @@ impl Losses {
         self.0.push(Loss { pointer: pointer.into(), reason });
     }
 
-    /// Notes where a text holds what no text can.
+    /// Returns the text of a string, and notes half a character in it, which no text can hold.
+    pub(crate) fn text(&mut self, node: Option<Node<'_>>) -> Option<String> {
+        let node = node?;
+        self.note_half_character(node);
+        node.text().map(Cow::into_owned)
+    }
+
+    /// Notes half a character in a string.
     pub(crate) fn note_half_character(&mut self, text: Node<'_>) {
         if text.has_half_character() {
             self.note(text.pointer(), "half a character (a lone surrogate) becomes U+FFFD");

@@ -23,8 +23,8 @@ pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Messag
     for (key, member) in node.members() {
         match &*key {
             "role" | "content" => {}
-            "name" => message.name = member.text().map(Into::into),
-            "tool_call_id" => message.call_id = member.text().map(Into::into),
+            "name" => message.name = losses.text(Some(member)),
+            "tool_call_id" => message.call_id = losses.text(Some(member)),
             "tool_calls" => message.calls = calls(member, losses)?,
             "copilot_cache_control" => message.content.push(breakpoint(member)),
             key => match CARRIED.iter().find(|carried| **carried == key) {
@@ -60,8 +60,7 @@ fn role(node: Node<'_>, losses: &mut Losses) -> Read<Option<Role>> {
 
 fn content(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     let Some(content) = node.get_some("content") else { return Ok(Vec::new()) };
-    if let Some(text) = content.text() {
-        losses.note_half_character(content);
+    if let Some(text) = losses.text(Some(content)) {
         return Ok(vec![Part::text(content.pointer(), text)]);
     }
     if !content.is_array() {
@@ -75,16 +74,14 @@ fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
         return Err(InputError::at(node, "a part of a message's content must be an object"));
     }
     let kind = match node.get_text("type").as_deref() {
-        Some("text") => {
-            node.get("text").into_iter().for_each(|text| losses.note_half_character(text));
-            node.get_text("text").map(PartKind::Text)
-        }
+        Some("text") => losses.text(node.get("text")).map(PartKind::Text),
         Some("image_url") => node.get("image_url").and_then(|image| self::image(image, losses)),
         _ => None,
     };
     let kind = kind.unwrap_or_else(|| PartKind::Opaque {
         value: node.verbatim().to_owned(),
         scope: Some(OPENAI_SCOPE),
+        token_usage: None,
         meaning: Meaning::Other,
     });
     if matches!(kind, PartKind::Text(_) | PartKind::Image { .. }) {
@@ -98,7 +95,7 @@ fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
 }
 
 fn image(node: Node<'_>, losses: &mut Losses) -> Option<PartKind> {
-    let url = node.get_text("url")?;
+    let url = losses.text(node.get("url"))?;
     for (key, member) in node.members() {
         if !matches!(&*key, "url" | "detail" | "media_type") {
             losses.note(member.pointer(), "a raw image has no place for this member");

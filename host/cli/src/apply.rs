@@ -3,6 +3,7 @@
 //! The bytes themselves are written only when they would really leave: whoever pipes them on and forgets the exit code must not send a
 //! request that a rule holds. The views (`--diff`, `--ops`) are written for a paused request too, `--json` for a blocked one as well.
 
+use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_policy::{Hold, Report, Verdict};
 use leafgate_tree::Draft;
 use serde::Serialize;
@@ -14,6 +15,7 @@ use crate::operation::{self, Operation};
 use crate::print::{Printer, Style};
 use crate::replay::{Misfit, Replay};
 use crate::request::{self, Judged};
+use crate::shield;
 use crate::words;
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -23,6 +25,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let exit = match exit(&judged.evaluation.verdict) {
         // What somebody edited away must not leave because the edit was lost.
         Exit::Done if !misfits.is_empty() => Exit::Paused,
+        Exit::Done if judged.ranges.holds() => Exit::Paused,
         exit => exit,
     };
     let draft = &judged.evaluation.draft;
@@ -37,6 +40,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     printer.flush()?;
     judged.remark(printer);
     complain(&judged.evaluation.verdict, printer);
+    complain_of_ranges(&judged.ranges, printer);
     for misfit in &misfits {
         printer.complain(&format!(
             "leafgate: held: the edit in line {} ({}) no longer fits: {}",
@@ -70,6 +74,18 @@ pub(crate) fn complain(verdict: &Verdict, printer: &mut Printer) {
     }
 }
 
+/// Says on standard error which ranges of a chat export could not follow its texts.
+pub(crate) fn complain_of_ranges(ranges: &Ranges, printer: &mut Printer) {
+    for stale in &ranges.stale {
+        let held = if stale.reason.holds() { "held" } else { "left as it was" };
+        printer.complain(&format!(
+            "leafgate: {held}: {}: {}",
+            shield::masked(&stale.pointer),
+            stale.reason.describe()
+        ));
+    }
+}
+
 /// What `--json` writes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -83,10 +99,19 @@ struct Applied<'a> {
     /// What would leave, once nothing holds it.
     sent: Body,
     operations: Vec<Operation>,
+    /// Ranges of a chat export that could not follow its texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stale: Vec<Stale>,
     /// Recorded edits that no longer fit.
     #[serde(skip_serializing_if = "<[Misfit]>::is_empty")]
     misfits: &'a [Misfit],
     report: &'a Report,
+}
+
+/// Stale ranges, with masks for what a pointer must not say.
+pub(crate) fn masked_stale(ranges: &Ranges) -> Vec<Stale> {
+    let masked = |stale: &Stale| Stale { pointer: shield::masked(&stale.pointer), reason: stale.reason };
+    ranges.stale.iter().map(masked).collect()
 }
 
 /// A body without its text.
@@ -114,6 +139,7 @@ impl<'a> Applied<'a> {
             received: Body::of(judged.document.source()),
             sent: Body::of(&draft.render()),
             operations: operation::all(draft),
+            stale: masked_stale(&judged.ranges),
             misfits,
             report: &judged.evaluation.report,
         }

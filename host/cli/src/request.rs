@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bytes::Bytes;
+use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_gate::{GateLimits, session_key};
 use leafgate_policy::{Context, Evaluation};
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind};
@@ -23,6 +24,8 @@ pub(crate) struct Judged {
     pub(crate) evaluation: Evaluation,
     /// Name of the policy's generation.
     pub(crate) generation: String,
+    /// What became of the ranges of a chat export whose texts were changed.
+    pub(crate) ranges: Ranges,
     /// Why the request is no JSON, where it is taken as one raw text.
     why_raw: Option<ParseError>,
 }
@@ -55,11 +58,15 @@ pub(crate) fn judge_with(
     let session = session_key(&keys, &document);
     let context = Context { session: &session, ..Context::default() };
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
-    let evaluation = match replay {
+    let mut evaluation = match replay {
         Some(replay) => policy.replay(received, &context, &vault, |draft| replay.step(draft)),
         None => policy.evaluate(received, &context, &vault),
     };
-    Ok(Judged { document, evaluation, generation: policy.generation_name(), why_raw })
+    let ranges = match document.format() {
+        Format::VscodeChat => ranges::follow(&mut evaluation.draft).context("cannot read what would leave")?,
+        _ => Ranges::default(),
+    };
+    Ok(Judged { document, evaluation, generation: policy.generation_name(), ranges, why_raw })
 }
 
 fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
@@ -76,7 +83,8 @@ pub(crate) fn body(path: Option<&Path>) -> anyhow::Result<Bytes> {
     Ok(body.with_context(|| format!("cannot read {}", name(path)))?.into())
 }
 
-/// Reads a body as a format, or as the one whose shape it has; then what is no JSON is one raw text, and the error says why.
+/// Reads a body as a format, or as the one whose shape it has. What is no JSON is one raw text, unless a format was named that knows
+/// none, and the error says why.
 pub(crate) fn document(
     body: &Bytes,
     format: Option<Format>,
@@ -88,7 +96,7 @@ pub(crate) fn document(
     };
     match read {
         Ok(document) => Ok((document, None)),
-        Err(error) if format.is_none() && is_no_json(&error) => {
+        Err(error) if takes_text(format) && is_no_json(&error) => {
             Ok((Document::raw(body.clone()), Some(error)))
         }
         Err(error) => Err(error),
@@ -104,6 +112,11 @@ fn name(path: Option<&Path>) -> String {
 pub(crate) fn read_as(path: Option<&Path>, format: Format) -> anyhow::Result<Document> {
     Document::parse(body(path)?, format, &Limits::default())
         .with_context(|| format!("cannot read {}", name(path)))
+}
+
+/// `raw` names JSON, but whoever asks for it with a text of another kind means that text.
+fn takes_text(format: Option<Format>) -> bool {
+    matches!(format, None | Some(Format::Raw | Format::Generic))
 }
 
 /// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.

@@ -1,5 +1,7 @@
 //! The answer of a request, put together again from the parts that the editor cut it into.
 
+use std::borrow::Cow;
+
 use crate::node::Node;
 
 use super::{response, uri};
@@ -39,30 +41,55 @@ pub(crate) fn text(request: Node<'_>) -> String {
     response(request).filter_map(words).collect()
 }
 
-/// The words of one part.
+/// Returns the words of one part.
 pub(crate) fn words(part: Node<'_>) -> Option<String> {
+    match part.get_text("kind").as_deref() {
+        Some("inlineReference") => uri::link(part, "inlineReference"),
+        Some("reference") => uri::link(part, "reference"),
+        _ => words_leaf(part)?.text().map(Cow::into_owned),
+    }
+}
+
+/// Returns the string that spells the words of a part; a reference has none, its words are put together.
+pub(crate) fn words_leaf(part: Node<'_>) -> Option<Node<'_>> {
     if kind(part) != PartKind::Words {
         return None;
     }
     match part.get_text("kind").as_deref() {
-        Some("inlineReference") => uri::link(part, "inlineReference"),
-        Some("reference") => uri::link(part, "reference"),
-        Some(_) => markdown(part.get("content")?),
-        None => part.get_text("value"),
+        Some("inlineReference" | "reference") => None,
+        Some(_) => markdown_leaf(part.get("content")?),
+        None => part.get("value").filter(|value| value.text().is_some()),
     }
 }
 
-/// A Markdown text: a string, or an object with the string as `value`.
+/// Returns a Markdown text.
 pub(crate) fn markdown(node: Node<'_>) -> Option<String> {
-    node.text().map(std::borrow::Cow::into_owned).or_else(|| node.get_text("value"))
+    markdown_leaf(node)?.text().map(Cow::into_owned)
 }
 
-/// The reasoning of one part; its value may be empty or cut into an array.
+/// Returns the string of a Markdown text: the node itself, or its member `value`.
+fn markdown_leaf(node: Node<'_>) -> Option<Node<'_>> {
+    [Some(node), node.get("value")].into_iter().flatten().find(|node| node.text().is_some())
+}
+
+/// Returns the reasoning of one part; its value may be empty or cut into an array.
 pub(crate) fn thinking(part: Node<'_>) -> Option<String> {
-    let value = part.get("value").filter(|_| kind(part) == PartKind::Thinking)?;
-    let text = match value.text() {
-        Some(text) => text.into_owned(),
-        None => value.items().filter_map(Node::text).collect(),
-    };
+    let text: String = thinking_leaves(part).into_iter().filter_map(Node::text).collect();
     (!text.is_empty()).then_some(text)
+}
+
+/// Returns the strings that spell the reasoning of a part.
+pub(crate) fn thinking_leaves(part: Node<'_>) -> Vec<Node<'_>> {
+    match part.get("value").filter(|_| kind(part) == PartKind::Thinking) {
+        Some(value) => pieces(value),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the strings of a text that may be cut into an array.
+pub(crate) fn pieces(text: Node<'_>) -> Vec<Node<'_>> {
+    match text.text() {
+        Some(_) => vec![text],
+        None => text.items().filter(|piece| piece.text().is_some()).collect(),
+    }
 }

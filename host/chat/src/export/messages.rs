@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{answer, is_hidden, question, response, tsx};
+use super::{answer, is_hidden, question, question_leaves, response, tsx};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::node::Node;
@@ -76,6 +76,7 @@ impl Reader<'_> {
         for variable in variables.into_iter().flat_map(Node::items) {
             self.losses.note(variable.pointer(), "what was attached is not recorded as the model read it");
         }
+        question_leaves(request).into_iter().flatten().for_each(|text| self.losses.note_half_character(text));
         match question(request).filter(|text| !text.is_empty()) {
             Some(text) => {
                 let at = format!("{}/message", request.pointer());
@@ -95,6 +96,9 @@ impl Reader<'_> {
                 );
             }
         }
+        for text in response(request).filter_map(answer::words_leaf) {
+            self.losses.note_half_character(text);
+        }
         let text = answer::text(request);
         if text.is_empty() {
             return self.losses.note(request.pointer(), "no answer is recorded");
@@ -106,7 +110,7 @@ impl Reader<'_> {
     /// What the model wrote at one go, and the results of the tools that it called.
     fn round(&mut self, round: Node<'_>, results: Option<Node<'_>>) {
         let mut content = self.reasoning(round);
-        if let Some(text) = round.get_text("response").filter(|text| !text.is_empty()) {
+        if let Some(text) = self.losses.text(round.get("response")).filter(|text| !text.is_empty()) {
             content.push(Part::text(format!("{}/response", round.pointer()), text));
         }
         if let Some(summary) = round.get_some("summary") {
@@ -138,13 +142,14 @@ impl Reader<'_> {
         let meaning = Meaning::Thinking(raw::thinking(node));
         vec![Part {
             at: node.pointer(),
-            kind: PartKind::Opaque { value: value.pretty(), scope: None, meaning },
+            kind: PartKind::Opaque { value: value.pretty(), scope: None, token_usage: None, meaning },
         }]
     }
 
     /// A call with its result; `None` where either is missing.
     fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(Call, Message)> {
-        let (Some(id), Some(name)) = (call.get_text("id"), call.get_text("name")) else {
+        let [id, name, arguments] = ["id", "name", "arguments"].map(|key| self.losses.text(call.get(key)));
+        let (Some(id), Some(name)) = (id, name) else {
             self.losses.note(call.pointer(), "a call without id or name is left out");
             return None;
         };
@@ -157,7 +162,6 @@ impl Reader<'_> {
             );
             return None;
         };
-        let arguments = call.get_text("arguments").unwrap_or_default();
         let Some(id) = self.wire_id(&id) else {
             self.losses.note(call.pointer(), "a second call with the same id is left out");
             return None;
@@ -165,6 +169,7 @@ impl Reader<'_> {
         let content = result.items().filter_map(|part| self.result_part(part)).collect();
         let mut answer = Message::new(result.pointer(), Role::Tool, content);
         answer.call_id = Some(id.clone());
+        let arguments = arguments.unwrap_or_default();
         Some((Call { at: call.pointer(), id, name, arguments }, answer))
     }
 
@@ -178,7 +183,7 @@ impl Reader<'_> {
     fn result_part(&mut self, part: Node<'_>) -> Option<Part> {
         let value = part.get("value");
         let text = match value {
-            Some(value) if value.text().is_some() => value.text().map(Into::into),
+            Some(value) if value.text().is_some() => self.losses.text(Some(value)),
             Some(value) if value.get("node").is_some() => Some(tsx::flatten(value, self.losses)),
             _ => None,
         };

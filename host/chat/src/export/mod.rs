@@ -7,6 +7,7 @@ mod answer;
 mod check;
 mod conversation;
 mod messages;
+mod pieces;
 mod status;
 mod tsx;
 mod turn;
@@ -15,22 +16,34 @@ mod uri;
 pub use check::{Check, Import, ImportTest, Useless, check};
 pub use conversation::{Conversation, conversation};
 pub(crate) use messages::messages;
+pub(crate) use pieces::pieces;
 pub use status::{Failure, Status};
 pub use turn::{Attachment, Confirmation, Edit, EditKind, Kept, ToolUse, Turn, Vote};
 
+use leafgate_tree::Document;
+
 use crate::node::Node;
 
-/// What the person wrote: `message.text`, else the texts of its parts, else the message itself where it is a string.
+/// Returns what the person wrote: `message.text`, else the texts of its parts, else the message itself where it is a string.
 pub(crate) fn question(request: Node<'_>) -> Option<String> {
+    Some(question_leaves(request)?.into_iter().filter_map(Node::text).collect())
+}
+
+/// Returns the strings that spell the question, in order.
+pub(crate) fn question_leaves(request: Node<'_>) -> Option<Vec<Node<'_>>> {
     let message = request.get("message")?;
-    if let Some(text) = message.text() {
-        return Some(text.into_owned());
-    }
-    if let Some(text) = message.get_text("text") {
-        return Some(text);
+    let mut whole = [Some(message), message.get("text")].into_iter().flatten();
+    if let Some(text) = whole.find(|node| node.text().is_some()) {
+        return Some(vec![text]);
     }
     let parts = message.get("parts").filter(|parts| parts.is_array())?;
-    Some(parts.items().filter_map(|part| part.get_text("text")).collect())
+    Some(parts.items().filter_map(|part| part.get("text")).collect())
+}
+
+/// Says whether a file is an export: an object with `requests`, an array.
+#[must_use]
+pub fn is_export(document: &Document) -> bool {
+    Node::root(document).get("requests").is_some_and(Node::is_array)
 }
 
 /// The parts of the answer.

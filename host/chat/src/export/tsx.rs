@@ -19,6 +19,38 @@ pub(crate) fn flatten(element: Node<'_>, losses: &mut Losses) -> String {
     text
 }
 
+/// Returns the texts of a tree, cut where one begins on a line of its own.
+pub(crate) fn runs(element: Node<'_>) -> Vec<Vec<Node<'_>>> {
+    let mut runs = vec![Vec::new()];
+    if let Some(node) = element.get("node") {
+        collect(node, &mut runs, false);
+    }
+    runs
+}
+
+/// Adds the texts of a node; says whether it was a text.
+fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bool) -> bool {
+    match node.get("type").and_then(Node::integer) {
+        Some(2) => {
+            if breaks_line(node, is_behind_text) {
+                runs.push(Vec::new());
+            }
+            if let (Some(text), Some(run)) = (node.get("text"), runs.last_mut()) {
+                run.push(text);
+            }
+            true
+        }
+        Some(1) => {
+            let mut was_text = false;
+            for child in node.get("children").into_iter().flat_map(Node::items) {
+                was_text = collect(child, runs, was_text);
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
 /// Adds a node; says whether it was a text.
 fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
     match node.get("type").and_then(Node::integer) {
@@ -26,7 +58,7 @@ fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Los
             if breaks_line(node, is_behind_text) && !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
-            text.push_str(&node.get_text("text").unwrap_or_default());
+            text.push_str(&losses.text(node.get("text")).unwrap_or_default());
             true
         }
         Some(1) => {

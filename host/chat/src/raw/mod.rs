@@ -99,6 +99,8 @@ pub enum PartKind {
         value: String,
         /// Bits of the outputs that may have it (1 raw, 2 OpenAI, 4 VS Code); `None` and 0 are all.
         scope: Option<i64>,
+        /// How many tokens the value counts as, as it is spelled. No API is sent this number.
+        token_usage: Option<String>,
         /// What the value means, where that is known.
         meaning: Meaning,
     },

@@ -21,8 +21,8 @@ pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Messag
         .get("content")
         .ok_or_else(|| InputError::at(node, "a raw message must have `content`, an array of parts"))?;
     let mut message = Message::new(node.pointer(), role, parts(content, losses)?);
-    message.name = optional_text(node, "name")?;
-    message.call_id = optional_text(node, "toolCallId")?;
+    message.name = optional_text(node, "name", losses)?;
+    message.call_id = optional_text(node, "toolCallId", losses)?;
     message.calls = calls(node, losses)?;
     for (key, member) in node.members() {
         match CARRIED.iter().find(|carried| **carried == key) {
@@ -64,21 +64,16 @@ fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
     })?;
     let known: (&[&str], PartKind) = match kind.integer() {
         Some(0) => (&["imageUrl"], image(node, losses)?),
-        Some(1) => (&["text"], PartKind::Text(words(node, losses)?)),
-        Some(2) => (&["value", "scope", "tokenUsage"], opaque(node)?),
+        Some(1) => (&["text"], PartKind::Text(text(node, "text", losses)?)),
+        Some(2) => (&["value", "scope", "tokenUsage"], opaque(node, losses)?),
         Some(3) => {
-            (&["cacheType"], PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType")? })
+            (&["cacheType"], PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType", losses)? })
         }
-        Some(4) => (&["documentData"], document(node)?),
+        Some(4) => (&["documentData"], document(node, losses)?),
         _ => return Ok(None),
     };
     note_unknown(node, known.0, losses);
     Ok(Some(known.1))
-}
-
-fn words(node: Node<'_>, losses: &mut Losses) -> Read<String> {
-    node.get("text").into_iter().for_each(|text| losses.note_half_character(text));
-    text(node, "text")
 }
 
 fn note_unknown(node: Node<'_>, known: &[&str], losses: &mut Losses) {
@@ -93,21 +88,33 @@ fn image(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     let image = member(node, "imageUrl")?;
     note_unknown(image, &["url", "detail", "mediaType"], losses);
     Ok(PartKind::Image {
-        url: text(image, "url")?,
-        detail: optional_text(image, "detail")?,
-        media_type: optional_text(image, "mediaType")?,
+        url: text(image, "url", losses)?,
+        detail: optional_text(image, "detail", losses)?,
+        media_type: optional_text(image, "mediaType", losses)?,
     })
 }
 
-fn document(node: Node<'_>) -> Read<PartKind> {
+fn document(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     let document = member(node, "documentData")?;
-    Ok(PartKind::Document { data: text(document, "data")?, media_type: text(document, "mediaType")? })
+    note_unknown(document, &["data", "mediaType"], losses);
+    Ok(PartKind::Document {
+        data: text(document, "data", losses)?,
+        media_type: text(document, "mediaType", losses)?,
+    })
 }
 
-fn opaque(node: Node<'_>) -> Read<PartKind> {
+fn opaque(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     let value = member(node, "value")?;
-    let scope = node.get_some("scope").and_then(Node::integer);
-    Ok(PartKind::Opaque { value: value.verbatim().to_owned(), scope, meaning: meaning(value) })
+    let scope = node.get_some("scope");
+    if let Some(odd) = scope.filter(|scope| scope.integer().is_none()) {
+        losses.note(odd.pointer(), "the scope of an opaque part is a number; this one is left out");
+    }
+    Ok(PartKind::Opaque {
+        value: value.verbatim().to_owned(),
+        scope: scope.and_then(Node::integer),
+        token_usage: node.get_some("tokenUsage").map(|usage| usage.verbatim().to_owned()),
+        meaning: meaning(value),
+    })
 }
 
 /// What an opaque value means; one that is not built as its type says means nothing that is known.
@@ -155,9 +162,9 @@ pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<Call> {
     note_unknown(function, &["name", "arguments"], losses);
     Ok(Call {
         at: node.pointer(),
-        id: text(node, "id")?,
-        name: text(function, "name")?,
-        arguments: text(function, "arguments")?,
+        id: text(node, "id", losses)?,
+        name: text(function, "name", losses)?,
+        arguments: text(function, "arguments", losses)?,
     })
 }
 
@@ -171,7 +178,7 @@ fn member<'d>(node: Node<'d>, key: &'static str) -> Read<Node<'d>> {
     node.get(key).ok_or_else(|| InputError::at(node, problem))
 }
 
-fn text(node: Node<'_>, key: &'static str) -> Read<String> {
+fn text(node: Node<'_>, key: &'static str, losses: &mut Losses) -> Read<String> {
     let problem = match key {
         "text" => "a text part must have `text`, a string",
         "url" => "an image must have `url`, a string",
@@ -182,14 +189,14 @@ fn text(node: Node<'_>, key: &'static str) -> Read<String> {
         "mediaType" => "a document must have `mediaType`, a string",
         _ => NO_TEXT,
     };
-    node.get_text(key).ok_or_else(|| InputError::at(node, problem))
+    losses.text(node.get(key)).ok_or_else(|| InputError::at(node, problem))
 }
 
-fn optional_text(node: Node<'_>, key: &str) -> Read<Option<String>> {
+fn optional_text(node: Node<'_>, key: &str, losses: &mut Losses) -> Read<Option<String>> {
     match node.get_some(key) {
         None => Ok(None),
-        Some(member) => match member.text() {
-            Some(text) => Ok(Some(text.into_owned())),
+        Some(member) => match losses.text(Some(member)) {
+            Some(text) => Ok(Some(text)),
             None => Err(InputError::at(member, "this member is a string where it stands at all")),
         },
     }

@@ -34,10 +34,13 @@ fn part(part: &Part) -> Json {
             optional(&mut image, "mediaType", media_type.as_ref());
             vec![("type", Json::Number(0)), ("imageUrl", Json::Object(image))]
         }
-        PartKind::Opaque { value, scope, .. } => {
+        PartKind::Opaque { value, scope, token_usage, .. } => {
             let mut members = vec![("type", Json::Number(2)), ("value", Json::Verbatim(value.clone()))];
             if let Some(scope) = scope {
                 members.push(("scope", Json::Number(*scope)));
+            }
+            if let Some(usage) = token_usage {
+                members.push(("tokenUsage", Json::Verbatim(usage.clone())));
             }
             members
         }

@@ -1,16 +1,17 @@
 //! Literal copies of what was redacted. A value that only its surroundings gave away (`PASSWORD=…`) stands bare elsewhere in an export, and
 //! one redaction would leave the others.
 //!
-//! Which values these were is read from the draft: the received text beside the same text with its redactions masked. Where two values
-//! and what stands between them could be cut in more than one way, the value is not guessed; it is counted as untraced.
+//! Which values these were is read from the draft: the received stretches that redaction took away. Where one redaction covers several
+//! of them, the value is not guessed; it is counted as untraced.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use leafgate_tree::{Author, Draft, EditError, NodeId, Redaction};
 
+use super::Authors;
 use super::encoded::{self, Encoded};
 
 /// Shorter values stand in too many texts by chance.
@@ -48,8 +49,9 @@ impl Known {
         let mut nodes: Vec<NodeId> = draft.redactions().map(|record| record.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
+        let authors = super::authors(draft);
         for node in nodes {
-            match values(draft, node) {
+            match values(draft, node, &authors) {
                 Some(values) => {
                     for (value, stand_in) in values.into_iter().filter(|(value, _)| is_telling(value)) {
                         self.values.entry(value).or_insert(stand_in);
@@ -57,6 +59,14 @@ impl Known {
                 }
                 None => self.untraced += 1,
             }
+        }
+    }
+
+    /// Learns a value and what stands for it.
+    pub fn learn_value(&mut self, value: &str, label: &Arc<str>, replacement: &str, author: &Author) {
+        if is_telling(value) {
+            let (label, replacement, author) = (Arc::clone(label), replacement.to_owned(), author.clone());
+            self.values.entry(value.to_owned()).or_insert(StandIn { label, replacement, author });
         }
     }
 
@@ -72,37 +82,42 @@ impl Known {
         if self.values.is_empty() {
             return copies;
         }
+        let finder = Finder::of(self);
         let document = Arc::clone(draft.document());
         for leaf in document.leaves() {
-            copies.count(leaf.id(), self.redact_leaf(draft, leaf.id()));
+            copies.count(leaf.id(), finder.redact_leaf(draft, leaf.id()));
         }
         for one in encoded {
-            copies.count(one.node, self.redact_encoded(draft, one));
+            copies.count(one.node, finder.redact_encoded(draft, one));
         }
-        let holds_value = |text: &str| self.values.keys().any(|value| text.contains(value.as_str()));
+        let holds_value = |text: &str| finder.automaton.is_match(text);
         copies.stuck.extend(document.keys().filter(|key| holds_value(key.text.expose())).map(|key| key.node));
         copies
+    }
+}
+
+/// All known values in one automaton, so that a text is read once however many values there are.
+struct Finder<'k> {
+    automaton: AhoCorasick,
+    stand_ins: Vec<&'k StandIn>,
+}
+
+impl<'k> Finder<'k> {
+    fn of(known: &'k Known) -> Self {
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known.values.keys());
+        Finder {
+            automaton: automaton.expect("the values of a file that was parsed have fewer bytes than states fit"),
+            stand_ins: known.values.values().collect(),
+        }
     }
 
     /// Says whether there was anything to redact.
     fn redact_leaf(&self, draft: &mut Draft, node: NodeId) -> Result<bool, EditError> {
         let found = self.occurrences(draft.text(node).expose(), &draft.redacted(node));
-        let redactions: Vec<_> = found
-            .iter()
-            .map(|(at, one)| {
-                (
-                    one,
-                    Redaction {
-                        at: at.clone(),
-                        label: one.label.clone(),
-                        replacement: one.replacement.clone(),
-                    },
-                )
-            })
-            .collect();
-        // From the end, so that the places before stay where they are.
-        for (one, redaction) in redactions.into_iter().rev() {
-            draft.redact(node, &[redaction], &one.author)?;
+        // One call for each author, from the end, so that the places before stay where they are.
+        for run in found.chunk_by(|(_, one), (_, next)| one.author == next.author).rev() {
+            let redactions: Vec<_> = run.iter().map(|(at, one)| one.redaction(at.clone())).collect();
+            draft.redact(node, &redactions, &run[0].1.author)?;
         }
         Ok(!found.is_empty())
     }
@@ -110,10 +125,14 @@ impl Known {
     fn redact_encoded(&self, draft: &mut Draft, one: &Encoded) -> Result<bool, EditError> {
         let found = self.occurrences(&one.text, &[]);
         let Some((_, first)) = found.first() else { return Ok(false) };
-        let mut text = one.text.clone();
-        for (at, known) in found.iter().rev() {
-            text.replace_range(at.clone(), &known.replacement);
+        let mut text = String::new();
+        let mut done = 0;
+        for (at, known) in &found {
+            text.push_str(&one.text[done..at.start]);
+            text.push_str(&known.replacement);
+            done = at.end;
         }
+        text.push_str(&one.text[done..]);
         match encoded::write(draft, one, &text, &first.label, &first.author) {
             // The digits have gone with something else that was redacted.
             Err(EditError::BadRange) => Ok(false),
@@ -121,30 +140,28 @@ impl Known {
         }
     }
 
-    /// Where values stand in a text, apart from what redaction wrote; of two that overlap the first.
+    /// Returns where values stand in a text, in order, apart from what redaction wrote; of two that overlap the first.
     fn occurrences(
         &self,
         text: &str,
         redacted: &[(Range<usize>, Arc<str>)],
-    ) -> Vec<(Range<usize>, &StandIn)> {
-        let places =
-            |value: &str| text.match_indices(value).map(|(at, hit)| at..at + hit.len()).collect::<Vec<_>>();
-        let mut found: Vec<_> = self
-            .values
-            .iter()
-            .flat_map(|(value, one)| places(value).into_iter().map(move |at| (at, one)))
-            .filter(|(at, _)| {
-                redacted.iter().all(|(taken, _)| at.end <= taken.start || taken.end <= at.start)
-            })
-            .collect();
-        found.sort_by_key(|(at, _)| (at.start, std::cmp::Reverse(at.end)));
-        let mut end = 0;
-        found.retain(|(at, _)| {
-            let is_apart = at.start >= end;
-            end = if is_apart { at.end } else { end };
-            is_apart
-        });
+    ) -> Vec<(Range<usize>, &'k StandIn)> {
+        let ends = redacted.iter().map(|(taken, _)| taken.start).chain([text.len()]);
+        let starts = std::iter::once(0).chain(redacted.iter().map(|(taken, _)| taken.end));
+        let mut found = Vec::new();
+        for (start, end) in starts.zip(ends) {
+            let hits = self.automaton.find_iter(&text[start..end]);
+            found.extend(hits.map(|hit| {
+                (start + hit.start()..start + hit.end(), self.stand_ins[hit.pattern().as_usize()])
+            }));
+        }
         found
+    }
+}
+
+impl StandIn {
+    fn redaction(&self, at: Range<usize>) -> Redaction {
+        Redaction { at, label: Arc::clone(&self.label), replacement: self.replacement.clone() }
     }
 }
 
@@ -163,103 +180,26 @@ fn is_telling(value: &str) -> bool {
             || value.chars().any(|c| !c.is_alphabetic() && !c.is_whitespace()))
 }
 
-/// The values that were redacted in one leaf; `None` where they cannot be told for sure.
-fn values(draft: &Draft, node: NodeId) -> Option<Vec<(String, StandIn)>> {
-    let leaf = draft.document().settable(node)?;
-    let original = leaf.text();
-    let mark = unused(original.expose())?;
-    let labels = RefCell::new(Vec::new());
-    let masked = draft.masked_original(node, |label| {
-        labels.borrow_mut().push(label.to_owned());
-        mark.to_string()
-    });
-    let gaps: Vec<&str> = masked.expose().split(mark).collect();
-    let hidden = hidden(original.expose(), &gaps)?;
+/// The values that were redacted in one leaf; `None` where a redaction covers more than one of them.
+fn values(draft: &Draft, node: NodeId, authors: &Authors<'_>) -> Option<Vec<(String, StandIn)>> {
+    let original = draft.document().settable(node)?.text().into_cow();
     let present = draft.text(node);
-    let written = draft.redacted(node);
-    if hidden.len() != written.len() || hidden.len() != labels.borrow().len() {
+    let (hidden, written) = (draft.hidden(node), draft.redacted(node));
+    if hidden.len() != written.len() {
         return None;
     }
     let mut found = Vec::new();
-    for (hidden, (at, label)) in hidden.into_iter().zip(written) {
+    for ((received, _), (at, label)) in hidden.into_iter().zip(written) {
         let replacement = present.expose()[at].to_owned();
-        let author =
-            draft.redactions().find(|record| record.node == node && record.label == label)?.author.clone();
-        found.push((original.expose()[hidden].to_owned(), StandIn { label, replacement, author }));
+        let author = (*authors.get(&(node, Arc::clone(&label)))?).clone();
+        found.push((original[received].to_owned(), StandIn { label, replacement, author }));
     }
     Some(found)
-}
-
-/// A character that a text does not hold, from those that no standard assigns.
-fn unused(text: &str) -> Option<char> {
-    ('\u{e000}'..='\u{e0ff}').find(|mark| !text.contains(*mark))
-}
-
-/// The stretches of a text that lie between the gaps; `None` where the gaps fit in more than one way.
-fn hidden(text: &str, gaps: &[&str]) -> Option<Vec<Range<usize>>> {
-    let (first, rest) = gaps.split_first()?;
-    let (last, middle) = rest.split_last()?;
-    let end = text.len().checked_sub(last.len())?;
-    if !text.starts_with(first) || !text.ends_with(last) || end < first.len() {
-        return None;
-    }
-    let mut starts = Vec::new();
-    let mut at = first.len();
-    for gap in middle {
-        let inside = text.get(at..end)?;
-        // A value is at least one character long, and so the gap begins behind it.
-        let skip = inside.chars().next()?.len_utf8();
-        let found = at + skip + inside.get(skip..)?.find(gap)?;
-        starts.push((found, gap.len()));
-        at = found + gap.len();
-    }
-    is_only_way(text, first.len(), end, middle, &starts).then(|| between(first.len(), end, &starts))
-}
-
-/// Cutting from the end gives the same cuts.
-fn is_only_way(text: &str, begin: usize, end: usize, gaps: &[&str], starts: &[(usize, usize)]) -> bool {
-    let mut to = end;
-    gaps.iter().zip(starts).rev().all(|(gap, (start, _))| {
-        let found = text.get(begin..to).and_then(|inside| {
-            let last = inside.char_indices().next_back()?.0;
-            inside.get(..last)?.rfind(gap)
-        });
-        to = begin + found.unwrap_or(0);
-        found.is_some_and(|found| begin + found == *start)
-    })
-}
-
-fn between(begin: usize, end: usize, gaps: &[(usize, usize)]) -> Vec<Range<usize>> {
-    let mut ranges = Vec::with_capacity(gaps.len() + 1);
-    let mut at = begin;
-    for &(start, length) in gaps {
-        ranges.push(at..start);
-        at = start + length;
-    }
-    ranges.push(at..end);
-    ranges
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn cut<'t>(text: &'t str, gaps: &[&str]) -> Option<Vec<&'t str>> {
-        Some(hidden(text, gaps)?.into_iter().map(|range| &text[range]).collect())
-    }
-
-    #[test]
-    fn values_are_read_from_the_gaps_between_masks() {
-        assert_eq!(cut("key=abc;", &["key=", ";"]), Some(vec!["abc"]));
-        assert_eq!(cut("a=11 b=22", &["a=", " b=", ""]), Some(vec!["11", "22"]));
-        assert_eq!(cut("abc", &["", ""]), Some(vec!["abc"]));
-    }
-
-    #[test]
-    fn what_could_be_cut_in_two_ways_is_not_guessed() {
-        assert_eq!(cut("x y z", &["", " ", ""]), None);
-        assert_eq!(cut("abc", &["b", ""]), None);
-    }
 
     #[test]
     fn plain_words_and_short_values_are_no_copies() {

@@ -23,6 +23,14 @@ pub struct Ranges {
     pub stale: Vec<Stale>,
 }
 
+impl Ranges {
+    /// Whether anything that could not follow holds the export.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.stale.iter().any(|stale| stale.reason.holds())
+    }
+}
+
 /// An offset that no longer fits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stale {
@@ -47,6 +55,12 @@ pub enum StaleReason {
 }
 
 impl StaleReason {
+    /// Whether the export must not be passed on: what was changed in one text may still stand in another.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        self == StaleReason::TextsDiffer
+    }
+
     /// The reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {

@@ -60,6 +60,18 @@ fn half_a_character_is_lost_and_noted() {
         ),
         (r#"[{"role":"user","content":"a\ud800"}]"#, "/0/content"),
         (r#"[{"role":"user","content":[{"type":"text","text":"\udc00"}]}]"#, "/0/content/0/text"),
+        (r#"[{"role":1,"content":[],"name":"a\udeaa"}]"#, "/0/name"),
+        (r#"[{"role":"user","content":"","name":"a\udeaa"}]"#, "/0/name"),
+        (
+            r#"[{"role":2,"content":[],"toolCalls":[{"id":"c","function":{"name":"f","arguments":"\ud800"}}]}]"#,
+            "/0/toolCalls/0/function/arguments",
+        ),
+        (r#"{"requests":[{"message":"a\ud800","response":[{"value":"b"}]}]}"#, "/requests/0/message"),
+        (r#"{"requests":[{"message":"a","response":[{"value":"b\udeaa"}]}]}"#, "/requests/0/response/0/value"),
+        (
+            r#"{"requests":[{"message":"a","result":{"metadata":{"toolCallRounds":[{"response":"b\udeaa"}]}}}]}"#,
+            "/requests/0/result/metadata/toolCallRounds/0/response",
+        ),
     ] {
         let read = messages(&parse(body, Format::Generic), None).unwrap();
         let places: Vec<_> = read.losses.all().iter().map(|loss| loss.pointer.as_str()).collect();
@@ -110,6 +122,19 @@ fn openai_chat_messages_as_raw_messages() {
     ]);
     assert_eq!(messages, expected);
     assert_eq!(lost, ["/model", "/messages/0/role", "/messages/2/tool_calls/1", "/messages/4"]);
+}
+
+#[test]
+fn what_a_part_of_a_replay_holds_is_kept_or_noted() {
+    let opaque = json!({ "type": 2, "value": { "x": 1 }, "scope": 2, "tokenUsage": 17 });
+    let odd = json!({ "type": 2, "value": 1, "scope": "all" });
+    let document = json!({ "type": 4, "documentData": { "data": "AAAA", "mediaType": "a/b", "title": "t" } });
+    let messages = json!([{ "role": 1, "content": [opaque, odd, document] }]);
+    let replay = json!({ "prompts": [{ "logs": [{ "requestMessages": { "messages": messages } }] }] });
+    let (written, lost) = raw(&replay);
+    assert_eq!(written[0]["content"][0], opaque);
+    let content = "/prompts/0/logs/0/requestMessages/messages/0/content";
+    assert_eq!(lost, [format!("{content}/1/scope"), format!("{content}/2/documentData/title")]);
 }
 
 #[test]

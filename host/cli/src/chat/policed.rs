@@ -1,17 +1,19 @@
 //! A chat export under a policy: judged like a request, and then followed to wherever it repeats itself.
 //!
 //! Encoded texts come first. What the policy redacts in them is encoded again before the policy sees the export itself, since there it
-//! could only hold the file for them. Copies come last, when all values are known.
+//! could only hold the file for them. Values over the seams of pieces come next, since no piece shows them. Copies come last, when all
+//! values are known.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use leafgate_chat::redact::copies::{Copies, Known};
 use leafgate_chat::redact::encoded::{encoded, encoded_keys, shadows};
+use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
-use leafgate_tree::{Document, Draft, Format, Limits};
+use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
 use crate::args::PolicyArg;
@@ -21,6 +23,10 @@ use crate::{home, policy, request};
 pub(super) struct Policed {
     /// The export with what was redacted in its encoded texts, as edits of the file.
     pub(super) opened: Draft,
+    /// The result of that, with what was redacted over the seams of pieces.
+    pub(super) seams: Draft,
+    /// First pieces of texts, in the same document, in which a value over a seam could not be redacted.
+    pub(super) unclear: Vec<NodeId>,
     /// What the policy did to that, and after it the redaction of copies.
     pub(super) evaluation: Evaluation,
     /// What became of copies.
@@ -29,18 +35,26 @@ pub(super) struct Policed {
     pub(super) untraced: usize,
     /// What the policy says of texts that stand encoded in keys.
     pub(super) keys: Verdict,
+    /// What the policy says of the texts that stand in pieces, where it says otherwise of the pieces.
+    pub(super) joined: Verdict,
 }
 
 /// Reads an export and applies the policy.
 pub(super) fn police(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<Policed> {
     let policy = policy::load(&policy.source)?;
     let document = Arc::new(request::read_as(file, Format::VscodeChat)?);
+    ensure!(
+        leafgate_chat::is_export(&document),
+        "not a chat export: `requests`, an array, is missing; `leafgate apply` and `leafgate tree` take other requests"
+    );
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
     let judge = Judge { policy: &policy, session: &session, vault: Vault::new(keys) };
     let mut known = Known::default();
     let opened = judge.open(&document, &mut known)?;
-    let document = if opened.is_dirty() { Arc::new(parse(opened.render())?) } else { document };
+    let document = redacted(&opened)?;
+    let (seams, unclear, joined) = judge.join(&document, &mut known)?;
+    let document = redacted(&seams)?;
     let keys = match encoded_keys(&document) {
         Some(keys) => judge.evaluate(Arc::new(parse(keys.into())?)).verdict,
         None => Verdict::Forward,
@@ -48,7 +62,13 @@ pub(super) fn police(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<
     let mut evaluation = judge.evaluate(Arc::clone(&document));
     known.learn(&evaluation.draft);
     let copies = known.redact(&mut evaluation.draft, &encoded(&document));
-    Ok(Policed { opened, evaluation, copies, untraced: known.untraced(), keys })
+    let joined = if evaluation.verdict == Verdict::Forward { joined } else { Verdict::Forward };
+    Ok(Policed { opened, seams, unclear, evaluation, copies, untraced: known.untraced(), keys, joined })
+}
+
+/// The document that a draft renders, or its own.
+fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
+    if draft.is_dirty() { Ok(Arc::new(parse(draft.render())?)) } else { Ok(Arc::clone(draft.document())) }
 }
 
 /// What every look at the export has in common.
@@ -62,6 +82,29 @@ impl Judge<'_> {
     fn evaluate(&self, document: Arc<Document>) -> Evaluation {
         let context = Context { session: self.session, ..Context::default() };
         self.policy.evaluate(document, &context, &self.vault)
+    }
+
+    /// Redacts what lies over the seams of pieces; says where that fails, and what the policy says of the joined texts.
+    fn join(
+        &self,
+        document: &Arc<Document>,
+        known: &mut Known,
+    ) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
+        let mut draft = Draft::new(Arc::clone(document));
+        let runs = seams::runs(document);
+        if runs.is_empty() {
+            return Ok((draft, Vec::new(), Verdict::Forward));
+        }
+        let joined = seams::joined(document, &runs).context("cannot join the pieces of texts")?;
+        let seen = self.evaluate(Arc::new(parse(joined)?));
+        let found = seams::found(document, &runs, &seen.draft);
+        seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
+        for value in &found.values {
+            if let Some((label, replacement, author)) = value.stand_in() {
+                known.learn_value(&value.value, label, replacement, author);
+            }
+        }
+        Ok((draft, found.unclear, seen.verdict))
     }
 
     /// Redacts encoded texts. Where that fails, the policy finds the text in its encoding, and holds the file.

@@ -3,8 +3,9 @@
 use std::fs;
 
 use anyhow::Context as _;
-use leafgate_chat::redact::ranges::{self, Ranges, Stale, StaleReason};
+use leafgate_chat::redact::ranges::{self, AUTHOR, Ranges, Stale};
 use leafgate_policy::Verdict;
+use leafgate_tree::Author;
 use serde::Serialize;
 
 use super::args::RedactArgs;
@@ -39,11 +40,10 @@ pub(super) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Ex
 
 /// The worst that anything says. What stands where nothing can be replaced blocks, as it does by default in a request.
 fn exit(policed: &Policed, ranges: &Ranges) -> Exit {
-    let verdicts = [&policed.evaluation.verdict, &policed.keys].map(apply::exit);
-    let in_pieces = ranges.stale.iter().any(|stale| stale.reason == StaleReason::TextsDiffer);
-    if !policed.copies.stuck.is_empty() || verdicts.contains(&Exit::Blocked) {
+    let verdicts = [&policed.evaluation.verdict, &policed.keys, &policed.joined].map(apply::exit);
+    if !policed.copies.stuck.is_empty() || !policed.unclear.is_empty() || verdicts.contains(&Exit::Blocked) {
         Exit::Blocked
-    } else if in_pieces || verdicts.contains(&Exit::Paused) {
+    } else if ranges.holds() || verdicts.contains(&Exit::Paused) {
         Exit::Paused
     } else {
         Exit::Done
@@ -57,6 +57,8 @@ struct Redacted<'a> {
     verdict: &'a Verdict,
     #[serde(skip_serializing_if = "is_forward")]
     encoded_keys: &'a Verdict,
+    #[serde(skip_serializing_if = "is_forward")]
+    joined: &'a Verdict,
     is_dirty: bool,
     operations: Vec<Operation>,
     /// Leaves with further copies of a redacted value.
@@ -79,44 +81,37 @@ impl<'a> Redacted<'a> {
         Redacted {
             verdict: &policed.evaluation.verdict,
             encoded_keys: &policed.keys,
-            is_dirty: policed.opened.is_dirty() || draft.is_dirty(),
-            operations: operation::all(&policed.opened).into_iter().chain(operation::all(draft)).collect(),
+            joined: &policed.joined,
+            is_dirty: [&policed.opened, &policed.seams, draft].iter().any(|draft| draft.is_dirty()),
+            operations: [&policed.opened, &policed.seams, draft].into_iter().flat_map(operation::all).collect(),
             copies: policed.copies.leaves,
             stuck: stuck(policed),
             untraced: policed.untraced,
             range_edits: ranges.edits,
-            stale: ranges.stale.iter().map(masked).collect(),
+            stale: apply::masked_stale(ranges),
         }
     }
-}
-
-fn masked(stale: &Stale) -> Stale {
-    Stale { pointer: shield::masked(&stale.pointer), reason: stale.reason }
 }
 
 /// Where copies are stuck. The last key may be such a copy itself, so that the object around it is named.
 fn stuck(policed: &Policed) -> Vec<String> {
     let document = policed.evaluation.draft.document();
     let place = |&node| document.parent(node).map_or_else(String::new, |parent| document.pointer(parent));
-    policed.copies.stuck.iter().map(|node| shield::masked(&place(node))).collect()
+    let copies = policed.copies.stuck.iter().map(place);
+    let pieces = policed.unclear.iter().map(|&node| policed.seams.document().pointer(node));
+    copies.chain(pieces).map(|pointer| shield::masked(&pointer)).collect()
 }
 
 fn complain(policed: &Policed, ranges: &Ranges, printer: &mut Printer) {
     apply::complain(&policed.evaluation.verdict, printer);
     apply::complain(&policed.keys, printer);
+    apply::complain(&policed.joined, printer);
     for place in stuck(policed) {
         printer.complain(&format!(
-            "leafgate: blocked: a copy of a redacted value cannot be replaced (below {place})"
+            "leafgate: blocked: a copy or a piece of a redacted value cannot be replaced (below {place})"
         ));
     }
-    for stale in &ranges.stale {
-        let held = if stale.reason == StaleReason::TextsDiffer { "held" } else { "left as it was" };
-        printer.complain(&format!(
-            "leafgate: {held}: {}: {}",
-            shield::masked(&stale.pointer),
-            stale.reason.describe()
-        ));
-    }
+    apply::complain_of_ranges(ranges, printer);
     if policed.untraced > 0 {
         printer.complain(&format!(
             "leafgate: copies were not looked for of values in {} leaves",
@@ -129,13 +124,17 @@ fn complain(policed: &Policed, ranges: &Ranges, printer: &mut Printer) {
 /// What was done, in numbers.
 fn summary(policed: &Policed, ranges: &Ranges) -> String {
     let encoded = policed.opened.redactions().count();
-    let redactions = encoded + policed.evaluation.draft.redactions().count();
-    if redactions == 0 {
+    let seams = policed.seams.redactions().filter(|record| !record.replacement.is_empty()).count();
+    let redactions = encoded + seams + policed.evaluation.draft.redactions().count();
+    let edits = policed.evaluation.draft.edits().filter(|edit| edit.author != Author::rule(AUTHOR)).count();
+    if redactions + edits == 0 {
         return "nothing to redact".to_owned();
     }
     let parts = [
         (encoded, "in encoded texts"),
+        (seams, "over two pieces of a text"),
         (policed.copies.leaves, "leaves with further copies"),
+        (edits, "other edits by rules"),
         (ranges.edits, "numbers of ranges moved"),
     ];
     let parts: String = parts

@@ -41,6 +41,12 @@ fn masked(policed: &Policed) -> anyhow::Result<Document> {
             shown.set(record.node, "0", &Author::Person).context("cannot mask what a rule redacts")?;
         }
     }
+    for record in policed.seams.redactions().filter(|record| !record.replacement.is_empty()) {
+        let node = shown.document().resolve(&policed.seams.document().pointer(record.node));
+        let node = node.context("a piece of a text is gone")?;
+        let text = shown.text(node).expose().replace(&*record.replacement, &shield::mask(&record.label));
+        shown.set(node, &text, &Author::Person).context("cannot mask what a rule redacts")?;
+    }
     Document::parse(shown.render(), Format::VscodeChat, &Limits::default())
         .context("the masked export is too large")
 }

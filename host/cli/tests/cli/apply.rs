@@ -105,6 +105,30 @@ fn what_is_no_request() {
 }
 
 #[test]
+fn a_text_that_is_no_json_is_taken_under_any_name_for_it() {
+    let text = "not JSON, and nothing in it\n";
+    let bench = Bench::new();
+    for format in [&[][..], &["--format", "raw"], &["--format", "generic"]] {
+        let ran = bench.run(&[&["apply"], format].concat(), text);
+        assert_eq!((ran.code, ran.out.as_str()), (0, text), "{format:?}");
+        assert!(ran.err.contains("taken as one text"), "{}", ran.err);
+    }
+    assert_eq!(bench.run(&["apply", "--format", "openai-chat"], text).code, 2, "which is JSON or nothing");
+    assert_eq!(bench.run(&["apply", "--format", "raw"], "[{").code, 2, "what ends too early is a mistake");
+}
+
+#[test]
+fn a_replaced_text_is_shown_below_the_old_one() {
+    let bench = bench(
+        "[[rule]]\nid = \"other\"\nmatch = { role = \"system\" }\naction = \"rewrite\"\nset = \"No secrets: the gate replaces what rules name, and the report of it shows that it did.\"\n",
+    );
+    let lines: String = (0..40).map(|number| format!("Step {number}: we met the board and they want it shorter.\n")).collect();
+    let body = serde_json::json!({ "messages": [{ "role": "system", "content": lines }] });
+    let ran = bench.run(&["apply", "--policy", "policy", "--diff"], &body.to_string());
+    insta::assert_snapshot!(ran.shown());
+}
+
+#[test]
 fn bad_calls() {
     let bench = bench("[[rule]]\nid = \"a\"\nmatsch = {}\naction = \"block\"\n");
     let mut shown = String::new();

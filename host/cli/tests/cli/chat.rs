@@ -111,16 +111,149 @@ fn bare_copies_of_a_password_go_with_the_one_that_gave_it_away() {
     assert!(stuck.err.contains("/requests/0") && !stuck.err.contains(&password), "{}", stuck.err);
 }
 
+/// An export whose answer and reasoning are cut in the middle of a value.
+fn in_pieces(value: &str) -> Value {
+    let (head, tail) = value.split_at(20);
+    let [first, middle, last] = [&value[..9], &value[9..25], &value[25..]];
+    json!({ "requests": [{
+        "message": "look",
+        "response": [
+            { "kind": "thinking", "value": format!("The key is {head}") },
+            { "kind": "thinking", "value": [&tail[..4], &tail[4..], "."] },
+            { "value": format!("Use {first}"), "supportHtml": false },
+            { "kind": "undoStop", "id": "u" },
+            { "value": middle },
+            { "kind": "markdownContent", "content": { "value": format!("{last} now.") } },
+        ],
+        "result": { "metadata": {
+            "renderedUserMessage": [{ "type": 1, "text": format!("set {head}") }, { "type": 1, "text": tail }],
+            "toolCallRounds": [{ "response": "", "thinking": { "text": [head, tail] } }],
+            "toolCallResults": { "call": { "content": [
+                { "value": head }, { "value": tail },
+                { "value": { "node": { "type": 1, "children": [
+                    { "type": 2, "text": format!("a {head}") }, { "type": 2, "text": tail }] } } },
+            ] } },
+        } },
+    }] })
+}
+
+/// All strings of a value, joined in order.
+fn joined(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(joined).collect(),
+        Value::Object(members) => members.values().map(joined).collect(),
+        _ => String::new(),
+    }
+}
+
 #[test]
-fn a_value_in_pieces_is_held() {
+fn a_value_over_two_pieces_of_a_text_is_redacted_in_each() {
+    let ran = chat(&["redact"], &in_pieces(&secret()).to_string());
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (0, "leafgate: 6 redactions, 6 over two pieces of a text\n"),
+        "{}",
+        ran.out
+    );
+    let after = parsed(&ran.out);
+    for piece in [&secret()[9..25], &secret()[20..], &secret()[..20]] {
+        assert!(!joined(&after).contains(piece), "{piece} is left: {after}");
+    }
+    let answer = &after["requests"][0]["response"];
+    let words = format!(
+        "{}{}{}",
+        answer[2]["value"].as_str().unwrap(),
+        answer[4]["value"].as_str().unwrap(),
+        answer[5]["content"]["value"].as_str().unwrap()
+    );
+    let token = words.strip_prefix("Use ").and_then(|rest| rest.strip_suffix(" now.")).unwrap();
+    assert_eq!(answer[0]["value"], format!("The key is {token}"), "the token stands where the value began");
+    assert_eq!(answer[1]["value"], json!(["", "", "."]));
+    let again = chat(&["redact"], &ran.out);
+    assert_eq!((again.out, again.err.as_str()), (ran.out, "leafgate: nothing to redact\n"));
+}
+
+#[test]
+fn pieces_without_a_value_over_their_seam_stay_as_they_are() {
+    let file = in_pieces("a text of many words, and none is a secret").to_string();
+    let ran = chat(&["redact"], &file);
+    assert_eq!((ran.code, ran.out), (0, file));
+}
+
+#[test]
+fn a_value_over_two_pieces_of_json_is_redacted_in_each() {
+    let text = json!({ "token": secret() }).to_string();
+    let (head, tail) = text.split_at(24);
+    let file = json!({ "requests": [{ "message": "m", "response": [{ "value": head }, { "value": tail }] }] });
+    let ran = chat(&["redact"], &file.to_string());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let text = joined(&parsed(&ran.out)["requests"][0]["response"]);
+    assert!(!text.contains(&secret()[..12]) && !text.contains(&secret()[12..]), "{text}");
+    assert!(parsed(&text)["token"].is_string(), "the pieces joined are JSON still: {text}");
+}
+
+#[test]
+fn what_lies_over_two_pieces_is_shown_masked() {
+    let told = chat(&["show", "--json"], &in_pieces(&secret()).to_string());
+    assert!(!told.out.contains(&secret()[..20]) && !told.out.contains(&secret()[20..]), "{}", told.out);
+    let turn = &parsed(&told.out)["turns"][0];
+    assert!(turn["assistant"].as_str().unwrap().starts_with("Use ‹"), "{turn}");
+}
+
+#[test]
+fn a_value_in_pieces_of_a_question_is_held() {
     let text = format!("use {} now", secret());
     let (head, tail) = text.split_at(20);
     let part = |text: &str, start: usize| json!({ "text": text, "range": { "start": start, "endExclusive": start + text.len() } });
     let file =
         json!({ "requests": [{ "message": { "text": text, "parts": [part(head, 0), part(tail, 20)] } }] });
-    let ran = chat(&["redact"], &file.to_string());
-    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-    assert!(ran.err.contains("held: /requests/0/message/parts/0"), "{}", ran.err);
+    for command in [&["chat", "redact"][..], &["apply"]] {
+        let ran = Bench::new().run(command, &file.to_string());
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{command:?}");
+        assert!(ran.err.contains("held: /requests/0/message/parts/0"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn ranges_follow_what_apply_changes_as_recorded_edits() {
+    let bytes = |args: &[&str]| Bench::new().run(args, &example("chat.json"));
+    let applied = bytes(&["apply"]);
+    assert_eq!(applied.code, 0, "{}", applied.err);
+    let message = &parsed(&applied.out)["requests"][0]["message"];
+    let units: Vec<u16> = message["text"].as_str().unwrap().encode_utf16().collect();
+    for part in message["parts"].as_array().unwrap() {
+        let [start, end] = ["start", "endExclusive"].map(|key| part["range"][key].as_u64().unwrap() as usize);
+        assert_eq!(String::from_utf16(&units[start..end]).unwrap(), part["text"].as_str().unwrap());
+    }
+    let told = parsed(&bytes(&["apply", "--json"]).out);
+    let operations = told["operations"].as_array().unwrap();
+    let followed = operations.iter().filter(|operation| operation["author"]["id"] == "(ranges)");
+    assert_eq!(followed.count(), 7);
+}
+
+#[test]
+fn what_other_rules_changed_is_counted() {
+    let bench = Bench::new();
+    bench.file(
+        "policy/rules.toml",
+        "[[rule]]\nid = \"polite\"\nmatch = { path = \"requests[0].response[0].value\" }\naction = \"rewrite\"\nappend = \" Please.\"\n",
+    );
+    let file = json!({ "requests": [{ "message": "m", "response": [{ "value": "Do it." }] }] }).to_string();
+    let ran = bench.run(&["chat", "redact", "--policy", "policy"], &file);
+    assert_eq!((ran.code, ran.err.as_str()), (0, "leafgate: 0 redactions, 1 other edits by rules\n"));
+    assert!(ran.out.contains("Do it. Please."));
+}
+
+#[test]
+fn what_is_no_export_is_refused() {
+    for command in ["show", "redact"] {
+        for file in ["{}", "[]", r#"{"requests":{}}"#, r#"{"messages":[{"role":"user","content":"x"}]}"#] {
+            let ran = chat(&[command], file);
+            assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{command} {file}");
+            assert!(ran.err.contains("not a chat export") && ran.err.contains("leafgate apply"), "{}", ran.err);
+        }
+    }
 }
 
 #[test]

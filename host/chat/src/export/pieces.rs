@@ -1,0 +1,61 @@
+//! Texts that an export holds in pieces: each list is one text to whoever reads it, the editor or the model.
+//!
+//! The parts of a question are no such text: the export holds it whole beside them, and ranges count its characters.
+
+use leafgate_tree::Document;
+
+use super::{answer, response, tsx};
+use crate::node::Node;
+
+/// `ChatCompletionContentPartKind.Text` of a rendered message.
+const TEXT_PART: i64 = 1;
+
+/// Returns the pieces of each text that may stand in several, in order.
+pub(crate) fn pieces(document: &Document) -> Vec<Vec<Node<'_>>> {
+    let mut texts = Vec::new();
+    for request in Node::root(document).get("requests").into_iter().flat_map(Node::items) {
+        spoken(request, &mut texts);
+        if let Some(metadata) = request.get("result").and_then(|result| result.get("metadata")) {
+            recorded(metadata, &mut texts);
+        }
+    }
+    texts
+}
+
+/// Words and reasoning of the answer. An inline reference stands between words; all other parts do not.
+fn spoken<'d>(request: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
+    let words = response(request).filter(|part| answer::kind(*part) == answer::PartKind::Words);
+    split(words.map(answer::words_leaf), texts);
+    texts.push(response(request).flat_map(answer::thinking_leaves).collect());
+}
+
+/// What was recorded for the model: rendered messages, the reasoning of each round, results of tools.
+fn recorded<'d>(metadata: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
+    for key in ["renderedGlobalContext", "renderedUserMessage"] {
+        let parts = metadata.get(key).into_iter().flat_map(Node::items);
+        let is_text = |part: &Node<'d>| part.get("type").and_then(Node::integer) == Some(TEXT_PART);
+        split(parts.map(|part| part.get("text").filter(|_| is_text(&part))), texts);
+    }
+    for round in metadata.get("toolCallRounds").into_iter().flat_map(Node::items) {
+        let thinking = round.get("thinking").and_then(|thinking| thinking.get("text"));
+        texts.extend(thinking.map(answer::pieces));
+    }
+    let results = metadata.get("toolCallResults");
+    for (_, result) in results.into_iter().flat_map(|results| results.members()) {
+        let values = || result.get("content").into_iter().flat_map(Node::items).map(|part| part.get("value"));
+        split(values().map(|value| value.filter(|value| value.text().is_some())), texts);
+        values().flatten().for_each(|value| texts.extend(tsx::runs(value)));
+    }
+}
+
+/// Adds the runs between elements that are missing.
+fn split<'d>(pieces: impl Iterator<Item = Option<Node<'d>>>, texts: &mut Vec<Vec<Node<'d>>>) {
+    let mut run = Vec::new();
+    for piece in pieces {
+        match piece {
+            Some(piece) => run.push(piece),
+            None => texts.push(std::mem::take(&mut run)),
+        }
+    }
+    texts.push(run);
+}

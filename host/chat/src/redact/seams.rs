@@ -1,0 +1,180 @@
+//! Values that lie over the seam of two pieces. An editor cuts an answer and its reasoning into parts as they come, and a value may
+//! begin in one part and end in the next, so that neither holds anything that a detector would find.
+//!
+//! A policy is shown the export once more with each text [`joined`] in its first piece. What it redacts over a seam there is then
+//! redacted here, in each piece its share: the first gets the token, and the others lose what belonged to the value, so that the pieces
+//! joined read as the joined text does.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, Redaction, ValueType};
+
+use crate::export;
+use crate::node::Node;
+
+/// The pieces of one text, in order. It has no `Debug`: it holds the text.
+pub struct Run {
+    pieces: Vec<Piece>,
+    /// Stands before the joined text.
+    prefix: &'static str,
+}
+
+struct Piece {
+    node: NodeId,
+    text: String,
+    /// Where it begins in the joined text with its prefix.
+    start: usize,
+}
+
+/// A value that lay over a seam.
+pub struct Found {
+    /// The value itself. It has no `Debug`.
+    pub value: String,
+    /// The share of each piece.
+    shares: Vec<(NodeId, Redaction)>,
+    author: Author,
+}
+
+/// What the policy redacted in joined texts.
+#[derive(Default)]
+pub struct Finds {
+    /// The values over seams.
+    pub values: Vec<Found>,
+    /// First pieces of texts in which a value lies over a seam, and it cannot be said where.
+    pub unclear: Vec<NodeId>,
+}
+
+/// Stands before a joined text that would be read as a JSON document, in which no place of a piece could be found again.
+const NO_DOCUMENT: &str = "- ";
+
+/// Returns the texts that an export holds in several pieces.
+#[must_use]
+pub fn runs(document: &Document) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for pieces in export::pieces(document) {
+        // A piece that nobody may change ends a text: nothing over its seam could be redacted, and the policy looks at it alone.
+        for run in pieces.split(|piece| !is_open(document, *piece)) {
+            runs.extend(Run::of(run));
+        }
+    }
+    runs
+}
+
+fn is_open(document: &Document, piece: Node<'_>) -> bool {
+    document
+        .settable(piece.id())
+        .is_some_and(|leaf| leaf.value_type() == ValueType::Text && leaf.access() == Access::Open)
+}
+
+/// Returns the export with each of these texts in its first piece, and with nothing in the others.
+///
+/// # Errors
+/// A leaf that cannot be set; none of these is one.
+pub fn joined(document: &Arc<Document>, runs: &[Run]) -> Result<bytes::Bytes, EditError> {
+    let mut draft = Draft::new(Arc::clone(document));
+    for run in runs {
+        draft.set(run.first(), &run.text(), &Author::Person)?;
+        for piece in &run.pieces[1..] {
+            draft.set(piece.node, "", &Author::Person)?;
+        }
+    }
+    Ok(draft.render())
+}
+
+/// Returns what the policy redacted over seams, given its draft of the joined export.
+#[must_use]
+pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
+    let authors = super::authors(seen);
+    let mut finds = Finds::default();
+    for run in runs {
+        let Ok(node) = seen.document().resolve(&document.pointer(run.first())) else { continue };
+        let (hidden, written) = (seen.hidden(node), seen.redacted(node));
+        let text = seen.text(node);
+        for (at, (range, label)) in hidden.iter().enumerate().filter(|(_, (range, _))| run.is_over_seam(range)) {
+            let author = authors.get(&(node, Arc::clone(label)));
+            match (written.get(at).filter(|_| hidden.len() == written.len()), author) {
+                (Some((now, _)), Some(author)) => {
+                    let replacement = text.expose()[now.clone()].to_owned();
+                    finds.values.push(run.found(range, label, replacement, (*author).clone()));
+                }
+                _ => finds.unclear.push(run.first()),
+            }
+        }
+    }
+    finds
+}
+
+impl Run {
+    /// `None`: fewer than two of the pieces hold anything.
+    fn of(nodes: &[Node<'_>]) -> Option<Run> {
+        let texts = nodes.iter().filter_map(|node| Some((node.id(), node.text()?.into_owned())));
+        let texts: Vec<_> = texts.filter(|(_, text)| !text.is_empty()).collect();
+        let (_, first) = texts.iter().find(|(_, text)| !text.trim_start().is_empty())?;
+        let prefix = if first.trim_start().starts_with(['{', '[']) { NO_DOCUMENT } else { "" };
+        let mut start = prefix.len();
+        let pieces = texts.iter().map(|(node, text)| {
+            let piece = Piece { node: *node, text: text.clone(), start };
+            start += text.len();
+            piece
+        });
+        let pieces: Vec<Piece> = pieces.collect();
+        (pieces.len() > 1).then_some(Run { pieces, prefix })
+    }
+
+    fn first(&self) -> NodeId {
+        self.pieces[0].node
+    }
+
+    fn text(&self) -> String {
+        self.pieces.iter().fold(self.prefix.to_owned(), |text, piece| text + &piece.text)
+    }
+
+    /// Says whether a range of the joined text lies in more than one piece.
+    fn is_over_seam(&self, range: &Range<usize>) -> bool {
+        self.within(range).len() > 1
+    }
+
+    /// Returns the pieces in which a range of the joined text lies.
+    fn within(&self, range: &Range<usize>) -> &[Piece] {
+        let first = self.pieces.partition_point(|piece| piece.start + piece.text.len() <= range.start);
+        let end = self.pieces.partition_point(|piece| piece.start < range.end);
+        self.pieces.get(first..end).unwrap_or_default()
+    }
+
+    fn found(&self, range: &Range<usize>, label: &Arc<str>, replacement: String, author: Author) -> Found {
+        let mut value = String::new();
+        let mut shares = Vec::new();
+        for piece in self.within(range) {
+            let end = range.end.min(piece.start + piece.text.len()) - piece.start;
+            let at = range.start.saturating_sub(piece.start)..end;
+            value.push_str(&piece.text[at.clone()]);
+            let replacement = if shares.is_empty() { replacement.clone() } else { String::new() };
+            shares.push((piece.node, Redaction { at, label: Arc::clone(label), replacement }));
+        }
+        Found { value, shares, author }
+    }
+}
+
+impl Found {
+    /// Returns label, token and author: what stands for the value wherever else it stands.
+    pub fn stand_in(&self) -> Option<(&Arc<str>, &str, &Author)> {
+        let (_, first) = self.shares.first()?;
+        Some((&first.label, &first.replacement, &self.author))
+    }
+}
+
+/// Redacts the share of each piece.
+///
+/// # Errors
+/// A piece that cannot be redacted; none of these is one.
+pub fn redact(draft: &mut Draft, finds: &Finds) -> Result<(), EditError> {
+    // From the end, so that the places before stay where they are.
+    let mut shares: Vec<_> =
+        finds.values.iter().flat_map(|found| found.shares.iter().map(move |share| (share, &found.author))).collect();
+    shares.sort_by_key(|((node, redaction), _)| std::cmp::Reverse((*node, redaction.at.start)));
+    for ((node, redaction), author) in shares {
+        draft.redact(*node, std::slice::from_ref(redaction), author)?;
+    }
+    Ok(())
+}
