@@ -23,7 +23,7 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 pub fn build() -> Result<Vec<PathBuf>> {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
     // A target folder of its own: that of a running `cargo test` may be locked.
-    let folder = paths::root().join("target/plugins");
+    let folder = paths::target().join("plugins");
     let compiled = BUILT.get_or_init(|| compile(&folder).map_err(|error| format!("{error:#}")));
     compiled.clone().map_err(anyhow::Error::msg)?;
     let folder = folder.join(TARGET).join("plugin");
@@ -33,7 +33,7 @@ pub fn build() -> Result<Vec<PathBuf>> {
 fn compile(folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(folder);
+    command.args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(folder);
     for package in BUNDLED {
         command.args(["--package", package]);
     }

@@ -1,14 +1,14 @@
 //! `cargo xtask bench`: builds with optimisation and runs `tests/benches/cost`.
 
 use anyhow::Result;
-use leafgate_tests::paths;
 
-use crate::plugins;
 use crate::run::{cargo, run, step};
+use crate::{kit, paths};
 
 /// Measures, prints tables, and leaves the figures in `target/bench.json`.
 pub(crate) fn bench() -> Result<()> {
-    plugins::plugins()?;
+    kit::build()?;
+    run(&mut kit::kit(&["plugins"]))?;
     step("building the gate with optimisation");
     run(cargo().args(["build", "--release", "--workspace", "--bin", "leafgate"]))?;
     step("measuring; other load on this machine spoils the figures\n");

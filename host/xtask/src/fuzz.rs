@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use leafgate_tests::paths;
 
+use crate::paths;
 use crate::run::{run, shown, step};
 
 /// How long each target runs where nobody says.
@@ -31,8 +31,7 @@ const TARGETS: &[(&str, &[(&str, &str)])] = &[
     ("anthropic_messages", &[("anthropic-messages", ".request.json")]),
     ("raw", &[("raw-chatmessage", ".json")]),
     ("vscode_chat", &[("vscode-chat-export", ".json")]),
-    // Seeded by the examples: nobody recorded any.
-    ("gemini", &[]),
+    ("gemini", &[("gemini", ".request.json")]),
     ("generic", &[("prompt-tsx-json", ".json"), ("multi-agent-config", ".json")]),
 ];
 
@@ -40,6 +39,7 @@ const ALL: &[(&str, &str)] = &[
     ("openai-chat", ".request.json"),
     ("openai-responses", ".request.json"),
     ("anthropic-messages", ".request.json"),
+    ("gemini", ".request.json"),
     ("raw-chatmessage", ".json"),
     ("vscode-chat-export", ".json"),
     ("prompt-tsx-json", ".json"),
@@ -125,16 +125,16 @@ fn cargo_fuzz(fuzzer: &Path, task: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Puts the recordings into the corpus, with and without choices behind them; without recordings, our own examples.
+/// Puts recordings into the corpus, with and without choices behind them: our own, and those outside the repository where they are.
 fn seed(corpus: &Path, folders: &[(&str, &str)]) -> Result<usize> {
     std::fs::create_dir_all(corpus)?;
-    let recordings = leafgate_harness::recordings::fixtures();
-    let mut seeds = Vec::new();
-    for (folder, ending) in folders {
-        seeds.extend(recordings.iter().flat_map(|recordings| files(&recordings.join(folder), ending)));
-    }
-    if seeds.is_empty() {
-        seeds = files(&paths::example("requests"), ".json");
+    let outside = std::env::var_os("LEAFGATE_FIXTURES")
+        .map_or_else(|| paths::root().join("../shared/fixtures"), PathBuf::from);
+    let mut seeds = files(&paths::root().join("examples/requests"), ".json");
+    for recordings in [paths::root().join("examples/recordings"), outside] {
+        for (folder, ending) in folders {
+            seeds.extend(files(&recordings.join(folder), ending));
+        }
     }
     let mut written = 0;
     for seed in seeds {

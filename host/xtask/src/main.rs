@@ -1,7 +1,7 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz | invariants`.
 //!
-//! Each task says in one line what it does before it does it, and fails where anything differs from what it promises. Nothing here is
-//! part of the product.
+//! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
+//! product. What needs a gate is in `tests/kit`.
 #![expect(clippy::print_stdout, reason = "a developer task talks to its developer")]
 
 mod bench;
@@ -9,9 +9,10 @@ mod clients;
 mod counts;
 mod demo;
 mod fuzz;
-mod plugins;
+mod invariants;
+mod kit;
+mod paths;
 mod run;
-mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ usage: cargo xtask <task>
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
   bench           measures what the gate costs
+  invariants      names the tests of each invariant; fails where one has none
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
@@ -41,13 +43,19 @@ fn main() -> ExitCode {
     }
 }
 
+fn plugins() -> Result<()> {
+    kit::build()?;
+    run::run(&mut kit::kit(&["plugins"]))
+}
+
 fn task(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["demo"] => demo::demo(),
         ["test"] => test::test(false),
         ["test", "--soak"] => test::test(true),
         ["clients"] => clients::clients(),
-        ["plugins"] => plugins::plugins(),
+        ["plugins"] => plugins(),
+        ["invariants"] => invariants::invariants(),
         ["bench"] => bench::bench(),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),
         [] | ["help" | "--help" | "-h"] => {

@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use leafgate_tests::paths;
+
+use crate::paths;
 
 /// A line that says what happens next.
 pub(crate) fn step(what: &str) {

@@ -12,17 +12,13 @@ mod reload;
 mod stage;
 
 use anyhow::Result;
-use leafgate_tests::gate;
 
 use crate::plugins;
-use crate::run::step;
 use stage::Stage;
 
 /// Tells the story; fails at the first step that differs from what it says.
 pub(crate) fn demo() -> Result<()> {
     plugins::plugins()?;
-    step("building the gate");
-    gate::binary()?;
     let start = std::time::Instant::now();
     let mut stage = Stage::set()?;
     passing::play(&mut stage)?;
