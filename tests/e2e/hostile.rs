@@ -42,7 +42,7 @@ fn blocks(plugin: &str) {
 }
 
 #[test]
-fn a_plugin_that_loops_for_ever_is_stopped_by_its_deadline() {
+fn invariant_9_a_plugin_that_loops_for_ever_is_stopped_by_its_deadline() {
     blocks("loops-for-ever");
 }
 
@@ -52,7 +52,7 @@ fn a_plugin_that_allocates_without_end_is_stopped() {
 }
 
 #[test]
-fn a_plugin_that_traps_blocks_its_request_only() {
+fn invariant_9_a_plugin_that_traps_blocks_its_request_only() {
     blocks("traps");
 }
 

@@ -6,6 +6,7 @@
 
 mod bodies;
 mod example;
+mod examples;
 mod hostile;
 mod memory;
 mod pauses;

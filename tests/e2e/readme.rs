@@ -26,8 +26,20 @@ fn the_example_policies_load() {
 
 #[test]
 fn the_commands_of_the_readme_exist() {
-    for command in ["run", "apply", "tree", "explain", "check", "detectors"] {
-        let output = gate::run(&[command, "--help"], b"").unwrap();
-        assert!(output.status.success(), "{command}");
+    let readme = std::fs::read_to_string(paths::root().join("README.md")).unwrap();
+    let calls = readme.lines().filter_map(|line| line.strip_prefix("leafgate ")?.split('#').next());
+    let mut seen = 0;
+    for call in calls {
+        let words = call.split_whitespace().take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let command: Vec<&str> = words.chain(["--help"]).collect();
+        let output = gate::run(&command, b"").unwrap();
+        assert!(output.status.success(), "`leafgate {call}` of the README: {}", String::from_utf8_lossy(&output.stderr));
+        let options = call.split_whitespace().filter(|word| word.starts_with("--"));
+        let help = String::from_utf8(output.stdout).unwrap();
+        for option in options {
+            assert!(help.contains(option), "`leafgate {call}` of the README: there is no {option}");
+        }
+        seen += 1;
     }
+    assert!(seen > 10, "{seen} commands in the README");
 }

@@ -1,4 +1,4 @@
-//! The kit of the end-to-end tests: the built gate as a process, a client and an upstream that keep every byte, recordings, plugins.
+//! The kit of the end-to-end tests: the built gate as a process, a client and an upstream that keep every byte, plugins.
 //!
 //! Everything here is deliberately independent of the gate's own crates: it speaks HTTP with the standard library, so that a fault in
 //! the gate's HTTP code cannot hide behind the same fault here. `cargo xtask demo` tells its story with the same kit.
@@ -17,7 +17,6 @@ pub mod model;
 pub mod paths;
 pub mod plant;
 pub mod plugins;
-pub mod recordings;
 pub mod reloads;
 pub mod sample;
 pub mod stage;

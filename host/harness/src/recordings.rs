@@ -1,6 +1,7 @@
-//! Requests to test on: recordings, which lie outside the repository, and the examples in it.
+//! Requests and answers to test on: recordings of our own, which every clone has in `examples/recordings`, a larger set outside the
+//! repository, and the examples.
 //!
-//! The recordings are the folder that `LEAFGATE_FIXTURES` names, or `../shared/fixtures` beside the repository; the labelled corpora that
+//! The larger set is the folder that `LEAFGATE_FIXTURES` names, or `../shared/fixtures` beside the repository; the labelled corpora that
 //! of `LEAFGATE_CORPORA`, or `../shared/corpora`. A clone has neither. Tests on them then do nothing and say so, but where `CI` is
 //! `true` a missing folder fails.
 
@@ -28,6 +29,7 @@ impl std::fmt::Debug for Recording {
 /// The folders of recorded requests, how their files end, and the format that they are in.
 pub const FOLDERS: &[(&str, &str, Format)] = &[
     ("openai-chat", ".request.json", Format::OpenaiChat),
+    ("gemini", ".request.json", Format::Gemini),
     ("openai-responses", ".request.json", Format::OpenaiResponses),
     ("anthropic-messages", ".request.json", Format::AnthropicMessages),
     ("raw-chatmessage", ".raw-parts.json", Format::Raw),
@@ -88,18 +90,66 @@ pub fn recorded() -> Vec<Recording> {
     found
 }
 
-/// Reads the requests in `examples/requests`, each in the format whose shape it has. Every clone has them.
+/// Reads the requests in `examples/requests`, each in the format whose shape it has, and those in `examples/recordings`. Every clone
+/// has them.
 ///
 /// # Panics
 /// Where an example cannot be read.
 #[must_use]
 pub fn examples() -> Vec<Recording> {
-    let files = files(&repository().join("examples/requests"), ".json");
+    let requests = files(&repository().join("examples/requests"), ".json");
     let read = |(name, body): (String, Vec<u8>)| {
         let document = Document::detect(body.clone().into(), &Limits::default()).expect("an example is JSON");
         Recording { name, body, format: document.format() }
     };
-    files.into_iter().map(read).collect()
+    let mut found: Vec<_> = requests.into_iter().map(read).collect();
+    for &(folder, ending, format) in FOLDERS {
+        let own = files(&own().join(folder), ending).into_iter();
+        found.extend(own.map(|(name, body)| Recording { name: format!("{folder}/{name}"), body, format }));
+    }
+    found
+}
+
+/// One file of the recordings.
+pub struct File {
+    /// Its folder and name.
+    pub name: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is in it, byte for byte.
+    pub body: Vec<u8>,
+}
+
+/// Reads the files of one folder of recordings that end so: our own, and those outside the repository where they are.
+///
+/// # Panics
+/// As [`fixtures`], and where a file cannot be read.
+#[must_use]
+pub fn read(folder: &str, ending: &str) -> Vec<File> {
+    let mut found = Vec::new();
+    for root in [Some(own()), fixtures()].into_iter().flatten() {
+        let root = root.join(folder);
+        found.extend(files(&root, ending).into_iter().map(|(name, body)| File {
+            path: root.join(&name),
+            name: format!("{folder}/{name}"),
+            body,
+        }));
+    }
+    found
+}
+
+/// Reads one recording that lies outside the repository; `None` where there is no folder of them.
+///
+/// # Panics
+/// As [`fixtures`], and where there is no such recording in it.
+#[must_use]
+pub fn outside(name: &str) -> Option<String> {
+    Some(std::fs::read_to_string(fixtures()?.join(name)).expect("a recording of this name"))
+}
+
+/// The recordings that every clone has.
+fn own() -> PathBuf {
+    repository().join("examples/recordings")
 }
 
 /// Reads the recorded requests and the examples.

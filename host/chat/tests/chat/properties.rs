@@ -10,7 +10,7 @@ use leafgate_tree::{Author, Draft, Format, Redaction};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::support::{EXPORTS, parse, recorded_export, recording};
+use crate::support::{exports, parse, recording};
 
 /// Reads a file in every way that there is.
 fn use_in_every_way(file: &Value) {
@@ -264,7 +264,7 @@ fn mark_texts(value: &Value, mark: &str) -> Value {
 /// Every recording without one of its values; which one is spread evenly over the file.
 #[test]
 fn recordings_that_lack_any_part_are_read_all_the_same() {
-    let mut files: Vec<_> = EXPORTS.iter().filter_map(|name| recorded_export(name)).collect();
+    let mut files: Vec<_> = exports().into_iter().map(|(_, text)| text).collect();
     files.extend(recording("raw-chatmessage/spec.chatreplay.json"));
     for file in files {
         let file: Value = serde_json::from_str(&file).unwrap();

@@ -8,7 +8,7 @@ use leafgate_chat::redact::ranges::{AUTHOR, Ranges, StaleReason, follow};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, Redaction};
 use serde_json::{Value, json};
 
-use crate::support::{EXPORTS, draft, export, parse, recorded_export};
+use crate::support::{EXPORTS, draft, export, exports, parse, recorded_export};
 
 const TOKEN: &str = "TOKEN_abcdefgh";
 
@@ -247,8 +247,7 @@ const ENCODED: usize = 55;
 
 #[test]
 fn an_untouched_export_stays_the_very_buffer() {
-    for name in EXPORTS {
-        let Some(text) = recorded_export(name) else { return };
+    for (name, text) in exports() {
         let document = Arc::new(parse(&text, Format::VscodeChat));
         let mut draft = Draft::new(Arc::clone(&document));
         let hidden = encoded::encoded(&document);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_chat::{Losses, Message, Wire, messages, raw_json, to_wire};
+use leafgate_harness::recordings;
 use leafgate_tree::{Document, Draft, Format, Limits};
 use serde_json::Value;
 
@@ -40,10 +41,15 @@ fn pointers(losses: &Losses) -> Vec<String> {
     losses.all().iter().map(|loss| loss.pointer.clone()).collect()
 }
 
-/// The text of a recording; `None`, with a word on standard error, where there are no recordings. In CI they must be there.
+/// The text of a recording outside the repository, of which these tests know what is in it; `None` where it is not there.
 pub(crate) fn recording(name: &str) -> Option<String> {
-    let root = leafgate_harness::recordings::fixtures()?;
-    Some(std::fs::read_to_string(root.join(name)).unwrap())
+    recordings::outside(name)
+}
+
+/// The exports that every clone has, and those outside the repository.
+pub(crate) fn exports() -> Vec<(String, String)> {
+    let read = |file: recordings::File| (file.name, String::from_utf8(file.body).unwrap());
+    recordings::read("vscode-chat-export", ".json").into_iter().map(read).collect()
 }
 
 pub(crate) const EXPORTS: [&str; 7] = [

@@ -1,7 +1,6 @@
 //! `leafgate verify`: clean on the built-in policy, and a leak wherever a policy looks the other way.
 
-use std::path::PathBuf;
-
+use leafgate_harness::recordings;
 use serde_json::Value;
 
 use super::support::*;
@@ -89,22 +88,21 @@ fn what_cannot_be_read_is_a_bad_call() {
 
 /// Every recorded request of every format, in one process for each kind of secret.
 #[test]
-fn every_recording_is_clean() {
+fn invariant_3_every_recording_is_clean() {
     let formats = [
         ("openai-chat", "openai-chat", ".request.json"),
         ("openai-responses", "openai-responses", ".request.json"),
         ("anthropic-messages", "anthropic-messages", ".request.json"),
+        ("gemini", "gemini", ".request.json"),
         ("raw-chatmessage", "raw", ".raw-parts.json"),
         ("vscode-chat-export", "vscode-chat", ".json"),
         ("prompt-tsx-json", "generic", ".json"),
     ];
     let bench = Bench::new();
     for (folder, format, ending) in formats {
-        let files = recordings(folder, ending);
-        let files: Vec<&str> = files.iter().map(|path| path.to_str().unwrap()).collect();
-        if files.is_empty() {
-            continue;
-        }
+        let files = recordings::read(folder, ending);
+        let files: Vec<&str> = files.iter().map(|file| file.path.to_str().unwrap()).collect();
+        assert!(!files.is_empty(), "{folder}: every clone has recordings of it");
         for family in ["github", "card"] {
             let (code, report) =
                 verified(&bench, &[&["--canary", family, "--format", format][..], &files].concat());
@@ -119,14 +117,4 @@ fn leaks(tally: &Value) -> String {
     let leaks = tally["leaks"].as_array().unwrap();
     let shown: Vec<String> = leaks.iter().take(20).map(ToString::to_string).collect();
     format!("{} leaks\n{}", leaks.len(), shown.join("\n"))
-}
-
-/// Recordings of one folder; none where there are none.
-fn recordings(folder: &str, ending: &str) -> Vec<PathBuf> {
-    let Some(root) = leafgate_harness::recordings::fixtures() else { return Vec::new() };
-    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-    let files = entries.map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
-    files.sort();
-    files
 }
