@@ -25,5 +25,9 @@ fn the_curl_example_sends_a_chat_through_the_gate() {
     assert!(output.status.success() && said.contains(" 200 "), "{said}");
     let left = setup.arrived();
     assert!(!holds(&left.body, &secret), "the credential left");
-    assert!(holds(&left.body, "Say \\\"") && holds(&left.body, "gpt-sample"), "{}", String::from_utf8_lossy(&left.body));
+    assert!(
+        holds(&left.body, "Say \\\"") && holds(&left.body, "gpt-sample"),
+        "{}",
+        String::from_utf8_lossy(&left.body)
+    );
 }

@@ -30,10 +30,15 @@ fn the_commands_of_the_readme_exist() {
     let calls = readme.lines().filter_map(|line| line.strip_prefix("leafgate ")?.split('#').next());
     let mut seen = 0;
     for call in calls {
-        let words = call.split_whitespace().take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let words =
+            call.split_whitespace().take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
         let command: Vec<&str> = words.chain(["--help"]).collect();
         let output = gate::run(&command, b"").unwrap();
-        assert!(output.status.success(), "`leafgate {call}` of the README: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "`leafgate {call}` of the README: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let options = call.split_whitespace().filter(|word| word.starts_with("--"));
         let help = String::from_utf8(output.stdout).unwrap();
         for option in options {

@@ -77,7 +77,7 @@ impl Stage {
         let folder = policy.path().to_string_lossy().into_owned();
         let upstream = Upstream::answering(model::answer)?;
         let mut addresses = json!({ "upstream": upstream.url() });
-        let (mut gates, mut desks) = (Vec::new(), BTreeMap::new());
+        let (mut gates, mut reviewers) = (Vec::new(), BTreeMap::new());
         for (name, to, pauses) in [
             ("echo", "echo:", LIVELY),
             ("lively", &upstream.url(), LIVELY),
@@ -86,10 +86,10 @@ impl Stage {
             let arguments = [&["--policy", &folder, "--upstream", to][..], &pauses].concat();
             let gate = Gate::start(&arguments)?;
             addresses[name] = json!(format!("http://{}", gate.address()));
-            desks.insert(name, Desk::of(&gate)?);
+            reviewers.insert(name, Reviewer::of(&gate)?);
             gates.push(gate);
         }
-        let control = Control { left: upstream.requests(), desks };
+        let control = Control { left: upstream.requests(), reviewers };
         addresses["control"] = json!(Upstream::answering(move |call| Ok(control.answer(call)))?.url());
         Ok(Stage { addresses, _gates: gates, _policy: policy })
     }
@@ -113,7 +113,7 @@ impl Stage {
 /// | `/GATE/requests` | how many requests ended how |
 struct Control {
     left: Requests,
-    desks: BTreeMap<&'static str, Desk>,
+    reviewers: BTreeMap<&'static str, Reviewer>,
 }
 
 impl Control {
@@ -136,29 +136,29 @@ impl Control {
             return Ok(self.left.take().iter().map(shown).collect());
         }
         let [gate, call @ ..] = path else { bail!("a call without a name") };
-        let desk = self.desks.get(gate).context("no gate of this name")?;
+        let reviewer = self.reviewers.get(gate).context("no gate of this name")?;
         match call {
-            ["paused"] => desk.until(|event| event["event"] == "paused"),
-            ["until", state] => desk.until(|event| event["turn"]["state"] == *state),
-            ["resume", turn] => desk.resume(turn),
-            ["cancel", turn] => done(&desk.admin.cancel(turn)?),
-            ["requests"] => Ok(desk.admin.get("/v1/status")?["requests"].clone()),
+            ["paused"] => reviewer.until(|event| event["event"] == "paused"),
+            ["until", state] => reviewer.until(|event| event["turn"]["state"] == *state),
+            ["resume", turn] => reviewer.resume(turn),
+            ["cancel", turn] => done(&reviewer.admin.cancel(turn)?),
+            ["requests"] => Ok(reviewer.admin.get("/v1/status")?["requests"].clone()),
             _ => bail!("no call of this name"),
         }
     }
 }
 
 /// A person before one of the gates.
-struct Desk {
+struct Reviewer {
     admin: Admin,
     events: Mutex<Events>,
 }
 
-impl Desk {
+impl Reviewer {
     fn of(gate: &Gate) -> Result<Self> {
         let admin = Admin::of(gate)?;
         let events = Mutex::new(admin.events()?);
-        Ok(Desk { admin, events })
+        Ok(Reviewer { admin, events })
     }
 
     /// The turn of the next event that satisfies a condition.

@@ -21,11 +21,11 @@ mod replay;
 mod wire;
 
 pub use export::{
-    Attachment, Check, Confirmation, Conversation, Edit, EditKind, Failure, Import, ImportTest, Kept, Status,
-    ToolUse, Turn, Useless, Vote, check, conversation, is_export,
+    Attachment, Check, Confirmation, Conversation, Edit, EditKind, ExportTurn, Failure, Import, ImportTest,
+    Kept, Status, ToolUse, Useless, Vote, check, conversation, is_export,
 };
 pub use input::{Messages, Shape, messages, shape, verbatim_messages};
 pub use json::Json;
 pub use loss::{InputError, Loss, Losses};
-pub use raw::{Call, Meaning, Message, Part, PartKind, Role, Thinking, to_json as raw_json};
+pub use raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall, to_json as raw_json};
 pub use wire::{Wire, to_wire};

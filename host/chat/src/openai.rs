@@ -6,7 +6,7 @@
 
 use crate::loss::{InputError, Losses};
 use crate::node::Node;
-use crate::raw::{self, CARRIED, Call, Meaning, Message, Part, PartKind, Role};
+use crate::raw::{self, CARRIED, Meaning, Message, Part, PartKind, Role, ToolCall};
 
 type Read<T> = Result<T, InputError>;
 
@@ -108,7 +108,7 @@ fn breakpoint(node: Node<'_>) -> Part {
     Part { at: node.pointer(), kind: PartKind::CacheBreakpoint { cache_type: node.get_text("type") } }
 }
 
-fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Call>> {
+fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
     if node.is_null() {
         return Ok(Vec::new());
     }

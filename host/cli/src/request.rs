@@ -63,7 +63,9 @@ pub(crate) fn judge_with(
         None => policy.evaluate(received, &context, &vault),
     };
     let ranges = match document.format() {
-        Format::VscodeChat => ranges::follow(&mut evaluation.draft).context("cannot read what would leave")?,
+        Format::VscodeChat => {
+            ranges::follow(&mut evaluation.draft).context("cannot read what would leave")?
+        }
         _ => Ranges::default(),
     };
     Ok(Judged { document, evaluation, generation: policy.generation_name(), ranges, why_raw })

@@ -38,7 +38,7 @@ struct View<'a> {
 /// What `--json` writes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ShownTree {
     format: &'static str,
     model: Option<String>,
     /// Object keys, which are looked at too and cannot be edited.
@@ -93,7 +93,7 @@ struct ShownLeaf {
 }
 
 impl View<'_> {
-    fn shown(&self) -> Shown {
+    fn shown(&self) -> ShownTree {
         let document = self.document();
         let ids = (0..document.sections().len()).map(SectionId::from_index);
         let mut sections: Vec<_> = ids.map(|id| self.section(id)).collect();
@@ -105,7 +105,7 @@ impl View<'_> {
             }
         }
         let model = document.model().map(|model| self.masked("", &model));
-        Shown {
+        ShownTree {
             format: document.format().name(),
             model,
             keys: document.keys().count(),
@@ -182,7 +182,7 @@ fn access(access: Access) -> &'static str {
     }
 }
 
-fn print(view: &Shown, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(view: &ShownTree, printer: &mut Printer) -> anyhow::Result<()> {
     let width = view.sections.iter().flat_map(|section| &section.leaves).chain(&view.leaves);
     let width = width.map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).min(PREVIEW);
     for section in &view.sections {

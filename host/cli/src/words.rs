@@ -122,10 +122,13 @@ mod tests {
     #[test]
     fn texts_with_little_in_common_are_told_apart_from_edited_ones() {
         let told = |before: &str, after: &str| has_little_in_common(&stretches(before, after), before, after);
-        let prose = "We met the board on Monday and they want the report to be shorter by half before spring.";
+        let prose =
+            "We met the board on Monday and they want the report to be shorter by half before spring.";
         let other = "No secrets: the gate replaces what rules name, and the report of it shows that it did.";
         assert!(told(prose, other));
-        assert!(!told(prose, &format!("{prose} Please.")) && !told(prose, &prose.replace("Monday", "Friday")));
+        assert!(
+            !told(prose, &format!("{prose} Please.")) && !told(prose, &prose.replace("Monday", "Friday"))
+        );
         assert!(!told("a", "b") && !told("", prose));
     }
 

@@ -65,9 +65,9 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-type Target = (&'static str, &'static [(&'static str, &'static str)]);
+type FuzzTarget = (&'static str, &'static [(&'static str, &'static str)]);
 
-fn wanted(arguments: &[&str]) -> Result<(u32, Vec<Target>)> {
+fn wanted(arguments: &[&str]) -> Result<(u32, Vec<FuzzTarget>)> {
     let mut seconds = SECONDS;
     let mut targets = Vec::new();
     let mut arguments = arguments.iter();

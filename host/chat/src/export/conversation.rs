@@ -3,7 +3,7 @@
 use leafgate_tree::Document;
 use serde::Serialize;
 
-use super::turn::Turn;
+use super::turn::ExportTurn;
 use crate::node::Node;
 
 /// What an export tells. It has no `Debug`: its texts are the user's.
@@ -20,7 +20,7 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The requests, oldest first.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ExportTurn>,
     /// Elements of `requests` that are no objects.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: usize,
@@ -39,7 +39,7 @@ pub fn conversation(document: &Document) -> Conversation {
         responder: root.get_text("responderUsername"),
         requester: root.get_text("requesterUsername"),
         location: root.get_text("initialLocation").map(location),
-        turns: requests().filter(|request| request.is_object()).map(Turn::of).collect(),
+        turns: requests().filter(|request| request.is_object()).map(ExportTurn::of).collect(),
         unreadable: requests().filter(|request| !request.is_object()).count(),
     }
 }
@@ -53,6 +53,6 @@ impl Conversation {
     /// Every text that came from the file, so that whoever shows them can mask them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let root = self.responder.iter_mut().chain(&mut self.requester).chain(&mut self.location);
-        root.chain(self.turns.iter_mut().flat_map(Turn::texts_mut))
+        root.chain(self.turns.iter_mut().flat_map(ExportTurn::texts_mut))
     }
 }

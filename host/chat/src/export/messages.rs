@@ -9,7 +9,7 @@ use super::{answer, is_hidden, question, question_leaves, response, tsx};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::node::Node;
-use crate::raw::{self, Call, Meaning, Message, Part, PartKind, Role};
+use crate::raw::{self, Meaning, Message, Part, PartKind, Role, ToolCall};
 
 /// What VS Code puts behind the id of every call that it records.
 const ID_SUFFIX: &str = "__vscode-";
@@ -147,7 +147,7 @@ impl Reader<'_> {
     }
 
     /// A call with its result; `None` where either is missing.
-    fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(Call, Message)> {
+    fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(ToolCall, Message)> {
         let [id, name, arguments] = ["id", "name", "arguments"].map(|key| self.losses.text(call.get(key)));
         let (Some(id), Some(name)) = (id, name) else {
             self.losses.note(call.pointer(), "a call without id or name is left out");
@@ -170,7 +170,7 @@ impl Reader<'_> {
         let mut answer = Message::new(result.pointer(), Role::Tool, content);
         answer.call_id = Some(id.clone());
         let arguments = arguments.unwrap_or_default();
-        Some((Call { at: call.pointer(), id, name, arguments }, answer))
+        Some((ToolCall { at: call.pointer(), id, name, arguments }, answer))
     }
 
     /// The id as the model gave it, or as it is recorded where an earlier call had the same; `None` where that one had both.

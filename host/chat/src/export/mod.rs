@@ -18,7 +18,7 @@ pub use conversation::{Conversation, conversation};
 pub(crate) use messages::messages;
 pub(crate) use pieces::pieces;
 pub use status::{Failure, Status};
-pub use turn::{Attachment, Confirmation, Edit, EditKind, Kept, ToolUse, Turn, Vote};
+pub use turn::{Attachment, Confirmation, Edit, EditKind, ExportTurn, Kept, ToolUse, Vote};
 
 use leafgate_tree::Document;
 

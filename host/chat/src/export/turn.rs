@@ -11,7 +11,7 @@ use crate::node::Node;
 /// A question and its answer. It has no `Debug`: its texts are the user's.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+pub struct ExportTurn {
     /// The request's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -163,10 +163,10 @@ pub struct Vote {
     pub reason: Option<String>,
 }
 
-impl Turn {
-    pub(crate) fn of(request: Node<'_>) -> Turn {
+impl ExportTurn {
+    pub(crate) fn of(request: Node<'_>) -> ExportTurn {
         let agent = request.get("agent");
-        Turn {
+        ExportTurn {
             request_id: request.get_text("requestId"),
             timestamp: request.get("timestamp").and_then(Node::integer),
             model: request.get_text("modelId"),

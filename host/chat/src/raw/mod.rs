@@ -47,7 +47,7 @@ pub struct Message {
     /// The speaker's name, on any role.
     pub name: Option<String>,
     /// The calls of an assistant message.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// The call that a tool message answers.
     pub call_id: Option<String>,
     /// `copilot_references` and `copilot_confirmations`, which travel on the message itself.
@@ -148,7 +148,7 @@ pub struct Thinking {
 
 /// A call of a tool.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// Where it came from.
     pub at: String,
     /// Pairs it with its result.

@@ -1,6 +1,6 @@
 //! Reads raw messages and parts from a file. What breaks the schema is an error with its place; what the schema leaves open is noted.
 
-use super::{CARRIED, Call, Meaning, Message, Part, PartKind, Role, Thinking};
+use super::{CARRIED, Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
 use crate::loss::{InputError, Losses};
 use crate::node::Node;
 
@@ -66,9 +66,10 @@ fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
         Some(0) => (&["imageUrl"], image(node, losses)?),
         Some(1) => (&["text"], PartKind::Text(text(node, "text", losses)?)),
         Some(2) => (&["value", "scope", "tokenUsage"], opaque(node, losses)?),
-        Some(3) => {
-            (&["cacheType"], PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType", losses)? })
-        }
+        Some(3) => (
+            &["cacheType"],
+            PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType", losses)? },
+        ),
         Some(4) => (&["documentData"], document(node, losses)?),
         _ => return Ok(None),
     };
@@ -144,7 +145,7 @@ pub(crate) fn thinking(node: Node<'_>) -> Thinking {
     }
 }
 
-fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Call>> {
+fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
     let Some(calls) = node.get_some("toolCalls") else { return Ok(Vec::new()) };
     if !calls.is_array() {
         return Err(InputError::at(calls, "`toolCalls` is an array of calls"));
@@ -153,14 +154,14 @@ fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Call>> {
 }
 
 /// Reads one call, in the shape that raw messages and the OpenAI API share.
-pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<Call> {
+pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<ToolCall> {
     let function = member(node, "function")?;
     if node.get("type").is_some_and(|kind| kind.text().as_deref() != Some("function")) {
         losses.note(node.pointer(), "a call of another type is written as a call of a function");
     }
     note_unknown(node, &["id", "function"], losses);
     note_unknown(function, &["name", "arguments"], losses);
-    Ok(Call {
+    Ok(ToolCall {
         at: node.pointer(),
         id: text(node, "id", losses)?,
         name: text(function, "name", losses)?,

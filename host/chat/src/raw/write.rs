@@ -1,6 +1,6 @@
 //! Writes raw messages as `Raw.ChatMessage[]`, members in the order of its type definitions.
 
-use super::{Call, Message, Part, PartKind};
+use super::{Message, Part, PartKind, ToolCall};
 use crate::json::Json;
 
 /// The messages as `Raw.ChatMessage[]`.
@@ -57,7 +57,7 @@ fn part(part: &Part) -> Json {
 }
 
 /// A call, in the shape that raw messages and the OpenAI API share.
-pub(crate) fn call(call: &Call) -> Json {
+pub(crate) fn call(call: &ToolCall) -> Json {
     let function = vec![("name", Json::text(&call.name)), ("arguments", Json::text(&call.arguments))];
     Json::Object(vec![
         ("id", Json::text(&call.id)),

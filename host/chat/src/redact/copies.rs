@@ -104,9 +104,11 @@ struct Finder<'k> {
 
 impl<'k> Finder<'k> {
     fn of(known: &'k Known) -> Self {
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known.values.keys());
+        let automaton =
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known.values.keys());
         Finder {
-            automaton: automaton.expect("the values of a file that was parsed have fewer bytes than states fit"),
+            automaton: automaton
+                .expect("the values of a file that was parsed have fewer bytes than states fit"),
             stand_ins: known.values.values().collect(),
         }
     }

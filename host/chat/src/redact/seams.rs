@@ -91,7 +91,9 @@ pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
         let Ok(node) = seen.document().resolve(&document.pointer(run.first())) else { continue };
         let (hidden, written) = (seen.hidden(node), seen.redacted(node));
         let text = seen.text(node);
-        for (at, (range, label)) in hidden.iter().enumerate().filter(|(_, (range, _))| run.is_over_seam(range)) {
+        for (at, (range, label)) in
+            hidden.iter().enumerate().filter(|(_, (range, _))| run.is_over_seam(range))
+        {
             let author = authors.get(&(node, Arc::clone(label)));
             match (written.get(at).filter(|_| hidden.len() == written.len()), author) {
                 (Some((now, _)), Some(author)) => {
@@ -170,8 +172,11 @@ impl Found {
 /// A piece that cannot be redacted; none of these is one.
 pub fn redact(draft: &mut Draft, finds: &Finds) -> Result<(), EditError> {
     // From the end, so that the places before stay where they are.
-    let mut shares: Vec<_> =
-        finds.values.iter().flat_map(|found| found.shares.iter().map(move |share| (share, &found.author))).collect();
+    let mut shares: Vec<_> = finds
+        .values
+        .iter()
+        .flat_map(|found| found.shares.iter().map(move |share| (share, &found.author)))
+        .collect();
     shares.sort_by_key(|((node, redaction), _)| std::cmp::Reverse((*node, redaction.at.start)));
     for ((node, redaction), author) in shares {
         draft.redact(*node, std::slice::from_ref(redaction), author)?;

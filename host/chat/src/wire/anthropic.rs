@@ -4,7 +4,7 @@ use super::openai::note_cache_type;
 use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::{Call, Meaning, Message, Part, PartKind, Role, Thinking};
+use crate::raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
 
 /// Most cache breakpoints that the API takes in one request.
 const MOST_BREAKPOINTS: usize = 4;
@@ -45,14 +45,14 @@ impl Block {
 }
 
 /// A message on its way.
-struct Turn {
+struct WireMessage {
     role: &'static str,
     blocks: Vec<Block>,
 }
 
 pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     let mut system = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<WireMessage> = Vec::new();
     for message in messages {
         note_envelope(message, losses);
         let (role, blocks) = match message.role {
@@ -72,9 +72,10 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     finish(system, turns)
 }
 
-fn finish(system: Vec<Block>, turns: Vec<Turn>) -> Json {
+fn finish(system: Vec<Block>, turns: Vec<WireMessage>) -> Json {
     let list = |blocks: Vec<Block>| Json::Array(blocks.into_iter().map(Block::json).collect());
-    let turn = |turn: Turn| Json::Object(vec![("role", turn.role.into()), ("content", list(turn.blocks))]);
+    let turn =
+        |turn: WireMessage| Json::Object(vec![("role", turn.role.into()), ("content", list(turn.blocks))]);
     let mut members = Vec::new();
     if !system.is_empty() {
         members.push(("system", list(system)));
@@ -107,7 +108,7 @@ fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> 
 
 /// Adds a message, or its blocks to the message before it where that has the same role.
 fn add(
-    turns: &mut Vec<Turn>,
+    turns: &mut Vec<WireMessage>,
     role: &'static str,
     mut blocks: Vec<Block>,
     message: &Message,
@@ -127,7 +128,7 @@ fn add(
             }
             last.blocks.append(&mut blocks);
         }
-        _ => turns.push(Turn { role, blocks }),
+        _ => turns.push(WireMessage { role, blocks }),
     }
 }
 
@@ -216,7 +217,7 @@ fn spoken(message: &Message, losses: &mut Losses) -> Vec<Block> {
     blocks
 }
 
-fn tool_use(call: &Call, losses: &mut Losses) -> Block {
+fn tool_use(call: &ToolCall, losses: &mut Losses) -> Block {
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
     if !is_json {
         losses.note(&call.at, "arguments that are no JSON are sent as `{}`");
@@ -254,19 +255,19 @@ fn result(message: &Message, losses: &mut Losses) -> Option<Block> {
     Some(Block { members, kind: Kind::ToolResult, cached })
 }
 
-fn breakpoints<'t>(system: &'t [Block], turns: &'t [Turn]) -> impl Iterator<Item = &'t str> {
+fn breakpoints<'t>(system: &'t [Block], turns: &'t [WireMessage]) -> impl Iterator<Item = &'t str> {
     let blocks = system.iter().chain(turns.iter().flat_map(|turn| &turn.blocks));
     blocks.filter_map(|block| block.cached.as_deref())
 }
 
-fn note_surplus(system: &[Block], turns: &[Turn], losses: &mut Losses) {
+fn note_surplus(system: &[Block], turns: &[WireMessage], losses: &mut Losses) {
     for at in breakpoints(system, turns).skip(MOST_BREAKPOINTS) {
         losses.note(at, "the API takes four cache breakpoints, and will refuse this one");
     }
 }
 
 /// Where a breakpoint is left over, the client spends it on the end of the system prompt, which changes least.
-fn mark_system(system: &mut [Block], turns: &[Turn]) {
+fn mark_system(system: &mut [Block], turns: &[WireMessage]) {
     if breakpoints(system, turns).count() < MOST_BREAKPOINTS
         && let Some(last) = system.last_mut()
         && last.cached.is_none()
@@ -275,7 +276,7 @@ fn mark_system(system: &mut [Block], turns: &[Turn]) {
     }
 }
 
-fn ask_for_more(turns: &mut Vec<Turn>, messages: &[Message], losses: &mut Losses) {
+fn ask_for_more(turns: &mut Vec<WireMessage>, messages: &[Message], losses: &mut Losses) {
     if turns.last().is_none_or(|turn| turn.role == "user") {
         return;
     }
@@ -283,5 +284,5 @@ fn ask_for_more(turns: &mut Vec<Turn>, messages: &[Message], losses: &mut Losses
         losses.note(&last.at, "a message of the user is added behind it: the API takes no trailing answer");
     }
     let text = Block::new(Kind::Text, vec![("type", "text".into()), ("text", CONTINUE.into())]);
-    turns.push(Turn { role: "user", blocks: vec![text] });
+    turns.push(WireMessage { role: "user", blocks: vec![text] });
 }

@@ -1,12 +1,12 @@
 //! Exports as conversations and as messages. The numbers were counted in the recordings with another program.
 
-use leafgate_chat::{Confirmation, EditKind, Kept, Status, Turn, Wire, check, conversation};
+use leafgate_chat::{Confirmation, EditKind, ExportTurn, Kept, Status, Wire, check, conversation};
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
 use crate::support::{EXPORTS, export, parse, raw, recorded_export, recording, wire};
 
-fn turns(name: &str) -> Option<Vec<Turn>> {
+fn turns(name: &str) -> Option<Vec<ExportTurn>> {
     Some(conversation(&parse(&recorded_export(name)?, Format::VscodeChat)).turns)
 }
 
@@ -69,7 +69,7 @@ fn who_let_a_recorded_tool_run() {
     let confirmed: Vec<_> = turns[0].tools.iter().map(|tool| tool.confirmed).collect();
     assert_eq!(confirmed, [Confirmation::Person, Confirmation::Remembered, Confirmation::Remembered]);
     let Some(turns) = self::turns("dealenx-first.2turns") else { return };
-    let failed = |turn: &Turn| turn.tools.iter().filter(|tool| tool.failed).count();
+    let failed = |turn: &ExportTurn| turn.tools.iter().filter(|tool| tool.failed).count();
     assert_eq!((failed(&turns[0]), failed(&turns[1])), (2, 3));
     let error = turns[0].error.as_ref().unwrap();
     assert_eq!((error.code.as_deref(), error.answer.as_slice()), (Some("failed"), &["incomplete"][..]));

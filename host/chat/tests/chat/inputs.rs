@@ -67,7 +67,10 @@ fn half_a_character_is_lost_and_noted() {
             "/0/toolCalls/0/function/arguments",
         ),
         (r#"{"requests":[{"message":"a\ud800","response":[{"value":"b"}]}]}"#, "/requests/0/message"),
-        (r#"{"requests":[{"message":"a","response":[{"value":"b\udeaa"}]}]}"#, "/requests/0/response/0/value"),
+        (
+            r#"{"requests":[{"message":"a","response":[{"value":"b\udeaa"}]}]}"#,
+            "/requests/0/response/0/value",
+        ),
         (
             r#"{"requests":[{"message":"a","result":{"metadata":{"toolCallRounds":[{"response":"b\udeaa"}]}}}]}"#,
             "/requests/0/result/metadata/toolCallRounds/0/response",

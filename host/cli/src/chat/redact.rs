@@ -83,7 +83,10 @@ impl<'a> Redacted<'a> {
             encoded_keys: &policed.keys,
             joined: &policed.joined,
             is_dirty: [&policed.opened, &policed.seams, draft].iter().any(|draft| draft.is_dirty()),
-            operations: [&policed.opened, &policed.seams, draft].into_iter().flat_map(operation::all).collect(),
+            operations: [&policed.opened, &policed.seams, draft]
+                .into_iter()
+                .flat_map(operation::all)
+                .collect(),
             copies: policed.copies.leaves,
             stuck: stuck(policed),
             untraced: policed.untraced,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use leafgate_chat::{Confirmation, Conversation, Edit, Kept, Status, ToolUse, Turn, conversation};
+use leafgate_chat::{Confirmation, Conversation, Edit, ExportTurn, Kept, Status, ToolUse, conversation};
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits};
 
@@ -71,7 +71,7 @@ fn print(conversation: &Conversation, printer: &mut Printer) -> anyhow::Result<(
     Ok(())
 }
 
-fn print_turn(number: usize, turn: &Turn, printer: &mut Printer) -> anyhow::Result<()> {
+fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow::Result<()> {
     printer.text(Style::Heading, &format!("{number}  "))?;
     printer.text(status_style(turn.status), turn.status.name())?;
     let mut facts: Vec<String> = turn.duration_ms.map(duration).into_iter().collect();

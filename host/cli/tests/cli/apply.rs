@@ -122,7 +122,9 @@ fn a_replaced_text_is_shown_below_the_old_one() {
     let bench = bench(
         "[[rule]]\nid = \"other\"\nmatch = { role = \"system\" }\naction = \"rewrite\"\nset = \"No secrets: the gate replaces what rules name, and the report of it shows that it did.\"\n",
     );
-    let lines: String = (0..40).map(|number| format!("Step {number}: we met the board and they want it shorter.\n")).collect();
+    let lines: String = (0..40)
+        .map(|number| format!("Step {number}: we met the board and they want it shorter.\n"))
+        .collect();
     let body = serde_json::json!({ "messages": [{ "role": "system", "content": lines }] });
     let ran = bench.run(&["apply", "--policy", "policy", "--diff"], &body.to_string());
     insta::assert_snapshot!(ran.shown());

@@ -185,7 +185,8 @@ fn pieces_without_a_value_over_their_seam_stay_as_they_are() {
 fn a_value_over_two_pieces_of_json_is_redacted_in_each() {
     let text = json!({ "token": secret() }).to_string();
     let (head, tail) = text.split_at(24);
-    let file = json!({ "requests": [{ "message": "m", "response": [{ "value": head }, { "value": tail }] }] });
+    let file =
+        json!({ "requests": [{ "message": "m", "response": [{ "value": head }, { "value": tail }] }] });
     let ran = chat(&["redact"], &file.to_string());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let text = joined(&parsed(&ran.out)["requests"][0]["response"]);
@@ -251,7 +252,11 @@ fn what_is_no_export_is_refused() {
         for file in ["{}", "[]", r#"{"requests":{}}"#, r#"{"messages":[{"role":"user","content":"x"}]}"#] {
             let ran = chat(&[command], file);
             assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{command} {file}");
-            assert!(ran.err.contains("not a chat export") && ran.err.contains("leafgate apply"), "{}", ran.err);
+            assert!(
+                ran.err.contains("not a chat export") && ran.err.contains("leafgate apply"),
+                "{}",
+                ran.err
+            );
         }
     }
 }
