@@ -1,7 +1,6 @@
-//! Recorded streams, read from where they lie: they are not part of this repository.
+//! Recorded streams: those that every clone has, and those outside the repository where they are.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use leafgate_vault::Channel;
 use proptest::prelude::*;
@@ -11,37 +10,32 @@ use serde_json::Value;
 use super::speech::heard;
 use super::*;
 
-/// Where recordings lie, and how many streams there are at least.
+/// The folders of recorded answers, and how many streams every clone has of each.
 const FOLDERS: [(&str, &str, usize); 4] = [
-    ("chat", "openai-chat", 5),
-    ("chat", "copilot-capi-sse", 1),
-    ("responses", "openai-responses", 10),
-    ("messages", "anthropic-messages", 5),
+    ("chat", "openai-chat", 2),
+    ("chat", "copilot-capi-sse", 0),
+    ("responses", "openai-responses", 1),
+    ("messages", "anthropic-messages", 1),
 ];
 
 /// The recorded streams.
 fn streams() -> Vec<(&'static str, String, Vec<u8>)> {
     let all = recordings(".sse");
-    for (api, folder, least) in FOLDERS.into_iter().filter(|_| !all.is_empty()) {
+    for (api, folder, least) in FOLDERS {
         let count = all.iter().filter(|(of, name, _)| *of == api && name.contains(folder)).count();
         assert!(count >= least, "{count} streams in {folder}");
     }
     all
 }
 
-/// The recorded answers whose file names end so, or none with a word where there are none. In CI they must be there.
+/// The recorded answers whose file names end so: our own, and those outside the repository where they are.
 fn recordings(ending: &str) -> Vec<(&'static str, String, Vec<u8>)> {
-    let Some(root) = leafgate_harness::recordings::fixtures() else { return Vec::new() };
-    let mut recordings = Vec::new();
+    let mut answers = Vec::new();
     for (api, folder, _) in FOLDERS {
-        let entries = std::fs::read_dir(root.join(folder)).unwrap();
-        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.retain(|path| path.to_string_lossy().ends_with(ending));
-        paths.sort();
-        let read = |path: PathBuf| (api, path.display().to_string(), std::fs::read(&path).unwrap());
-        recordings.extend(paths.into_iter().map(read));
+        let files = leafgate_harness::recordings::read(folder, ending).into_iter();
+        answers.extend(files.map(|file| (api, file.name, file.body)));
     }
-    recordings
+    answers
 }
 
 #[test]
@@ -112,7 +106,7 @@ fn tokens_planted_in_a_recorded_stream_come_back() {
         };
         runner().run(&prop::collection::vec(any::<usize>(), 0..40), comes_back).unwrap();
     }
-    assert!(planted == 0 && streams().is_empty() || planted >= 12, "{planted} streams speak");
+    assert!(planted >= 3, "{planted} streams speak");
 }
 
 /// Lets every text of a recorded stream say a token, in as many pieces as it was spoken in.
