@@ -209,7 +209,8 @@ fn question(projector: &mut Projector<'_>, message: NodeId) {
         return texts(projector, message, LeafKind::Text);
     }
     let parts = body.children(message).filter(|&member| body.has_key(member, "parts"));
-    let elements = parts.flat_map(|parts| body.children(parts)).filter(|&part| body.kind(part) == Kind::Object);
+    let elements =
+        parts.flat_map(|parts| body.children(parts)).filter(|&part| body.kind(part) == Kind::Object);
     for object in std::iter::once(message).chain(elements) {
         for text in body.children(object).filter(|&member| body.has_key(member, "text")) {
             projector.mark(text, LeafKind::Text, Access::Open);
