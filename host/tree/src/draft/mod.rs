@@ -122,8 +122,7 @@ impl Draft {
     /// Returns which stretches of the received text of a leaf redaction took away, with the labels: in order, and overlaps united.
     #[must_use]
     pub fn hidden(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
-        let hidden = self.leaves.get(&node).map_or(&[][..], |state| &state.hidden);
-        hidden.iter().map(|one| (one.at.clone(), Arc::clone(&one.label))).collect()
+        self.hidden_of(node).into_iter().map(|one| (one.at, one.label)).collect()
     }
 
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.
