@@ -1,5 +1,5 @@
-//! The upstream's answer on its way to the client: passed through as it comes, with the real values back in their places where this
-//! session has any.
+//! The upstream's answer on its way to the client: passed through as it comes, with the real values
+//! back in their places where this session has any.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

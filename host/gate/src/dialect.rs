@@ -1,7 +1,8 @@
-//! Errors and signs of life in the words of each API, such that the official clients raise their own exceptions.
+//! Errors and signs of life in the words of each API, such that the official clients raise their
+//! own exceptions.
 //!
-//! An error has two forms: the body of an answer with a status, and the last events of a stream that was begun. What makes clients raise
-//! differs, and stands in the folder of each API.
+//! An error has two forms: the body of an answer with a status, and the last events of a stream
+//! that was begun. What makes clients raise differs, and stands in the folder of each API.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -15,10 +16,12 @@ pub(crate) trait Dialect: Sync {
     /// Returns whether requests with a body may go to this path, whichever endpoint it is.
     fn is_rooted(&self, path: &str) -> bool;
 
-    /// Returns whether a request to this path, which no endpoint serves, is answered in these words.
+    /// Returns whether a request to this path, which no endpoint serves, is answered in these
+    /// words.
     fn has_path(&self, path: &str) -> bool;
 
-    /// Returns whether a request to a path of nobody, with these headers, is answered in these words.
+    /// Returns whether a request to a path of nobody, with these headers, is answered in these
+    /// words.
     fn has_headers(&self, headers: &HeaderMap) -> bool;
 
     /// Returns what such a request is taken for.
@@ -27,8 +30,8 @@ pub(crate) trait Dialect: Sync {
     /// Returns the body of an error. It has a member `error`.
     fn error(&self, refusal: &Refusal) -> Value;
 
-    /// Appends what ends a stream with an error: one of these words, or the upstream's. `again` says whether the same request may go
-    /// better the next time.
+    /// Appends what ends a stream with an error: one of these words, or the upstream's. `again`
+    /// says whether the same request may go better the next time.
     fn end_stream(&self, error: &Value, again: bool, stream: &mut String);
 
     /// Returns a sign of life in a stream.
@@ -56,7 +59,8 @@ impl ErrorBody {
         Bytes::from(self.0.to_string())
     }
 
-    /// What ends a stream of this API. `again` says whether the same request may go better the next time.
+    /// What ends a stream of this API. `again` says whether the same request may go better the next
+    /// time.
     pub(crate) fn events(&self, api: Api, again: bool) -> Bytes {
         let mut stream = String::new();
         api.dialect().end_stream(&self.0, again, &mut stream);

@@ -1,9 +1,13 @@
-//! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see exactly what left the gate.
+//! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see
+//! exactly what left the gate.
 //!
-//! Each API is answered in its own shape, such that its official clients read it; the folder of the API has it. Where a model would speak, it says the request's
-//! body, word for word; with `"stream": true` in small fragments that break words, and so tokens, apart. In what the model says the gate
-//! restores tokens, as in any answer; so the answer, or the first event of its stream, also has the member [`SENT`], which no client reads
-//! and where nothing is restored: the body as it left. What no API has a shape for is answered by itself. No clock and no randomness: the same request gets the same answer.
+//! Each API is answered in its own shape, such that its official clients read it; the folder of the
+//! API has it. Where a model would speak, it says the request's body, word for word; with
+//! `"stream": true` in small fragments that break words, and so tokens, apart. In what the model
+//! says the gate restores tokens, as in any answer; so the answer, or the first event of its
+//! stream, also has the member [`SENT`], which no client reads and where nothing is restored: the
+//! body as it left. What no API has a shape for is answered by itself. No clock and no randomness:
+//! the same request gets the same answer.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -19,13 +23,15 @@ use crate::content::{self, Content};
 use crate::outgoing::Outgoing;
 use crate::refusal::Refusal;
 
-/// Characters per fragment, in turn; short against a token, so that each token is broken, and each time elsewhere.
+/// Characters per fragment, in turn; short against a token, so that each token is broken, and each
+/// time elsewhere.
 const FRAGMENTS: [usize; 5] = [7, 3, 11, 1, 5];
 
 /// The member that shows what left.
 const SENT: &str = "leafgate_sent";
 
-/// Longer bodies are not shown a second time: nobody reads them, and the answer must not become too large to be restored.
+/// Longer bodies are not shown a second time: nobody reads them, and the answer must not become too
+/// large to be restored.
 const MOST_SENT: usize = 1024 * 1024;
 
 /// What of a request shapes the answer, in whatever API.
@@ -73,7 +79,8 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
     let Ok(text) = std::str::from_utf8(body) else {
         return Refusal::malformed("echo: the body is no text").into_response(api);
     };
-    // A body that is no request of this API is echoed all the same: what is wrong with it, the reader sees.
+    // A body that is no request of this API is echoed all the same: what is wrong with it, the
+    // reader sees.
     let asked: Asked = serde_json::from_str(text).unwrap_or_default();
     let echo = Echo {
         path: uri.path(),

@@ -1,8 +1,10 @@
-//! Cuts an event stream into lines (WHATWG HTML, 9.2) without changing or holding back a byte more than a line needs.
+//! Cuts an event stream into lines (WHATWG HTML, 9.2) without changing or holding back a byte more
+//! than a line needs.
 //!
-//! The unit is the line, not the event: some servers end events with a single newline, and a reader that waits for a blank line would
-//! hold their stream back to its end. Lines end with LF, CR LF or CR; a chunk may end anywhere, inside a character or between CR and LF.
-//! Joined, what comes out is what went in.
+//! The unit is the line, not the event: some servers end events with a single newline, and a reader
+//! that waits for a blank line would hold their stream back to its end. Lines end with LF, CR LF or
+//! CR; a chunk may end anywhere, inside a character or between CR and LF. Joined, what comes out is
+//! what went in.
 
 use std::fmt::Write as _;
 
@@ -104,7 +106,8 @@ impl Lines {
     }
 }
 
-/// Where the first line of the chunk ends, its ending included. CR LF counts as one ending where both are there.
+/// Where the first line of the chunk ends, its ending included. CR LF counts as one ending where
+/// both are there.
 fn line_end(chunk: &[u8]) -> Option<usize> {
     let at = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
     Some(if chunk[at..].starts_with(b"\r\n") { at + 2 } else { at + 1 })
@@ -129,7 +132,8 @@ pub enum Field<'l> {
     Name(&'l [u8]),
     /// A field without a meaning for what is read.
     Other,
-    /// Data to some readers and nothing to others: behind a byte order mark or blanks, in capitals, or without a field's name.
+    /// Data to some readers and nothing to others: behind a byte order mark or blanks, in capitals,
+    /// or without a field's name.
     Unclear,
 }
 

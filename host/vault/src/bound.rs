@@ -9,8 +9,9 @@ use crate::memory::{ENTRY, MAX_BYTES};
 
 /// Counts the bytes that all vaults under it remember, and bounds them. A clone is the same count.
 ///
-/// A vault that would take the sum above the bound forgets its own oldest values, so the bound holds whatever the
-/// vaults are used for. A value that was forgotten is not restored; its token stays in the answer.
+/// A vault that would take the sum above the bound forgets its own oldest values, so the bound
+/// holds whatever the vaults are used for. A value that was forgotten is not restored; its token
+/// stays in the answer.
 #[derive(Clone, Debug)]
 pub struct MemoryBound(Arc<Counted>);
 

@@ -1,7 +1,8 @@
 //! Keys: from the installation's to one client's, and what they say about a value or a word.
 //!
-//! Every use has a key of its own, derived from the installation's key, the use and the client's identity, so that
-//! nothing made for one use or one client can be taken for another's. All of it is HMAC-SHA256 (RFC 2104, FIPS 180-4).
+//! Every use has a key of its own, derived from the installation's key, the use and the client's
+//! identity, so that nothing made for one use or one client can be taken for another's. All of it
+//! is HMAC-SHA256 (RFC 2104, FIPS 180-4).
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -30,7 +31,8 @@ impl fmt::Debug for InstallationKey {
     }
 }
 
-/// Whose tokens these are: the name of a configured client token, else the listener's. A name, never the secret.
+/// Whose tokens these are: the name of a configured client token, else the listener's. A name,
+/// never the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientIdentity(String);
 
@@ -50,7 +52,8 @@ impl ClientIdentity {
 #[derive(Clone)]
 pub struct TokenKeys(Arc<Keyed>);
 
-/// One keyed, not yet fed HMAC for each use: cloning one saves hashing the key again for every value.
+/// One keyed, not yet fed HMAC for each use: cloning one saves hashing the key again for every
+/// value.
 struct Keyed {
     body: Hmac<Sha256>,
     check: Hmac<Sha256>,
@@ -74,7 +77,8 @@ impl TokenKeys {
         }))
     }
 
-    /// Returns the token of a value. `label` is brought to capital letters and digits, at most [`MAX_LABEL`].
+    /// Returns the token of a value. `label` is brought to capital letters and digits, at most
+    /// [`MAX_LABEL`].
     pub fn token(&self, label: &str, value: &str) -> Token {
         let label = word::normal_label(label);
         let body: [u8; BODY] = word::encode(&labelled(&self.0.body, &label, value));
@@ -91,8 +95,8 @@ impl TokenKeys {
 
     /// Returns where in `text` the tokens are that these keys made, in bytes, in order.
     ///
-    /// A token glued to another letter, digit or underscore is not one: what it exempts from detection must be
-    /// exactly its own bytes, and there it would be part of a longer word.
+    /// A token glued to another letter, digit or underscore is not one: what it exempts from
+    /// detection must be exactly its own bytes, and there it would be part of a longer word.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         memchr::memchr_iter(b'_', text.as_bytes())
             .filter_map(|underscore| word_around(text, underscore))
@@ -100,8 +104,8 @@ impl TokenKeys {
             .collect()
     }
 
-    /// Returns a keyed fingerprint of a value, as `EMAIL_h` and nineteen characters: equal values have equal ones,
-    /// nobody can turn one back, and by its length it is no token.
+    /// Returns a keyed fingerprint of a value, as `EMAIL_h` and nineteen characters: equal values
+    /// have equal ones, nobody can turn one back, and by its length it is no token.
     pub fn hash(&self, label: &str, value: &str) -> String {
         let label = word::normal_label(label);
         let digest: [u8; 19] = word::encode(&labelled(&self.0.hash, &label, value));

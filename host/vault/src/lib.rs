@@ -1,22 +1,26 @@
 //! Values and the tokens that stand for them.
 //!
-//! A redaction puts a [`Token`] in a value's place, `EMAIL_` and sixteen characters, before a request leaves; the
-//! [`Vault`] of the session remembers which value that was and puts it back where the answer repeats the token.
+//! A redaction puts a [`Token`] in a value's place, `EMAIL_` and sixteen characters, before a
+//! request leaves; the [`Vault`] of the session remembers which value that was and puts it back
+//! where the answer repeats the token.
 //!
 //! What holds:
 //!
-//! - **Same value, same token**, on every turn and after a restart: a token depends on the keys, the label and the
-//!   value, and on nothing else. A prompt that was redacted twice has the same bytes twice, so caches keep working.
-//! - **One identity's tokens mean nothing to another**: every client has keys of its own ([`TokenKeys::derive`]).
-//! - **A value is restored only if this session, or the one it descends from, sent it**, and in text for people
-//!   never where something could fetch it by itself (see [`Channel::Text`]).
-//! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts restores a value that the
-//!   joined text would not.
-//! - **A stream restores as its whole text does**, wherever it is split, and holds back only what begins a token.
+//! - **Same value, same token**, on every turn and after a restart: a token depends on the keys,
+//!   the label and the value, and on nothing else. A prompt that was redacted twice has the same
+//!   bytes twice, so caches keep working.
+//! - **One identity's tokens mean nothing to another**: every client has keys of its own
+//!   ([`TokenKeys::derive`]).
+//! - **A value is restored only if this session, or the one it descends from, sent it**, and in
+//!   text for people never where something could fetch it by itself (see [`Channel::Text`]).
+//! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts
+//!   restores a value that the joined text would not.
+//! - **A stream restores as its whole text does**, wherever it is split, and holds back only what
+//!   begins a token.
 //!
-//! This crate does no I/O and reads neither a clock nor randomness; it never prints a value, in `Debug` or in an
-//! error. It does not find values (`leafgate-detect`) nor decide about them (`leafgate-policy`), and it knows no
-//! JSON: it reads and writes decoded text.
+//! This crate does no I/O and reads neither a clock nor randomness; it never prints a value, in
+//! `Debug` or in an error. It does not find values (`leafgate-detect`) nor decide about them
+//! (`leafgate-policy`), and it knows no JSON: it reads and writes decoded text.
 
 mod bound;
 mod context;

@@ -1,7 +1,8 @@
-//! What one session remembers: label and tail of a token, and the value it stands for. Bounded, oldest out.
+//! What one session remembers: label and tail of a token, and the value it stands for. Bounded,
+//! oldest out.
 //!
-//! "Oldest" is by the last time that a value was sent. Clients send the whole history each turn, so what the
-//! conversation still holds stays young, and what fell out of it goes first.
+//! "Oldest" is by the last time that a value was sent. Clients send the whole history each turn, so
+//! what the conversation still holds stays young, and what fell out of it goes first.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,8 +13,8 @@ use crate::{
     word::{TAIL, Tail, Token},
 };
 
-/// Values that one session remembers. The longest recorded agent conversations hold some hundred; this is far above
-/// them and far below what would hurt a gate with a thousand sessions.
+/// Values that one session remembers. The longest recorded agent conversations hold some hundred;
+/// this is far above them and far below what would hurt a gate with a thousand sessions.
 pub const MAX_ENTRIES: usize = 16_384;
 
 /// Bytes of values that one session remembers: room for a thousand private keys of the usual size.
@@ -90,8 +91,8 @@ impl Memory {
         Some(self.labels.get(token.label())?.get(&token.tail())?.value.as_str())
     }
 
-    /// Remembers a value as the youngest, and forgets the oldest while there are too many. A value that alone is
-    /// above the bound is not remembered at all.
+    /// Remembers a value as the youngest, and forgets the oldest while there are too many. A value
+    /// that alone is above the bound is not remembered at all.
     pub(crate) fn remember(&mut self, token: &Token, value: &str, as_what: Use) {
         let tail = token.tail();
         let before = self.forget(token.label(), &tail);
@@ -111,7 +112,8 @@ impl Memory {
         self.shrink();
     }
 
-    /// Looks for a token whose underscore and `tail` follow `before`. `previous` is the byte before `before`.
+    /// Looks for a token whose underscore and `tail` follow `before`. `previous` is the byte before
+    /// `before`.
     pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
         self.labels.iter().find_map(|(label, tails)| {
             let start = before.len().checked_sub(label.len())?;
@@ -170,8 +172,9 @@ impl Drop for Memory {
 
 /// Compares a label, or its beginning, with what was written.
 ///
-/// Redaction may have put a token right behind a letter, so a glued token is restored too, but only as we write
-/// it: were any case good there, the end of every word that ends like a label begins would be held back.
+/// Redaction may have put a token right behind a letter, so a glued token is restored too, but only
+/// as we write it: were any case good there, the end of every word that ends like a label begins
+/// would be held back.
 fn label_reads(written: &[u8], label: &[u8], previous: Option<u8>) -> bool {
     match previous {
         Some(byte) if crate::word::is_word(byte) => written == label,
@@ -179,7 +182,8 @@ fn label_reads(written: &[u8], label: &[u8], previous: Option<u8>) -> bool {
     }
 }
 
-/// Returns whether `rest`, what follows a label, is an underscore and a beginning of one of the tails.
+/// Returns whether `rest`, what follows a label, is an underscore and a beginning of one of the
+/// tails.
 fn tail_begins(tails: &BTreeMap<Tail, Entry>, rest: &[u8]) -> bool {
     let Some((&underscore, written)) = rest.split_first() else { return true };
     if underscore != b'_' || written.len() >= TAIL {

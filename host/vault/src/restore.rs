@@ -1,12 +1,13 @@
 //! Puts values back where an answer repeats their tokens, in whole texts and in streams.
 //!
-//! There is one way to restore, the stream's; a whole text is a stream of one fragment. What a fragment ends with is
-//! held back only if it begins a token that the session knows, so a token may be split anywhere and everything else
-//! leaves at once.
+//! There is one way to restore, the stream's; a whole text is a stream of one fragment. What a
+//! fragment ends with is held back only if it begins a token that the session knows, so a token may
+//! be split anywhere and everything else leaves at once.
 //!
-//! Where in a text for people a value must stay a token is the business of [`crate::context`]. It reads what was
-//! emitted, restored values included: a value that is a link's beginning must not carry the next one away. An answer of
-//! many texts is read as each of them alone and as a client may join them; each reading's veto is enough.
+//! Where in a text for people a value must stay a token is the business of [`crate::context`]. It
+//! reads what was emitted, restored values included: a value that is a link's beginning must not
+//! carry the next one away. An answer of many texts is read as each of them alone and as a client
+//! may join them; each reading's veto is enough.
 
 use std::{borrow::Cow, fmt};
 
@@ -23,10 +24,12 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Channel {
-    /// Text that a program may show as markdown or HTML: everywhere but inside URLs, link and image targets,
-    /// reference definitions, autolinks and HTML tags, where a model that was talked into it could carry a value out.
+    /// Text that a program may show as markdown or HTML: everywhere but inside URLs, link and image
+    /// targets, reference definitions, autolinks and HTML tags, where a model that was talked into
+    /// it could carry a value out.
     Text,
-    /// Text that is taken as it is, as the content that an editing tool writes to a file: everywhere.
+    /// Text that is taken as it is, as the content that an editing tool writes to a file:
+    /// everywhere.
     Literal,
 }
 
@@ -35,8 +38,8 @@ pub struct Restorer {
     vault: Vault,
     /// False in a channel that restores everywhere.
     watches: bool,
-    /// The ways to read what was emitted, without equal ones: first this text alone; while a fragment is taken, also
-    /// what a client may have joined before it.
+    /// The ways to read what was emitted, without equal ones: first this text alone; while a
+    /// fragment is taken, also what a client may have joined before it.
     readings: Vec<ReadState>,
     /// What begins a token, not emitted yet: always shorter than the longest token.
     held: String,
@@ -44,8 +47,9 @@ pub struct Restorer {
 
 /// Several texts of an answer, in the order in which they were emitted, as a client may join them.
 ///
-/// A client shows the parts of an answer one behind the other, so a link that one part begins may end in the next.
-/// Each text is therefore restored within everything that may stand before it, see [`Restorer::push_within`].
+/// A client shows the parts of an answer one behind the other, so a link that one part begins may
+/// end in the next. Each text is therefore restored within everything that may stand before it, see
+/// [`Restorer::push_within`].
 #[derive(Clone, Copy, Default)]
 pub struct Joined(ReadState);
 
@@ -103,8 +107,8 @@ impl Restorer {
         self.finish_within(&mut [])
     }
 
-    /// Takes the next fragment as [`Restorer::push`] does, and restores only what each of the joined texts would
-    /// restore too. They read on over what is returned.
+    /// Takes the next fragment as [`Restorer::push`] does, and restores only what each of the
+    /// joined texts would restore too. They read on over what is returned.
     pub fn push_within(&mut self, fragment: &str, joined: &mut [Joined]) -> String {
         if self.held.is_empty() {
             return self.within(joined, |this| this.take(fragment));
@@ -158,8 +162,8 @@ impl Restorer {
         out
     }
 
-    /// The last byte of the model's text: one of a word, where any reading has one, since glued tokens are read more
-    /// strictly.
+    /// The last byte of the model's text: one of a word, where any reading has one, since glued
+    /// tokens are read more strictly.
     fn previous(&self) -> Option<u8> {
         let glues =
             self.readings.iter().find_map(|reading| reading.previous.filter(|&byte| word::is_word(byte)));
@@ -201,7 +205,8 @@ impl fmt::Debug for Restorer {
 
 impl Drop for Restorer {
     fn drop(&mut self) {
-        // What is held is the client's answer cut short, not a value; but answers are not left lying about either.
+        // What is held is the client's answer cut short, not a value; but answers are not left
+        // lying about either.
         drop(Zeroizing::new(std::mem::take(&mut self.held)));
     }
 }
@@ -229,7 +234,8 @@ fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<FoundTo
     })
 }
 
-/// Returns where the longest ending of `text` starts that begins a known token; its length where none does.
+/// Returns where the longest ending of `text` starts that begins a known token; its length where
+/// none does.
 fn held_from(vault: &Vault, text: &str, previous: Option<u8>) -> usize {
     let bytes = text.as_bytes();
     let word = bytes.iter().rev().take(MAX_TOKEN - 1).take_while(|&&b| word::is_word(b)).count();

@@ -20,14 +20,14 @@ pub struct Vault(Arc<Inner>);
 
 struct Inner {
     keys: TokenKeys,
-    /// The requests of a session may overlap, hence a lock. It is held for one look or one change, never while
-    /// another memory's is taken, and nothing under it calls out.
+    /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
+    /// never while another memory's is taken, and nothing under it calls out.
     memory: Mutex<Memory>,
     parent: Option<Vault>,
 }
 
-/// Two values of one session have the same token. The redaction was not remembered and must not be sent: the answer
-/// would be restored to the wrong value.
+/// Two values of one session have the same token. The redaction was not remembered and must not be
+/// sent: the answer would be restored to the wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "token `{token}` already stands for another value in this session; block this request, and redact one of the two \
@@ -50,7 +50,8 @@ impl Vault {
         Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), parent: None }))
     }
 
-    /// Begins the session of a sub-agent: it restores what its parent sent too, and the parent nothing of its.
+    /// Begins the session of a sub-agent: it restores what its parent sent too, and the parent
+    /// nothing of its.
     pub fn child(&self) -> Self {
         Self(Arc::new(Inner {
             keys: self.keys().clone(),
@@ -68,18 +69,20 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`Collision`] where the token already stands for another value of this session or its parent.
+    /// [`Collision`] where the token already stands for another value of this session or its
+    /// parent.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
         self.remember(token, value, Use::Restore)
     }
 
-    /// Returns the token of a value that is not to be restored: an answer that repeats the token keeps it, also where
-    /// [`Vault::tokenize`] was or will be asked for the same value.
+    /// Returns the token of a value that is not to be restored: an answer that repeats the token
+    /// keeps it, also where [`Vault::tokenize`] was or will be asked for the same value.
     ///
     /// # Errors
     ///
-    /// [`Collision`] where the token already stands for another value of this session or its parent.
+    /// [`Collision`] where the token already stands for another value of this session or its
+    /// parent.
     pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
         self.remember(token, value, Use::Keep)
@@ -130,7 +133,8 @@ impl Vault {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // A panic elsewhere on the thread that holds it leaves the memory whole: every change is finished first.
+        // A panic elsewhere on the thread that holds it leaves the memory whole: every change is
+        // finished first.
         self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,21 +1,25 @@
 //! The shape of a token: a label, an underscore, sixteen characters.
 //!
-//! One plain word, because that is what survives JSON, URLs, code, markdown and a model's copying; brackets of any
-//! kind do not. The sixteen characters are lower-case base 32 in the alphabet of Crockford: the digits and the
-//! letters without `i`, `l` and `o`, which look like digits, and without `u`, so that fewer words come about by
-//! chance. No two of its characters differ in case only, so a token that a model wrote in capitals still reads.
+//! One plain word, because that is what survives JSON, URLs, code, markdown and a model's copying;
+//! brackets of any kind do not. The sixteen characters are lower-case base 32 in the alphabet of
+//! Crockford: the digits and the letters without `i`, `l` and `o`, which look like digits, and
+//! without `u`, so that fewer words come about by chance. No two of its characters differ in case
+//! only, so a token that a model wrote in capitals still reads.
 //!
-//! A label has no underscore. So no token lies within another, and the place of the underscore gives both ends.
+//! A label has no underscore. So no token lies within another, and the place of the underscore
+//! gives both ends.
 
 use std::fmt;
 
 /// Length of the longest label, in characters. Longer ones are cut.
 pub const MAX_LABEL: usize = 16;
 
-/// Characters that depend on the value: 60 bits, so that values of one session do not meet by chance.
+/// Characters that depend on the value: 60 bits, so that values of one session do not meet by
+/// chance.
 pub(crate) const BODY: usize = 12;
 
-/// Characters that say whether we made this token: 20 bits, so that one invented word in a million passes.
+/// Characters that say whether we made this token: 20 bits, so that one invented word in a million
+/// passes.
 const CHECK: usize = 4;
 
 /// Characters after the underscore.
@@ -74,7 +78,8 @@ impl AsRef<str> for Token {
     }
 }
 
-/// Returns the form of a label that tokens carry: capital letters and digits, a letter first, at most [`MAX_LABEL`].
+/// Returns the form of a label that tokens carry: capital letters and digits, a letter first, at
+/// most [`MAX_LABEL`].
 pub(crate) fn normal_label(label: &str) -> String {
     let kept = label.chars().filter(char::is_ascii_alphanumeric);
     let normal: String =
@@ -116,7 +121,8 @@ pub(crate) fn read(word: &str) -> Option<(String, Tail)> {
     Some((label.to_ascii_uppercase(), read_tail(tail.as_bytes())?))
 }
 
-/// Returns whether a byte continues a word. ASCII only: scripts that write no spaces set a token beside letters.
+/// Returns whether a byte continues a word. ASCII only: scripts that write no spaces set a token
+/// beside letters.
 pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

@@ -10,8 +10,9 @@
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
-//! Streams come in fragments shorter than a token. The forms are written from the documentation of the APIs and share nothing with
-//! the gate's own; a client library that cannot read them says so in the same tests without a gate in between.
+//! Streams come in fragments shorter than a token. The forms are written from the documentation of
+//! the APIs and share nothing with the gate's own; a client library that cannot read them says so
+//! in the same tests without a gate in between.
 
 mod chat;
 mod gemini;
@@ -23,7 +24,8 @@ use serde_json::{Value, json};
 
 use crate::http::Message;
 
-/// What tools are called with: unusual in its spaces, so that a copy that was read and written anew differs.
+/// What tools are called with: unusual in its spaces, so that a copy that was read and written anew
+/// differs.
 pub const ARGUMENTS: &str = r#"{"path":  "notes.txt", "lines": [1, 20]}"#;
 
 /// The name of every call.

@@ -1,11 +1,14 @@
 //! The APIs that the gate speaks, told apart by path.
 //!
-//! One folder an API: its paths, what a body is read as, the words of its errors, where an answer holds text for people, what names a
-//! conversation, and how the built-in upstream answers. The drivers ([`crate::restore`], [`crate::echo`], [`crate::dialect`],
-//! [`crate::session`], [`crate::route`]) ask the traits of this file and know no API by name. To add one, write its folder and name it
-//! in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their own.
+//! One folder an API: its paths, what a body is read as, the words of its errors, where an answer
+//! holds text for people, what names a conversation, and how the built-in upstream answers. The
+//! drivers ([`crate::restore`], [`crate::echo`], [`crate::dialect`], [`crate::session`],
+//! [`crate::route`]) ask the traits of this file and know no API by name. To add one, write its
+//! folder and name it in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their
+//! own.
 //!
-//! A path decides, and no body: whatever a request holds, its client understands the words of the API that it asked.
+//! A path decides, and no body: whatever a request holds, its client understands the words of the
+//! API that it asked.
 
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -40,7 +43,8 @@ const ENDPOINTS: [&dyn Endpoint; 10] = [
     &gemini::Gemini::Count,
 ];
 
-/// Whose errors an API's errors look like. The first that claims a request answers it; the last claims all.
+/// Whose errors an API's errors look like. The first that claims a request answers it; the last
+/// claims all.
 const DIALECTS: [&dyn Dialect; 3] = [&messages::Anthropic, &gemini::Google, &openai::Openai];
 
 /// An API, or a part of one that has bodies of its own.
@@ -66,7 +70,8 @@ pub(crate) trait Endpoint: Sync {
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed>;
 }
 
-/// What an API says about a conversation. Its answers are the model's turn: tokens are restored in them, and they may come as streams.
+/// What an API says about a conversation. Its answers are the model's turn: tokens are restored in
+/// them, and they may come as streams.
 pub(crate) trait Conversation: Sync {
     /// Whether a request asks for a stream of events.
     fn streams(&self, request: &Document) -> bool {
@@ -85,7 +90,8 @@ pub(crate) trait Conversation: Sync {
 pub(crate) struct Api(&'static dyn Endpoint);
 
 impl Api {
-    /// The API that a request asks. An unknown path is nobody's, and is answered in the words that its path or header tells.
+    /// The API that a request asks. An unknown path is nobody's, and is answered in the words that
+    /// its path or header tells.
     pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
         let (path, query) = (uri.path(), uri.query());
         let asked =

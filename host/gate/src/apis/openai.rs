@@ -9,7 +9,8 @@ use crate::dialect::Dialect;
 use crate::refusal::Refusal;
 use crate::sse;
 
-/// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's older one.
+/// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
+/// older one.
 const ROOTS: [&str; 3] = ["/v1/", "/openai/v1/", "/openai/"];
 
 /// Azure names the model in the path, in one segment.
@@ -18,7 +19,8 @@ const DEPLOYMENTS: &str = "deployments/";
 /// Members of a body that name a user or a cache.
 const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
 
-/// OpenAI's errors: an `error` with four members. In a stream, any event with an `error` makes its clients raise.
+/// OpenAI's errors: an `error` with four members. In a stream, any event with an `error` makes its
+/// clients raise.
 pub(super) struct Openai;
 
 static OTHER: Other = Other { name: "openai", dialect: &Openai };

@@ -1,14 +1,16 @@
 //! Puts the real values back into an answer: into the text that a person reads, and nowhere else.
 //!
 //! - Never into tool arguments: a value restored into a shell or an HTTP call would be carried out.
-//! - Never into reasoning that is signed or has an encrypted copy: the client sends it back as it is, where it may not be changed and
-//!   so not be redacted again.
+//! - Never into reasoning that is signed or has an encrypted copy: the client sends it back as it
+//!   is, where it may not be changed and so not be redacted again.
 //! - Never where a client that joins the texts of the answer would find it in a link ([`speech`]).
-//! - Never behind something that was not read, or that parsers read differently: nobody knows what a client made of it.
+//! - Never behind something that was not read, or that parsers read differently: nobody knows what
+//!   a client made of it.
 //! - The other bytes of an answer stay as they are.
 //!
-//! The folder of each API has a [`Reader`] that says where its texts stand, in an answer that comes whole and in the events of a stream.
-//! [`stream`] does the work for streams, this file for the rest.
+//! The folder of each API has a [`Reader`] that says where its texts stand, in an answer that comes
+//! whole and in the events of a stream. [`stream`] does the work for streams, this file for the
+//! rest.
 
 pub(crate) mod said;
 mod speech;
@@ -31,11 +33,13 @@ use speech::Speech;
 pub(crate) struct Restoring {
     vault: Vault,
     reader: Box<dyn Reader>,
-    /// The conversation, which the next request may find by the name of this answer alone; `None` once it was told the name.
+    /// The conversation, which the next request may find by the name of this answer alone; `None`
+    /// once it was told the name.
     thread: Option<Thread>,
 }
 
-/// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in it is protected.
+/// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in
+/// it is protected.
 const RESTORER: Author = Author::Person;
 
 impl Restoring {
@@ -46,7 +50,8 @@ impl Restoring {
         Some(Restoring { vault, reader, thread })
     }
 
-    /// Returns whether there is nothing to do: the session has no values yet, and the answer's name is of no use.
+    /// Returns whether there is nothing to do: the session has no values yet, and the answer's name
+    /// is of no use.
     pub(crate) fn is_idle(&self) -> bool {
         self.vault.is_empty() && self.thread.is_none()
     }
@@ -69,7 +74,8 @@ impl Restoring {
         }
     }
 
-    /// Returns what an answer or an event says; `None` where parsers disagree about it. Remembers the answer's name.
+    /// Returns what an answer or an event says; `None` where parsers disagree about it. Remembers
+    /// the answer's name.
     fn said(
         &mut self,
         document: &Document,
@@ -96,7 +102,8 @@ impl Restoring {
     }
 }
 
-/// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is restored as text.
+/// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is
+/// restored as text.
 fn read(json: Bytes) -> Result<Document, ParseError> {
     let limits = Limits { embedded: 0, ..Limits::default() };
     Document::parse(json, Format::Generic, &limits)

@@ -1,5 +1,5 @@
-//! What an answer says, in words that all APIs share: which of its leaves are texts for people, in which order a client joins them, and
-//! when they end.
+//! What an answer says, in words that all APIs share: which of its leaves are texts for people, in
+//! which order a client joins them, and when they end.
 
 use std::cell::Cell;
 
@@ -114,8 +114,9 @@ pub(crate) struct Added {
 
 /// A JSON text that is read for what it says.
 ///
-/// Parsers disagree about what is odd: of two members with one key some take the first and some the last, `1e0` is the index 1 to some.
-/// Whatever is odd on the way to a text is noticed here, and then nothing is restored: a client might read another text than the gate.
+/// Parsers disagree about what is odd: of two members with one key some take the first and some the
+/// last, `1e0` is the index 1 to some. Whatever is odd on the way to a text is noticed here, and
+/// then nothing is restored: a client might read another text than the gate.
 pub(crate) struct Reading<'d> {
     document: &'d Document,
     odd: Cell<bool>,
@@ -200,7 +201,8 @@ impl<'d> Reading<'d> {
         number
     }
 
-    /// Returns the elements of a member that is an array. Any other value than an array or null is odd.
+    /// Returns the elements of a member that is an array. Any other value than an array or null is
+    /// odd.
     pub(crate) fn elements(&self, object: NodeId, key: &str) -> Vec<NodeId> {
         self.member(object, key).map(|node| self.elements_of(node)).unwrap_or_default()
     }

@@ -1,9 +1,11 @@
-//! The texts of one answer, and what was restored in them: one context for all, carried from text to text and never reset.
+//! The texts of one answer, and what was restored in them: one context for all, carried from text
+//! to text and never reset.
 //!
-//! A model that was talked into it may begin a link in one part, block, item or choice and put a token into the next; clients join them.
-//! So each text is restored within all that was emitted before it: of its kind, of its choice, of the answer. That covers what a client
-//! joins in the order in which it came. What comes in another order, or behind the end of its text, stops restoring for the rest of the
-//! answer, since nobody knows what a client joins there.
+//! A model that was talked into it may begin a link in one part, block, item or choice and put a
+//! token into the next; clients join them. So each text is restored within all that was emitted
+//! before it: of its kind, of its choice, of the answer. That covers what a client joins in the
+//! order in which it came. What comes in another order, or behind the end of its text, stops
+//! restoring for the rest of the answer, since nobody knows what a client joins there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +17,8 @@ use sha2::{Digest, Sha256};
 use super::RESTORER;
 use super::said::{Position, Said, TextKind, TextPlace};
 
-/// So many texts an answer may have; no request asks for more choices, and no answer has more parts.
+/// So many texts an answer may have; no request asks for more choices, and no answer has more
+/// parts.
 const MAX_TEXTS: usize = 512;
 
 /// Bytes of restored texts that are kept for their repetitions.
@@ -96,8 +99,8 @@ impl Speech {
         }
     }
 
-    /// Restores in the leaves of an answer or an event. What earlier events held back and is due now is given to `before`, since it
-    /// belongs before this event.
+    /// Restores in the leaves of an answer or an event. What earlier events held back and is due
+    /// now is given to `before`, since it belongs before this event.
     pub(super) fn hear(
         &mut self,
         draft: &mut Draft,
@@ -162,7 +165,8 @@ impl Speech {
         }
     }
 
-    /// Takes what a leaf says through the restorer of its text, and all that is held where the text ends with it.
+    /// Takes what a leaf says through the restorer of its text, and all that is held where the text
+    /// ends with it.
     fn more(&mut self, draft: &mut Draft, place: TextPlace, leaf: NodeId, ends: bool) {
         let event = draft.document().clone();
         let Some(leaf) = event.leaf(leaf) else { return };

@@ -1,13 +1,15 @@
 //! Puts the real values back into an answer that comes as a stream of events.
 //!
-//! A token may be broken over many events, so each text that a stream speaks has a restorer of its own, which holds back the shortest
-//! suffix that may still become a token of this session. Held text leaves with the next event of its text; when the text ends, or the
-//! stream does, in an added event before that. Lines in which nothing was held or restored leave byte for byte as they came, before the
-//! next one is read.
+//! A token may be broken over many events, so each text that a stream speaks has a restorer of its
+//! own, which holds back the shortest suffix that may still become a token of this session. Held
+//! text leaves with the next event of its text; when the text ends, or the stream does, in an added
+//! event before that. Lines in which nothing was held or restored leave byte for byte as they came,
+//! before the next one is read.
 //!
-//! An event may have several `data` lines, which clients join (WHATWG HTML, 9.2.6). A line that is a JSON text of its own is read at
-//! once, since some servers end events with a single newline; one that is not complete waits for the rest of its event. After data that
-//! cannot be read, the rest of the stream passes as it comes.
+//! An event may have several `data` lines, which clients join (WHATWG HTML, 9.2.6). A line that is
+//! a JSON text of its own is read at once, since some servers end events with a single newline; one
+//! that is not complete waits for the rest of its event. After data that cannot be read, the rest
+//! of the stream passes as it comes.
 
 use std::sync::Arc;
 
@@ -27,11 +29,13 @@ pub(crate) struct EventStream {
     restoring: Restoring,
     lines: Lines,
     speech: Speech,
-    /// Lines of the present event that have not left: they must stay with its data when an event is added before it.
+    /// Lines of the present event that have not left: they must stay with its data when an event is
+    /// added before it.
     pending: Pending,
     /// Whether the stream stands between two events.
     at_boundary: bool,
-    /// Lines with data of their own since the last blank line. By the standard, several of them are one event, which is then no JSON.
+    /// Lines with data of their own since the last blank line. By the standard, several of them are
+    /// one event, which is then no JSON.
     data_lines: usize,
     /// Whether a blank line has ended an event.
     blank_lines: bool,
@@ -97,7 +101,8 @@ impl EventStream {
     }
 
     fn piece(&mut self, piece: &Piece, out: &mut BytesMut) {
-        // Whether there is something to do is settled once: what begins later has not read what came before.
+        // Whether there is something to do is settled once: what begins later has not read what
+        // came before.
         self.stopped |= self.restoring.is_idle();
         if self.stopped {
             return out.extend_from_slice(piece.bytes());
@@ -109,7 +114,8 @@ impl EventStream {
             Piece::Overlong(bytes) => return self.stop(bytes, out),
         };
         match sse::field(line) {
-            // Whoever reads by the standard has read nothing in an event of several texts, and others have.
+            // Whoever reads by the standard has read nothing in an event of several texts, and
+            // others have.
             Field::End if self.data_lines > 1 => self.stop(line, out),
             Field::End => {
                 self.complete(out);
@@ -185,7 +191,8 @@ impl EventStream {
         }
     }
 
-    /// Ends the present event: what it kept leaves, restored where its data lines are a JSON text together.
+    /// Ends the present event: what it kept leaves, restored where its data lines are a JSON text
+    /// together.
     fn complete(&mut self, out: &mut BytesMut) {
         let Some(data) = self.pending.data.take() else {
             return out.extend_from_slice(&std::mem::take(&mut self.pending).lines);
@@ -207,7 +214,8 @@ impl EventStream {
         self.at_boundary = false;
     }
 
-    /// Restores in an event; `None` where it stays as it is. Events that must come before it are written to `out`.
+    /// Restores in an event; `None` where it stays as it is. Events that must come before it are
+    /// written to `out`.
     fn event(&mut self, event: Document, out: &mut BytesMut) -> Result<Option<Bytes>, Disorder> {
         let name = self.pending.name.as_deref();
         let said = self.restoring.said(&event, |reader, event| reader.event(event));
@@ -239,7 +247,8 @@ impl EventStream {
     }
 }
 
-/// Returns whether an event bears the name that its data says. Some clients read by name and some by data.
+/// Returns whether an event bears the name that its data says. Some clients read by name and some
+/// by data.
 fn is_named(reader: &dyn Reader, name: Option<&[u8]>, event: &Document) -> bool {
     let kind = event.member(event.root(), "type").and_then(|node| event.leaf(node)).map(|leaf| leaf.text());
     match (name, kind) {
@@ -255,7 +264,8 @@ fn add(reader: &dyn Reader, at_boundary: bool, held: &HeldText, out: &mut BytesM
     let mut event = String::new();
     sse::event(&mut event, name, &data);
     if !at_boundary {
-        // Servers that end events with one newline have clients that read it so; otherwise a blank line ends the event.
+        // Servers that end events with one newline have clients that read it so; otherwise a blank
+        // line ends the event.
         event.pop();
     }
     out.extend_from_slice(event.as_bytes());

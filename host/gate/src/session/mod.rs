@@ -1,7 +1,8 @@
 //! Which conversation a request belongs to, and the vault of that conversation.
 //!
-//! The key is an HMAC under the client's keys of what names the conversation ([`name`]): the same on every turn and after a restart, and
-//! telling nothing about the name. Other requests are no conversations; each has a vault of its own, which nobody finds again.
+//! The key is an HMAC under the client's keys of what names the conversation ([`name`]): the same
+//! on every turn and after a restart, and telling nothing about the name. Other requests are no
+//! conversations; each has a vault of its own, which nobody finds again.
 
 mod name;
 
@@ -16,11 +17,13 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Hint, Name};
 
-/// Whose tokens are made where clients are not told apart: the name that goes into [`TokenKeys::derive`]. The port is no part of it, so
-/// that a gate on another port knows the tokens in a client's history.
+/// Whose tokens are made where clients are not told apart: the name that goes into
+/// [`TokenKeys::derive`]. The port is no part of it, so that a gate on another port knows the
+/// tokens in a client's history.
 pub const LOCAL_CLIENT: &str = "local";
 
-/// Responses that are remembered for each session, on the average: those of a conversation that goes on by naming the last one.
+/// Responses that are remembered for each session, on the average: those of a conversation that
+/// goes on by naming the last one.
 const RESPONSES: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
 
 /// The conversations that the gate remembers, the least recently used forgotten first.
@@ -48,9 +51,11 @@ pub(crate) struct Thread {
     key: Arc<str>,
 }
 
-/// The name of a request's conversation, as the policy and its plugins see it: opaque, the same on every turn.
+/// The name of a request's conversation, as the policy and its plugins see it: opaque, the same on
+/// every turn.
 ///
-/// A gate knows more than the body: headers that name a session, and which response belongs to which one.
+/// A gate knows more than the body: headers that name a session, and which response belongs to
+/// which one.
 #[must_use]
 pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
     key(keys, &Name::of(document, None), document)
@@ -94,7 +99,8 @@ impl Sessions {
         let mut vaults = self.vaults.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = || Vault::within(self.keys.clone(), &self.values);
         let vault = vaults.get_or_insert(Arc::clone(&key), begin).clone();
-        // A vault that is still in use elsewhere keeps its values, and goes on counting, until it is not.
+        // A vault that is still in use elsewhere keeps its values, and goes on counting, until it
+        // is not.
         while !self.values.has_room() && vaults.len() > 1 {
             vaults.pop_lru();
         }
@@ -112,8 +118,8 @@ impl Sessions {
 }
 
 impl Thread {
-    /// A response of this conversation has this id. An id that a conversation has already stays its own: an upstream that gives it to
-    /// another one does not lead the next turn there.
+    /// A response of this conversation has this id. An id that a conversation has already stays its
+    /// own: an upstream that gives it to another one does not lead the next turn there.
     pub(crate) fn answered(&self, id: &str) {
         let response = self.sessions.response(&name::follows(id));
         let mut responses = self.sessions.responses.lock().unwrap_or_else(PoisonError::into_inner);

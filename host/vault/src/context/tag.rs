@@ -1,12 +1,13 @@
 //! Watches for HTML tags and autolinks: what follows `<` and a letter, `/`, `!` or `?`.
 //!
-//! Nothing in a tag is restored, attributes or not. A tag ends at `>`, but not at one in a quoted attribute value,
-//! and what is quoted depends on which `<` was the real one and which `=` a real one. So this is a nondeterministic
-//! automaton: it keeps every state that some reading is in, and the text is outside only if all readings are.
+//! Nothing in a tag is restored, attributes or not. A tag ends at `>`, but not at one in a quoted
+//! attribute value, and what is quoted depends on which `<` was the real one and which `=` a real
+//! one. So this is a nondeterministic automaton: it keeps every state that some reading is in, and
+//! the text is outside only if all readings are.
 //!
-//! A `>` at the start of a line does not end one either: in a block quote it is the renderer's mark and not the tag's.
-//! Blank lines do not end a tag. In markdown they often do; but an attribute left open swallows, in a browser, all
-//! that the renderer writes up to the next quote.
+//! A `>` at the start of a line does not end one either: in a block quote it is the renderer's mark
+//! and not the tag's. Blank lines do not end a tag. In markdown they often do; but an attribute
+//! left open swallows, in a browser, all that the renderer writes up to the next quote.
 
 use super::is_space;
 

@@ -1,11 +1,13 @@
 //! Watches for the targets of links and images: what follows `](`.
 //!
-//! Within one: brackets nest, a backslash takes the meaning of the next byte, `<…>` may hold brackets and spaces, and
-//! behind whitespace a quote opens a title that may hold them too (CommonMark 0.31, 6.3). A target ends at its
-//! bracket or at a blank line, which no renderer lets it cross.
+//! Within one: brackets nest, a backslash takes the meaning of the next byte, `<…>` may hold
+//! brackets and spaces, and behind whitespace a quote opens a title that may hold them too
+//! (CommonMark 0.31, 6.3). A target ends at its bracket or at a blank line, which no renderer lets
+//! it cross.
 //!
-//! Whether `](` is a link at all depends on what stands before it, and that we do not follow: each is taken for one.
-//! If another `](` comes before the first has ended, either may be the real one, and only the blank line ends both.
+//! Whether `](` is a link at all depends on what stands before it, and that we do not follow: each
+//! is taken for one. If another `](` comes before the first has ended, either may be the real one,
+//! and only the blank line ends both.
 
 use super::{BlankLine, is_space};
 
@@ -96,7 +98,8 @@ impl Inside {
     }
 }
 
-/// Whitespace as a renderer sees it: in a block quote each line starts with a mark that is not part of the text.
+/// Whitespace as a renderer sees it: in a block quote each line starts with a mark that is not part
+/// of the text.
 fn is_gap(byte: u8) -> bool {
     is_space(byte) || byte == b'>'
 }

@@ -1,12 +1,15 @@
-//! Watches for URLs that stand in the text: those with a scheme, and those that programs recognise without one.
+//! Watches for URLs that stand in the text: those with a scheme, and those that programs recognise
+//! without one.
 //!
-//! What begins one: `//` anywhere, so that the scheme does not matter; two backslashes at the start of a word (a
-//! Windows share); `www.`; a scheme that works without slashes; a word with a dot and then a slash, `?` or `#`
-//! (`evil.example/x`); a character reference, behind which any of these may hide (`http&#58;`).
+//! What begins one: `//` anywhere, so that the scheme does not matter; two backslashes at the start
+//! of a word (a Windows share); `www.`; a scheme that works without slashes; a word with a dot and
+//! then a slash, `?` or `#` (`evil.example/x`); a character reference, behind which any of these
+//! may hide (`http&#58;`).
 //!
-//! What ends one: whitespace and `<`. Not a bracket, nor a quote as such: programs that link bare URLs take
-//! `http://evil/?q="EMAIL_…"` whole. Only where a quote before the word closes behind it and a comma follows, maybe
-//! after closing brackets, it is taken for a string in a list, as answers in JSON without whitespace have them.
+//! What ends one: whitespace and `<`. Not a bracket, nor a quote as such: programs that link bare
+//! URLs take `http://evil/?q="EMAIL_…"` whole. Only where a quote before the word closes behind it
+//! and a comma follows, maybe after closing brackets, it is taken for a string in a list, as
+//! answers in JSON without whitespace have them.
 
 use super::is_space;
 
@@ -58,7 +61,8 @@ struct Word {
     /// Bytes read.
     length: usize,
     previous: u8,
-    /// The letters and digits at its end, in lower case; `run_length` is above `LONGEST` when there were too many.
+    /// The letters and digits at its end, in lower case; `run_length` is above `LONGEST` when there
+    /// were too many.
     run: [u8; LONGEST],
     run_length: usize,
     host: Host,

@@ -58,7 +58,8 @@ fn a_glued_token_in_another_case_stays_over_a_border_too() {
     assert_eq!(answer(&vault, &texts), texts.concat());
 }
 
-/// A value that the watchers read like its token, so that it makes no difference to them which of the two stands.
+/// A value that the watchers read like its token, so that it makes no difference to them which of
+/// the two stands.
 const NAME: &str = "Annexample";
 
 /// A text of tokens and markup.

@@ -1,4 +1,5 @@
-//! The watchers against a markdown parser: whatever the text, it finds no value where a program would fetch it.
+//! The watchers against a markdown parser: whatever the text, it finds no value where a program
+//! would fetch it.
 
 use leafgate_vault::{Channel, Vault};
 use markdown::{Constructs, ParseOptions, mdast::Node};
@@ -9,8 +10,8 @@ use crate::keys;
 /// No address: a parser links those wherever they stand.
 const VALUE: &str = "keptsecret";
 
-/// What markdown gives a meaning, cut so that chance makes links, images, definitions, tags and attempts at them.
-/// No numbered lists: the parser panics over them next to others.
+/// What markdown gives a meaning, cut so that chance makes links, images, definitions, tags and
+/// attempts at them. No numbered lists: the parser panics over them next to others.
 const PARTS: [&str; 43] = [
     "![",
     "[",

@@ -158,7 +158,8 @@ fn sent() -> Vault {
     vault
 }
 
-/// Cuts a text into fragments of these many characters, over and over; every other one may be empty.
+/// Cuts a text into fragments of these many characters, over and over; every other one may be
+/// empty.
 fn cut(text: &str, sizes: &[(usize, usize)]) -> Vec<String> {
     let mut fragments = vec![String::new()];
     let mut sizes = sizes.iter().flat_map(|&(any, some)| [any, some]).cycle();

@@ -9,7 +9,8 @@ const ALPHABET: &str = "0123456789abcdefghjkmnpqrstvwxyz";
 
 #[test]
 fn invariant_5_a_token_is_the_same_in_every_version() {
-    // Written down once. If this changes, every prompt that was redacted before changes too, and prompt caches break.
+    // Written down once. If this changes, every prompt that was redacted before changes too, and
+    // prompt caches break.
     assert_eq!(keys("laptop").token("EMAIL", ADDRESS).as_str(), "EMAIL_3dag4p97ygk1f90e");
     assert_eq!(keys("laptop").hash("EMAIL", ADDRESS), "EMAIL_h7p0cxdnm65e47z4cbg3");
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::restore::said::scalars;
 use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
-/// The members of a message, or of a stream's delta, that hold text for people, in the order in which clients show them.
+/// The members of a message, or of a stream's delta, that hold text for people, in the order in
+/// which clients show them.
 const FIELDS: [(TextKind, &str); 4] = [
     (TextKind::ReasoningContent, "reasoning_content"),
     // As OpenRouter and others name it.
@@ -49,7 +50,8 @@ impl Reader for CompletionReader {
     }
 }
 
-/// The texts of a choice. Where a message stands in a stream, or a delta in a whole answer, some clients show it all the same.
+/// The texts of a choice. Where a message stands in a stream, or a delta in a whole answer, some
+/// clients show it all the same.
 fn speaks(answer: &Reading<'_>, index: usize, choice: NodeId, key: &str, other: &str) -> Vec<Said> {
     let texts = |key: &str| {
         let message = answer.member(choice, key);

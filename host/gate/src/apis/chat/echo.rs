@@ -1,4 +1,5 @@
-//! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat)).
+//! `POST /v1/chat/completions` ([API
+//! reference](https://platform.openai.com/docs/api-reference/chat)).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! `POST /v1/completions` ([API reference](https://platform.openai.com/docs/api-reference/completions)).
+//! `POST /v1/completions` ([API
+//! reference](https://platform.openai.com/docs/api-reference/completions)).
 
 use serde_json::{Value, json};
 

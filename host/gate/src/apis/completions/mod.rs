@@ -1,4 +1,5 @@
-//! OpenAI's text completions, from before there was chat. They belong to no conversation, so nothing is restored in them.
+//! OpenAI's text completions, from before there was chat. They belong to no conversation, so
+//! nothing is restored in them.
 
 mod echo;
 

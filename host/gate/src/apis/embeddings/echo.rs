@@ -1,4 +1,5 @@
-//! `POST /v1/embeddings` ([API reference](https://platform.openai.com/docs/api-reference/embeddings)).
+//! `POST /v1/embeddings` ([API
+//! reference](https://platform.openai.com/docs/api-reference/embeddings)).
 //!
 //! A vector cannot say a request. Each input gets the same one.
 
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::echo::Echo;
 
-/// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest byte first.
+/// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest
+/// byte first.
 const CODED: &str = "AACAPwAAAAAAAAAA";
 const VECTOR: [f32; 3] = [1.0, 0.0, 0.0];
 

@@ -1,5 +1,5 @@
-//! Gemini's answers: the texts of each candidate's parts. What a function is called with is its own; a part with a signature comes back from
-//! the client as it was, so nothing is restored in it.
+//! Gemini's answers: the texts of each candidate's parts. What a function is called with is its
+//! own; a part with a signature comes back from the client as it was, so nothing is restored in it.
 
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
@@ -42,7 +42,8 @@ impl Reader for ContentReader {
     }
 }
 
-/// What one answer says. A candidate that finishes has said all; it goes on with its text from event to event.
+/// What one answer says. A candidate that finishes has said all; it goes on with its text from
+/// event to event.
 fn piece_says(answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
     let mut said = Vec::new();
     for (at, candidate) in answer.elements(piece, "candidates").into_iter().enumerate() {

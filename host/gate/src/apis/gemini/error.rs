@@ -1,4 +1,5 @@
-//! Google's errors ([google.rpc.Status](https://cloud.google.com/apis/design/errors)), of whole answers and in streams alike.
+//! Google's errors ([google.rpc.Status](https://cloud.google.com/apis/design/errors)), of whole
+//! answers and in streams alike.
 
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};

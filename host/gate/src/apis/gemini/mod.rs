@@ -1,8 +1,10 @@
-//! Google's Gemini: `generateContent`, `streamGenerateContent` and `countTokens`
-//! ([API reference](https://ai.google.dev/api/generate-content)), under the paths of the Gemini API and of Vertex AI.
+//! Google's Gemini: `generateContent`, `streamGenerateContent` and `countTokens` ([API
+//! reference](https://ai.google.dev/api/generate-content)), under the paths of the Gemini API and
+//! of Vertex AI.
 //!
-//! The path names the model and the method; nothing in a body asks for a stream. A stream comes as events with `alt=sse`, as Google's own
-//! clients ask for it, and else as a JSON array that grows: such an answer is restored whole, when it is complete.
+//! The path names the model and the method; nothing in a body asks for a stream. A stream comes as
+//! events with `alt=sse`, as Google's own clients ask for it, and else as a JSON array that grows:
+//! such an answer is restored whole, when it is complete.
 
 mod answer;
 mod echo;
@@ -21,7 +23,8 @@ pub(super) use error::Google;
 /// Versions of the API; Vertex AI has `v1` and `v1beta1`.
 const ROOTS: [&str; 4] = ["/v1beta/", "/v1/", "/v1alpha/", "/v1beta1/"];
 
-/// What of a body names something wider than a conversation: the content that it shares with others.
+/// What of a body names something wider than a conversation: the content that it shares with
+/// others.
 const WIDE: [&str; 2] = ["cachedContent", "cached_content"];
 
 /// The methods of a model, as far as the gate knows what their bodies say.

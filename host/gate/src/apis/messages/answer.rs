@@ -1,4 +1,5 @@
-//! Messages: the text blocks of a message. Thinking is signed, and what tools are called with is theirs.
+//! Messages: the text blocks of a message. Thinking is signed, and what tools are called with is
+//! theirs.
 
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
@@ -48,7 +49,8 @@ fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
     blocks.flat_map(|(index, block)| in_block(answer, index, block, "text")).collect()
 }
 
-/// What a block or a delta says. Of other kinds than text, a client may show the text or the thinking beside the other blocks.
+/// What a block or a delta says. Of other kinds than text, a client may show the text or the
+/// thinking beside the other blocks.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, kind: &str) -> Vec<Said> {
     let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
     let is_text = answer.is(block, "type", kind);

@@ -1,4 +1,5 @@
-//! `POST /v1/messages` and `/v1/messages/count_tokens` ([API reference](https://docs.anthropic.com/en/api/messages)).
+//! `POST /v1/messages` and `/v1/messages/count_tokens` ([API
+//! reference](https://docs.anthropic.com/en/api/messages)).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Anthropic's errors: a `type` and an `error` with a type and a message. In a stream, an event of the name `error` with the same body.
+//! Anthropic's errors: a `type` and an `error` with a type and a message. In a stream, an event of
+//! the name `error` with the same body.
 
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};

@@ -90,7 +90,8 @@ fn user_id(request: &Document) -> Option<String> {
     (leaf.value_type() == ValueType::Text).then(|| leaf.text().into_cow().into_owned())
 }
 
-/// Claude Code writes its session into the user's id: `user_…_account_…_session_<uuid>`, or a JSON object with a `session_id`.
+/// Claude Code writes its session into the user's id: `user_…_account_…_session_<uuid>`, or a JSON
+/// object with a `session_id`.
 fn claude_code_session(user_id: &str) -> Option<&str> {
     let id = match user_id.rsplit_once("_session_") {
         Some((_, id)) => id,

@@ -1,15 +1,16 @@
 //! Responses: what messages say, refusals, and reasoning that has no encrypted copy.
 //!
-//! A stream says each text in deltas, and then repeats it whole up to four times: as text, part, item and response. Restored are all of
-//! them alike, so that it does not matter which of them a client reads.
+//! A stream says each text in deltas, and then repeats it whole up to four times: as text, part,
+//! item and response. Restored are all of them alike, so that it does not matter which of them a
+//! client reads.
 
 use leafgate_tree::{Document, NodeId};
 
 use crate::restore::said::scalars;
 use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
 
-/// A text of a stream: how its events begin, the member that repeats it whole, the one that counts its parts, and the list of its item
-/// that they are in.
+/// A text of a stream: how its events begin, the member that repeats it whole, the one that counts
+/// its parts, and the list of its item that they are in.
 struct SpokenText {
     text: TextKind,
     event: &'static str,
@@ -53,7 +54,8 @@ const SPOKEN: [SpokenText; 4] = [
     },
 ];
 
-/// What an added delta repeats of the last one of its text, its number too: the next event has the next number already.
+/// What an added delta repeats of the last one of its text, its number too: the next event has the
+/// next number already.
 const REPEATED: [&str; 5] = ["item_id", "output_index", "content_index", "summary_index", "sequence_number"];
 
 /// Reads a response or its events.

@@ -1,6 +1,8 @@
-//! `POST /v1/responses` ([API reference](https://platform.openai.com/docs/api-reference/responses)).
+//! `POST /v1/responses` ([API
+//! reference](https://platform.openai.com/docs/api-reference/responses)).
 //!
-//! A stream says its text many times: in fragments, and whole as text, part, item and response. Here all of them agree.
+//! A stream says its text many times: in fragments, and whole as text, part, item and response.
+//! Here all of them agree.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -11,7 +13,8 @@ use crate::sse;
 /// The item that speaks.
 const ITEM: &str = "msg_echo";
 
-/// Bytes of the request's digest in the name of its response: clients go on from a response by name, so each needs its own.
+/// Bytes of the request's digest in the name of its response: clients go on from a response by
+/// name, so each needs its own.
 const NAME: usize = 12;
 
 pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {

@@ -1,9 +1,10 @@
 //! Errors of Responses: OpenAI's, but for the end of a stream.
 //!
-//! The API documents an `error` event with its members at the top, which the official clients hand on like any other; what they raise
-//! at is an `error` member, which the live API sends as well. So both are there. Codex passes that event over, and takes a stream that
-//! ends without a terminal event for a broken one, which it asks for again; `response.failed` tells it what happened, and the code
-//! `invalid_prompt` that asking again is of no use.
+//! The API documents an `error` event with its members at the top, which the official clients hand
+//! on like any other; what they raise at is an `error` member, which the live API sends as well. So
+//! both are there. Codex passes that event over, and takes a stream that ends without a terminal
+//! event for a broken one, which it asks for again; `response.failed` tells it what happened, and
+//! the code `invalid_prompt` that asking again is of no use.
 
 use http::HeaderMap;
 use serde_json::{Value, json};

@@ -45,8 +45,8 @@ impl Conversation for Responses {
         Box::new(answer::ResponseReader::to(request))
     }
 
-    /// The conversation that OpenAI keeps has an id. A request that only names the response it goes on from begins nowhere; it belongs to
-    /// the conversation of that response.
+    /// The conversation that OpenAI keeps has an id. A request that only names the response it goes
+    /// on from begins nowhere; it belongs to the conversation of that response.
     fn hints(&self, request: &Document) -> BodyHints {
         let previous =
             || request.member(request.root(), "previous_response_id").and_then(|id| text(request, id));

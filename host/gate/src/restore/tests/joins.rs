@@ -1,4 +1,5 @@
-//! No value reaches a link, however an answer is cut into events, parts, blocks, items and choices, and whatever stands between.
+//! No value reaches a link, however an answer is cut into events, parts, blocks, items and choices,
+//! and whatever stands between.
 
 use leafgate_vault::Channel;
 use proptest::prelude::*;
@@ -305,7 +306,8 @@ fn only_the_first_name_of_an_answer_counts() {
     assert_ne!(next("resp_2"), session.key);
 }
 
-/// A value that the watchers read like its token, so that it makes no difference to them which of the two stands.
+/// A value that the watchers read like its token, so that it makes no difference to them which of
+/// the two stands.
 const NAME: &str = "Annexample";
 
 fn named() -> (Vault, String) {
@@ -353,7 +355,8 @@ fn markup() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// Cuts a text into parts, and says of each at which place it stands: the same as the one before it, or the next.
+/// Cuts a text into parts, and says of each at which place it stands: the same as the one before
+/// it, or the next.
 fn parts(text: &str, cuts: &[(usize, bool)]) -> Vec<(usize, String)> {
     let mut cuts: Vec<(usize, bool)> =
         cuts.iter().map(|(cut, next)| (cut % (text.len() + 1), *next)).collect();
@@ -368,7 +371,8 @@ fn parts(text: &str, cuts: &[(usize, bool)]) -> Vec<(usize, String)> {
 }
 
 proptest! {
-    /// Whatever events, items, blocks and choices an answer is cut into, no value comes back that would not in its joined text.
+    /// Whatever events, items, blocks and choices an answer is cut into, no value comes back that
+    /// would not in its joined text.
     #[test]
     fn no_cutting_of_a_stream_restores_more_than_the_joined_text(
         api in prop::sample::select(APIS.to_vec()),

@@ -1,4 +1,5 @@
-//! How each API speaks, written down a second time: events for tests, and what a client hears in a stream.
+//! How each API speaks, written down a second time: events for tests, and what a client hears in a
+//! stream.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,8 @@ pub(super) fn event(kind: &str, mut data: Value) -> String {
     format!("event: {kind}\ndata: {data}\n\n")
 }
 
-/// What a client makes of a stream: the texts that it puts together from deltas, by place and kind; and those that were repeated whole.
+/// What a client makes of a stream: the texts that it puts together from deltas, by place and kind;
+/// and those that were repeated whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Heard {
     pub(super) spoken: BTreeMap<(u64, String), String>,

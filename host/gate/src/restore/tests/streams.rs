@@ -249,7 +249,8 @@ fn said() -> impl Strategy<Value = Vec<(usize, String)>> {
 }
 
 proptest! {
-    /// Cutting the texts into events, and the stream into chunks, anywhere, changes nothing of what a client hears.
+    /// Cutting the texts into events, and the stream into chunks, anywhere, changes nothing of what
+    /// a client hears.
     #[test]
     fn a_stream_restores_as_its_whole_text(
         api in prop::sample::select(APIS.to_vec()),
@@ -267,7 +268,8 @@ proptest! {
         prop_assert_eq!(heard(&String::from_utf8(out).unwrap()), heard(&expected));
     }
 
-    /// Where no token stands, no byte of any stream changes, proper or not, and nothing but a beginning of a line is held.
+    /// Where no token stands, no byte of any stream changes, proper or not, and nothing but a
+    /// beginning of a line is held.
     #[test]
     fn what_has_no_token_passes_byte_for_byte(
         api in prop::sample::select(APIS.to_vec()),
@@ -278,7 +280,8 @@ proptest! {
     }
 }
 
-/// The events for texts: each place's in fragments, of the text as `told`; and, if told so, their ends.
+/// The events for texts: each place's in fragments, of the text as `told`; and, if told so, their
+/// ends.
 fn spoken(
     api: &str,
     said: &[(usize, String)],
