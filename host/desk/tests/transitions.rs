@@ -129,7 +129,7 @@ fn its_time_over_it_does_not_leave_blocked_or_invalid() {
     let spoil: [fn(&mut Bench); 2] = [
         |bench| drop(bench.write(TurnId(1), "/messages/2/content", "forbidden").unwrap()),
         |bench| {
-            for place in 0..3 {
+            for place in 1..3 {
                 let section = common::message(bench.desk.turn(TurnId(1)).unwrap().draft(), place);
                 bench.change(TurnId(1), Change::Delete(section)).unwrap();
             }
@@ -329,7 +329,7 @@ fn a_summary_names_the_turn_and_tells_nothing_of_its_text() {
     let (_, _, _) = bench.arrive("session-0123456789", "the prod plan");
     let turn = TurnId(1);
     bench.write(turn, "/messages/1/content", "my other plan").unwrap();
-    let section = common::message(bench.desk.turn(turn).unwrap().draft(), 0);
+    let section = common::message(bench.desk.turn(turn).unwrap().draft(), 2);
     bench.change(turn, Change::Delete(section)).unwrap();
     let summary = bench.desk.summary(turn).unwrap();
     assert_eq!(summary.label, "chat · test · …456789");
