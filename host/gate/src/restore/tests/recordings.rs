@@ -11,11 +11,12 @@ use super::speech::heard;
 use super::*;
 
 /// The folders of recorded answers, and how many streams every clone has of each.
-const FOLDERS: [(&str, &str, usize); 4] = [
+const FOLDERS: [(&str, &str, usize); 5] = [
     ("chat", "openai-chat", 2),
     ("chat", "copilot-capi-sse", 0),
     ("responses", "openai-responses", 1),
     ("messages", "anthropic-messages", 1),
+    ("gemini-stream", "gemini", 1),
 ];
 
 /// The recorded streams.
@@ -152,6 +153,15 @@ fn each_delta(event: &mut Value, mut visit: impl FnMut(String, &mut Value)) {
         let key = choice["index"].to_string();
         if choice["delta"]["content"].as_str().is_some_and(|text| !text.is_empty()) {
             visit(key, &mut choice["delta"]["content"]);
+        }
+    }
+    for candidate in event["candidates"].as_array_mut().into_iter().flatten() {
+        let key = candidate["index"].to_string();
+        for part in candidate["content"]["parts"].as_array_mut().into_iter().flatten() {
+            let says = part["text"].as_str().is_some_and(|text| !text.is_empty());
+            if says && part.get("thought").is_none() && part.get("thoughtSignature").is_none() {
+                visit(key.clone(), &mut part["text"]);
+            }
         }
     }
     if event["delta"]["type"] == "text_delta" {
