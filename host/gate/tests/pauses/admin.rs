@@ -254,7 +254,7 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
     assert_eq!(
         lines,
         [
-            ("messages[3].content", "‹EMAIL› asks about prod-db", "rule addresses".to_owned()),
+            ("messages[2].content", "‹EMAIL› asks about prod-db", "rule addresses".to_owned()),
             ("model", "m-1", "person".to_owned()),
         ]
     );
