@@ -174,7 +174,9 @@ impl Tally {
         );
         self.listed.iter().for_each(|(place, count)| println!("{count:>6} {place}"));
         assert!(self.wrong.is_empty(), "{} positions:\n{}", self.wrong.len(), self.wrong.join("\n"));
-        assert!(self.redacted > 50 && self.blocked > 50, "fewer positions than our own recordings have");
+        // Two requests that every clone has, or fifty more beside them.
+        let least = if recordings::fixtures().is_some() { 500 } else { 20 };
+        assert!(self.redacted > least && self.blocked > least, "fewer positions than the recordings have");
         let known: BTreeSet<String> = MEDIA_KEYS.iter().map(|&key| key.to_owned()).collect();
         assert!(self.media_keys.is_subset(&known), "media elsewhere: {:?}", self.media_keys);
     }
