@@ -20,7 +20,7 @@ use super::site::{Site, Why};
 use super::{FactsOf, Run, author};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
-use crate::rule::{Action, Restore, With};
+use crate::rule::{Action, Redact, Restore, With};
 use crate::verdict::Cause;
 
 /// What is put in the place of a finding, and the rule that does it.
@@ -448,27 +448,46 @@ impl Replaced {
 
 impl<'s, 'p> Search<'s, 'p> {
     /// Searches every distinct key once, on behalf of all rules: which of them look at a member is
-    /// asked where something was found.
+    /// asked where something was found. A plugin costs time and may fail, so that it is asked about
+    /// a key only where its rule looks at a member of that name.
     fn keys(&mut self, rules: &Rules<'p>) {
+        let run = self.run;
+        let mut asked: HashSet<(RuleIndex, Cow<'s, str>)> = HashSet::new();
+        for &(index, _) in rules.iter().filter(|(_, redact)| !redact.plugins.is_empty()) {
+            let Some(active) = run.active[index.get()].as_ref() else { continue };
+            let keys = run.document.keys().filter(|key| active.selection.selects_key(run.document, key));
+            asked.extend(keys.map(|key| (index, key.text.into_cow())));
+        }
         let mut seen: HashSet<Cow<'s, str>> = HashSet::new();
         let mut recent = Recent::default();
-        for key in self.run.document.keys() {
+        for key in run.document.keys() {
             let text = key.text.into_cow();
-            if !recent.is_known(text.clone()) && seen.insert(text.clone()) {
-                self.text(rules, Subject::new(Site::Key(key.node), text));
+            if recent.is_known(text.clone()) || !seen.insert(text.clone()) {
+                continue;
             }
+            let asks = |(index, redact): &&(RuleIndex, &Redact)| {
+                redact.plugins.is_empty() || asked.contains(&(*index, text.clone()))
+            };
+            let asking: Rules<'p> = rules.iter().filter(asks).copied().collect();
+            self.text(&asking, Subject::new(Site::Key(key.node), text.clone()));
         }
     }
 
-    /// Searches path, query and headers, and their names.
+    /// Searches path, query and headers, and their names. A plugin is asked by the rules that look
+    /// at everything: what stands outside the body is no leaf that the others could select.
     fn outside(&mut self, rules: &Rules<'p>) {
-        for (number, outside) in self.run.outside.iter().enumerate() {
+        let run = self.run;
+        let asks = |(index, redact): &&(RuleIndex, &Redact)| {
+            redact.plugins.is_empty() || run.policy.rules[*index].selector.is_everything_in_a_request()
+        };
+        let rules: Rules<'p> = rules.iter().filter(asks).copied().collect();
+        for (number, outside) in run.outside.iter().enumerate() {
             if let Some(name) = outside.part.name() {
-                self.text(rules, Subject::new(Site::OutsideName(number), name));
+                self.text(&rules, Subject::new(Site::OutsideName(number), name));
             }
             let key = outside.part.name().unwrap_or_default();
             let text = Subject::new(Site::Outside(number), outside.text);
-            self.text(rules, Subject { key: key.into(), ..text });
+            self.text(&rules, Subject { key: key.into(), ..text });
         }
     }
 }

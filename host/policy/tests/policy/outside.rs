@@ -1,8 +1,8 @@
-//! Path, query and headers are searched by every redact rule; nothing is replaced there.
+//! Path, query and headers are searched by every redact rule, and by plugins whose rule looks at everything; nothing is replaced there.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::plugin::{Fault, NoPlugins};
 use leafgate_policy::{Cause, Context, Evaluation, Outside, Part, Policy, PolicySource, Verdict};
 
 use super::support::*;
@@ -68,6 +68,20 @@ fn what_is_encoded_and_what_a_plugin_knows_is_found_there() {
     let rules = "[[rule]]\nid='n'\nmatch={}\ndetect=['plugin:names']\naction='redact'\n[plugins.names]\nfile='names.wasm'";
     let evaluation = judged(&policy_with(rules, &fakes), Part::Header { name: "x-team" }, "at Acme");
     assert_eq!(block(&evaluation).detail, "NAME in header x-team");
+}
+
+#[test]
+fn invariant_9_a_plugin_that_fails_is_not_asked_beside_the_leaves_of_its_rule() {
+    let fails = || Fakes::default().with("names", Fake::detector(|_| Err(Fault::Deadline { limit_ms: 5 })));
+    let rules = |matching: &str| {
+        format!(
+            "[[rule]]\nid='n'\nmatch={matching}\ndetect=['plugin:names']\naction='redact'\n[plugins.names]\nfile='names.wasm'"
+        )
+    };
+    let results = policy_with(&rules("{ section = 'tool-result' }"), &fails());
+    assert_forward(&judged(&results, Part::Header { name: "x-team" }, "at Acme"));
+    let everything = policy_with(&rules("{}"), &fails());
+    block(&judged(&everything, Part::Header { name: "x-team" }, "at Acme"));
 }
 
 #[test]
