@@ -173,14 +173,22 @@ impl Run<'_> {
                 self.remember(FactsOf::Leaf(run[part]), std::slice::from_ref(hit));
             }
         }
+        // A value with a piece that must stay holds at each of these pieces. It is not united with what
+        // one text holds alone: that is replaced, or named, where it stands.
+        let fixed = |this: &Self, hit: &Hit| -> Vec<_> {
+            let parts = pieces(&borders, &hit.range).map(|(part, _)| run[part]);
+            parts.filter_map(|node| Some((node, this.unredactable_leaf(node)?))).collect()
+        };
+        let (held, hits): (Vec<Hit>, Vec<Hit>) =
+            hits.into_iter().partition(|hit| !fixed(self, hit).is_empty());
+        for hit in self.united_of_acting(held) {
+            for (node, why) in fixed(self, &hit) {
+                self.unredactable(hit.rule, Site::Leaf(node), &hit.label, why);
+            }
+        }
         let mut of_leaf: Vec<Vec<Replacement>> = run.iter().map(|_| Vec::new()).collect();
         for hit in self.united_of_acting(hits) {
             let parts: Vec<_> = pieces(&borders, &hit.range).collect();
-            let fixed = parts.iter().find_map(|(part, _)| Some((*part, self.unredactable_leaf(run[*part])?)));
-            if let Some((part, why)) = fixed {
-                self.unredactable(hit.rule, Site::Leaf(run[part]), &hit.label, why);
-                continue;
-            }
             let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text) {
                 Ok(redaction) => redaction,
                 Err(collision) => return self.collided(hit.rule, &collision),
