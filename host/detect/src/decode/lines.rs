@@ -64,6 +64,8 @@ impl Narrow {
         let first = self.lines == 0;
         let fits = match first {
             true => (NARROWEST..LEAST).contains(&length),
+            // After a single line a shorter one begins a block of its own.
+            false if self.lines == 1 => length == self.width,
             false => !self.ended && (1..=self.width).contains(&length),
         };
         let text = &bytes[line.clone()];

@@ -121,11 +121,13 @@ struct Characters<'a> {
     /// Where the present line begins.
     line: usize,
     alphabet: &'static Alphabet,
+    /// A line that begins with a short word and a blank is prose: among bytes nothing else would tell it.
+    before_prose: bool,
 }
 
 impl<'a> Characters<'a> {
     fn new(bytes: &'a [u8], at: usize, alphabet: &'static Alphabet) -> Self {
-        Characters { bytes, at, line: at, alphabet }
+        Characters { bytes, at, line: at, alphabet, before_prose: false }
     }
 
     /// Appends what the next characters spell; `false` where the stretch ends. Blocks are whole groups, so none leaves bits to
@@ -167,7 +169,9 @@ impl<'a> Characters<'a> {
         let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
         let rest = rest.strip_prefix(b"\n")?;
         let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        is_base64(*rest.get(blanks)?).then(|| self.bytes.len() - rest.len() + blanks)
+        let word = rest[blanks..].iter().take(LEAST).take_while(|&&byte| is_base64(byte)).count();
+        let prose = self.before_prose && word < LEAST && rest.get(blanks + word) == Some(&b' ');
+        (word > 0 && !prose).then(|| self.bytes.len() - rest.len() + blanks)
     }
 }
 
@@ -218,7 +222,8 @@ impl Grouping {
 
 /// Reads the values of a run's characters, over line breaks; returns where it ends, too.
 pub(super) fn values(bytes: &[u8], from: usize, grouping: Grouping) -> (Vec<u8>, usize) {
-    let mut characters = Characters::new(bytes, from, grouping.alphabet());
+    let mut characters =
+        Characters { before_prose: true, ..Characters::new(bytes, from, grouping.alphabet()) };
     let values = std::iter::from_fn(|| characters.next()).collect();
     (values, characters.at)
 }

@@ -413,3 +413,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_card_number_is_found_where_little_else_is_encoded() {
+    let card = ["4539", "5787", "6362", "1486"].concat();
+    let plain = to_base64(card.as_bytes(), STANDARD, true);
+    let behind = to_base64(&[b"\x89\xfe\x01\xc3\x28", card.as_bytes()].concat(), STANDARD, true);
+    for text in [
+        format!("printed:\n{card}\n{}\nThat is all of it.", wrapped(&plain, 8, "\n")),
+        format!("printed:\n{behind}\nThat is all of it."),
+        format!("see {behind} there"),
+    ] {
+        let all = views(&text);
+        assert!(
+            all.iter().any(|view| view.text().contains(&card)),
+            "{text}: {:?}",
+            all.iter().map(View::text).collect::<Vec<_>>()
+        );
+        let engine = crate::Engine::new(&["pii/payment-card"]).unwrap();
+        let found = |view: &View| !engine.scan(&crate::Input::new(view.text())).is_empty();
+        assert!(all.iter().any(found), "{text}: {:?}", all.iter().map(View::text).collect::<Vec<_>>());
+    }
+}
