@@ -4,6 +4,8 @@
 //! searched. A secret may still be in there only where the verdict holds the request because of that very place, or where the short
 //! list of what is not looked at says so. The positions come from a walk of the JSON that shares no code with the gate's tree.
 
+mod encodings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,13 +47,19 @@ pub(crate) struct VerifyArgs {
     canary: Family,
     #[command(flatten)]
     json: JsonArgs,
+    /// Print which encodings of secrets the policy contains, instead of checking requests
+    #[arg(long, conflicts_with_all = ["files", "format", "canary"])]
+    encodings: bool,
     /// The requests; `-` reads standard input
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "encodings")]
     files: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let policy = policy::load(&args.policy.source)?;
+    if args.encodings {
+        return encodings::run(&policy, args.json.json, printer);
+    }
     let mut check =
         Check { policy, keys: home::token_keys()?, family: args.canary, formats: BTreeMap::new() };
     for file in &args.files {

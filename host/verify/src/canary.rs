@@ -105,6 +105,11 @@ fn random(number: u64, length: usize, alphabet: &[u8]) -> String {
     std::iter::repeat_with(next).take(length).collect()
 }
 
+/// Characters of base64 with its signs among them.
+pub(crate) fn random_base64(number: u64, length: usize) -> String {
+    random(number, length, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+}
+
 /// The finaliser of splitmix64: numbers beside each other give results that share nothing.
 fn mix(state: u64) -> u64 {
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -4,9 +4,12 @@
 //! neither does its list of what counts as media. A caller plants ([`plant`]), applies a policy to the planted bodies, tells what the
 //! policy names as held, and gets each secret's fate ([`fate`]).
 //!
+//! A second proof concerns encodings ([`encoding`]): secrets of several kinds, each spelled in many ways, alone and beside a plain copy.
+//!
 //! What this crate must not do: read policies, know rules or detectors, or depend on `leafgate-tree`.
 
 pub mod canary;
+pub mod encoding;
 pub mod fate;
 pub mod plant;
 pub mod search;

@@ -118,3 +118,21 @@ fn leaks(tally: &Value) -> String {
     let shown: Vec<String> = leaks.iter().take(20).map(ToString::to_string).collect();
     format!("{} leaks\n{}", leaks.len(), shown.join("\n"))
 }
+
+#[test]
+fn the_matrix_says_which_encodings_are_contained_and_which_are_not() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.run(&["verify", "--encodings"], "").shown());
+    let (code, report) = verified(&bench, &["--encodings"]);
+    assert_eq!((code, &report["clean"]), (0, &true.into()));
+    let rows = report["encodings"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["contained"] == true || row["promised"] == false), "{report:#}");
+    assert!(rows.iter().any(|row| row["contained"] == false), "the rows that are not covered are told");
+}
+
+#[test]
+fn an_encoding_that_leaves_is_told_by_the_exit_code() {
+    let bench = Bench::new();
+    let (code, report) = verified(&bench, &["--encodings", "--policy", "none"]);
+    assert_eq!((code, &report["clean"], &report["contained"]), (1, &false.into(), &0.into()));
+}

@@ -1,0 +1,137 @@
+//! `verify --encodings`: the matrix of encodings, each contained by the policy or not.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_gate::session_key;
+use leafgate_policy::{Context, Policy, Verdict};
+use leafgate_tree::Format;
+use leafgate_vault::{TokenKeys, Vault};
+use leafgate_verify::encoding::{Beside, Encoding, Kind, Outcome, encodings};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::{home, request};
+
+/// What `--json` writes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Matrix {
+    generation: String,
+    /// Every encoding that is promised is contained.
+    clean: bool,
+    contained: usize,
+    encodings: Vec<Row>,
+}
+
+/// One encoding.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    encoding: &'static str,
+    /// The decoders are meant to read it.
+    promised: bool,
+    /// No secret in it leaves, whatever stands beside it.
+    contained: bool,
+    /// By the kind of secret.
+    secrets: BTreeMap<&'static str, Cell>,
+}
+
+/// One kind of secret in one encoding.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cell {
+    alone: Outcome,
+    beside_plain_copy: Outcome,
+}
+
+impl Cell {
+    fn is_contained(self) -> bool {
+        self.alone.is_contained() && self.beside_plain_copy.is_contained()
+    }
+
+    fn words(self) -> String {
+        match (word(self.alone), word(self.beside_plain_copy)) {
+            (alone, beside) if alone == beside => alone.to_owned(),
+            (alone, beside) => format!("{alone}/{beside}"),
+        }
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Replaced => "replaced",
+        Outcome::Held => "held",
+        Outcome::Leaves => "LEAVES",
+    }
+}
+
+pub(super) fn run(policy: &Policy, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let keys = home::token_keys()?;
+    let rows = encodings().iter().map(|encoding| row(policy, &keys, encoding));
+    let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    let matrix = Matrix {
+        generation: policy.generation_name(),
+        clean: rows.iter().all(|row| row.contained || !row.promised),
+        contained: rows.iter().filter(|row| row.contained).count(),
+        encodings: rows,
+    };
+    match json {
+        true => printer.json(&matrix)?,
+        false => print(&matrix, printer)?,
+    }
+    printer.flush()?;
+    Ok(if matrix.clean { Exit::Done } else { Exit::Unmet })
+}
+
+fn row(policy: &Policy, keys: &TokenKeys, encoding: &Encoding) -> anyhow::Result<Row> {
+    let mut secrets = BTreeMap::new();
+    for &kind in encoding.kinds {
+        let alone = outcome(policy, keys, encoding, kind, Beside::Nothing)?;
+        let beside_plain_copy = outcome(policy, keys, encoding, kind, Beside::PlainCopy)?;
+        secrets.insert(kind.name(), Cell { alone, beside_plain_copy });
+    }
+    let contained = secrets.values().all(|cell| cell.is_contained());
+    Ok(Row { encoding: encoding.name, promised: encoding.promised, contained, secrets })
+}
+
+fn outcome(
+    policy: &Policy,
+    keys: &TokenKeys,
+    encoding: &Encoding,
+    kind: Kind,
+    beside: Beside,
+) -> anyhow::Result<Outcome> {
+    let body = Bytes::from(encoding.request(kind, beside));
+    let document = Arc::new(request::document(&body, Some(Format::OpenaiChat))?.0);
+    let session = session_key(keys, &document);
+    let context = Context { session: &session, ..Context::default() };
+    let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
+    let held = !matches!(evaluation.verdict, Verdict::Forward);
+    Ok(encoding.outcome(kind, &evaluation.draft.render(), held))
+}
+
+fn print(matrix: &Matrix, printer: &mut Printer) -> anyhow::Result<()> {
+    let (read, others): (Vec<&Row>, Vec<&Row>) = matrix.encodings.iter().partition(|row| row.promised);
+    for (heading, rows) in [("encodings that are undone", read), ("encodings that are not", others)] {
+        printer.text(Style::Heading, &format!("{heading}\n"))?;
+        printer.text(Style::Faint, &line("", Kind::ALL.iter().map(|kind| kind.name().to_owned())))?;
+        for row in rows {
+            let cell = |kind: &Kind| row.secrets.get(kind.name()).map_or("-".to_owned(), |cell| cell.words());
+            let style = if row.contained { Style::Plain } else { Style::Removed };
+            printer.text(style, &line(row.encoding, Kind::ALL.iter().map(cell)))?;
+        }
+    }
+    printer
+        .line("\"a/b\": a where the encoded secret stands alone, b where a plain copy stands beside it")?;
+    let (contained, all) = (matrix.contained, matrix.encodings.len());
+    printer.line(&format!("{contained} of {all} encodings are contained, alone and beside a plain copy"))?;
+    Ok(())
+}
+
+fn line(name: &str, cells: impl Iterator<Item = String>) -> String {
+    let cells: String = cells.map(|cell| format!("  {cell:<15}")).collect();
+    format!("  {name:<32}{}\n", cells.trim_end())
+}

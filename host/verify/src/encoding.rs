@@ -1,0 +1,162 @@
+//! Encodings: how a secret is spelled in what tools print, and whether any of it is left in what would leave.
+//!
+//! The encoders share no code with the gate's decoders. They cover what people meet (`base64`, `xxd`, logs of web servers, pages) and
+//! some that the gate does not read, so that the matrix made of them is honest.
+
+mod encoders;
+mod sample;
+
+use serde::Serialize;
+
+use crate::spelling::{quote, unescape};
+pub use sample::Kind;
+
+/// Characters of a secret that must not be left in a row.
+const WINDOW: usize = 12;
+
+/// Characters of an encoded block that must not be left in a row.
+const PIECE: usize = 16;
+
+/// How a text is spelled, and how it is told whether any of it is left.
+pub struct Encoding {
+    /// What people call it.
+    pub name: &'static str,
+    /// The gate says that it reads it.
+    pub promised: bool,
+    /// The kinds of secrets that are spelled so.
+    pub kinds: &'static [Kind],
+    left: Left,
+    encode: fn(&str) -> String,
+}
+
+/// What of an encoded text shows that a secret is left.
+#[derive(Clone, Copy)]
+enum Left {
+    /// A part of the secret, encoded by itself: each character has its own spelling.
+    Characters,
+    /// A part of the secret as it is: the encoding stands around it.
+    Words,
+    /// A piece of the encoded text.
+    Block,
+}
+
+/// Where the encoded secret stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// Alone.
+    Nothing,
+    /// In one text with the same secret as it is.
+    PlainCopy,
+}
+
+/// What became of an encoded secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It would not leave: something else stands in its place.
+    Replaced,
+    /// The request waits or is refused.
+    Held,
+    /// It would leave.
+    Leaves,
+}
+
+impl Outcome {
+    /// Returns true if and only if the secret does not leave unseen.
+    #[must_use]
+    pub fn is_contained(self) -> bool {
+        self != Outcome::Leaves
+    }
+}
+
+/// Every encoding of the matrix.
+#[must_use]
+pub fn encodings() -> &'static [Encoding] {
+    encoders::ALL
+}
+
+impl Encoding {
+    /// Returns a request whose one message holds a secret in this encoding.
+    #[must_use]
+    pub fn request(&self, kind: Kind, beside: Beside) -> String {
+        let sample = kind.sample();
+        let plain = match beside {
+            Beside::Nothing => String::new(),
+            Beside::PlainCopy => format!("{}\n", sample.text),
+        };
+        let text = format!("The command printed:\n{plain}{}\nThat is all of it.", self.encode(&sample.text));
+        format!(r#"{{"model":"gpt-4o","messages":[{{"role":"user","content":{}}}]}}"#, quote(&text))
+    }
+
+    /// Returns what became of the secret, given what would leave and whether it is held.
+    #[must_use]
+    pub fn outcome(&self, kind: Kind, sent: &[u8], held: bool) -> Outcome {
+        match held {
+            true => Outcome::Held,
+            false if self.is_left(kind, &unescape(&String::from_utf8_lossy(sent))) => Outcome::Leaves,
+            false => Outcome::Replaced,
+        }
+    }
+
+    fn is_left(&self, kind: Kind, sent: &str) -> bool {
+        let sample = kind.sample();
+        let windows = |secret: &str| windows(secret, WINDOW);
+        let plain =
+            sample.secrets.iter().any(|secret| windows(secret).iter().any(|part| sent.contains(part)));
+        plain
+            || match self.left {
+                Left::Words => false,
+                Left::Characters => {
+                    let parts = sample.secrets.iter().flat_map(|secret| windows(secret));
+                    parts.into_iter().any(|part| sent.contains(&self.encode(&part)))
+                }
+                Left::Block => {
+                    let pieces = windows_by(&self.encode(&sample.text), PIECE, PIECE);
+                    pieces.iter().any(|piece| sent.contains(piece))
+                }
+            }
+    }
+
+    fn encode(&self, text: &str) -> String {
+        (self.encode)(text)
+    }
+}
+
+fn windows(text: &str, length: usize) -> Vec<String> {
+    windows_by(text, length, 1)
+}
+
+/// Every stretch of so many characters that begins at a multiple of `step`.
+fn windows_by(text: &str, length: usize, step: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters.windows(length).step_by(step).map(|window| window.iter().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encoded_secret_is_left_until_it_is_held_or_gone() {
+        for encoding in encodings() {
+            for &kind in encoding.kinds {
+                for beside in [Beside::Nothing, Beside::PlainCopy] {
+                    let request = encoding.request(kind, beside);
+                    let left = encoding.outcome(kind, request.as_bytes(), false);
+                    assert_eq!(left, Outcome::Leaves, "{} {kind:?}", encoding.name);
+                    assert_eq!(encoding.outcome(kind, request.as_bytes(), true), Outcome::Held);
+                }
+                assert_eq!(encoding.outcome(kind, b"{}", false), Outcome::Replaced);
+            }
+        }
+    }
+
+    #[test]
+    fn names_tell_encodings_apart() {
+        let mut names: Vec<_> = encodings().iter().map(|encoding| encoding.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), encodings().len());
+    }
+}

@@ -1,0 +1,72 @@
+//! Secrets of several kinds, as they stand in texts.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::canary::{Family, random_base64};
+
+/// A kind of secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A token that its prefix names.
+    Token,
+    /// An AWS access key id, and the secret key that its name alone tells from other text.
+    AwsPair,
+    /// A payment card number.
+    Card,
+    /// A private key in PEM.
+    PrivateKey,
+}
+
+/// A text with secrets in it.
+pub(super) struct Sample {
+    pub(super) text: String,
+    pub(super) secrets: Vec<String>,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: &'static [Kind] = &[Kind::Token, Kind::AwsPair, Kind::Card, Kind::PrivateKey];
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Token => "token",
+            Kind::AwsPair => "AWS pair",
+            Kind::Card => "card",
+            Kind::PrivateKey => "private key",
+        }
+    }
+
+    pub(super) fn sample(self) -> Sample {
+        match self {
+            Kind::Token => {
+                let token = Family::Github.canary(7);
+                Sample { text: token.clone(), secrets: vec![token] }
+            }
+            Kind::AwsPair => {
+                let (id, key) = (Family::Aws.canary(7), random_base64(8, 40));
+                let text = format!("aws_access_key_id = {id}\naws_secret_access_key = {key}");
+                Sample { text, secrets: vec![id, key] }
+            }
+            Kind::Card => {
+                let card = Family::Card.canary(7);
+                Sample { text: card.clone(), secrets: vec![card] }
+            }
+            Kind::PrivateKey => private_key(),
+        }
+    }
+}
+
+fn private_key() -> Sample {
+    let lines: Vec<String> = (0..6).map(|line| random_base64(20 + line, 64)).collect();
+    let mut text = format!("-----BEGIN {} KEY-----\n", "RSA PRIVATE");
+    lines.iter().for_each(|line| {
+        let _ = writeln!(text, "{line}");
+    });
+    text.push_str(&format!("-----END {} KEY-----", "RSA PRIVATE"));
+    Sample { text, secrets: lines }
+}
