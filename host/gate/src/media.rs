@@ -61,10 +61,12 @@ mod tests {
 
     fn of(types: &[&'static str], codings: &[&'static str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        types.iter().for_each(|kind| drop(headers.append(CONTENT_TYPE, HeaderValue::from_static(kind))));
-        codings
-            .iter()
-            .for_each(|coding| drop(headers.append(CONTENT_ENCODING, HeaderValue::from_static(coding))));
+        for kind in types {
+            headers.append(CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
+        for coding in codings {
+            headers.append(CONTENT_ENCODING, HeaderValue::from_static(coding));
+        }
         headers
     }
 

@@ -34,9 +34,13 @@ pub type Check = Box<dyn Fn(&[u8]) + RefUnwindSafe>;
 /// Every check, by the name of its fuzz target: one for each format, and those that need none.
 #[must_use]
 pub fn checks() -> Vec<(String, Check)> {
-    let shared: [(&str, fn(&[u8])); 4] =
-        [("index", index), ("embedded", embedded), ("splice", splice), ("journal", journal)];
-    let shared = shared.into_iter().map(|(name, check)| (name.to_owned(), Box::new(check) as Check));
+    let shared: [(&str, Check); 4] = [
+        ("index", Box::new(index)),
+        ("embedded", Box::new(embedded)),
+        ("splice", Box::new(splice)),
+        ("journal", Box::new(journal)),
+    ];
+    let shared = shared.into_iter().map(|(name, check)| (name.to_owned(), check));
     let formats = Format::ALL.iter().map(|&format| {
         let check: Check = Box::new(move |input: &[u8]| projection(format, input));
         (format.name().replace('-', "_"), check)

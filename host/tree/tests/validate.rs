@@ -179,9 +179,8 @@ fn no_request_is_emptied_of_all_its_messages() {
         ),
     ] {
         let mut draft = parse(body.as_bytes(), format);
-        let messages = draft.document().sections().iter().enumerate();
-        let last =
-            messages.filter(|(_, section)| section.node_type == NodeType::Message).map(|(at, _)| at).last();
+        let mut messages = draft.document().sections().iter().enumerate();
+        let last = messages.rfind(|(_, section)| section.node_type == NodeType::Message).map(|(at, _)| at);
         let last = SectionId::from_index(last.unwrap());
         // A system message of our own is no question either.
         let _ = draft.insert(last, Role::System, "x", &Author::rule("r"));

@@ -18,8 +18,8 @@ pub(super) fn character(bytes: &[u8]) -> Option<(char, usize)> {
         _ => return None,
     };
     let mut utf8 = [first, 0, 0, 0];
-    for n in 1..length {
-        utf8[n] = triplet(bytes.get(3 * n..)?)?;
+    for (n, byte) in utf8.iter_mut().enumerate().take(length).skip(1) {
+        *byte = triplet(bytes.get(3 * n..)?)?;
     }
     let character = std::str::from_utf8(&utf8[..length]).ok()?.chars().next()?;
     Some((character, 3 * length))

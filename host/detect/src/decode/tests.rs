@@ -126,10 +126,11 @@ fn blocks(text: &str) -> Vec<(&'static str, String)> {
 /// Forms in which each character of ASCII is spelled by itself.
 fn spellings(text: &str) -> Vec<(&'static str, String)> {
     let percent = to_percent(text);
+    let twice = percent.replace('%', "%25");
     vec![
         ("percent", percent.clone()),
-        ("percent twice", percent.replace('%', "%25")),
-        ("percent three times", percent.replace('%', "%25").replace('%', "%25")),
+        ("percent twice", twice.clone()),
+        ("percent three times", twice.replace('%', "%25")),
         (
             "percent of signs",
             text.chars()

@@ -195,7 +195,7 @@ impl Compiler<'_, '_> {
             restore,
             on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
             on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
-            published: published.unwrap_or_else(|| match (with, restore) {
+            published: published.unwrap_or(match (with, restore) {
                 (With::Token, Restore::On) => Published::Redact,
                 _ => Published::Keep,
             }),

@@ -243,8 +243,7 @@ fn a_pause_for_what_did_not_run_stands_in_every_review() {
         "names",
         Fake::detector(|_| Err(leafgate_policy::plugin::Fault::Trap { code: "unreachable".into() })),
     );
-    let rules =
-        format!("{}", WITH_NAMES.replace("action = \"redact\"", "action = \"redact\"\non_error = \"pause\""));
+    let rules = WITH_NAMES.replace("action = \"redact\"", "action = \"redact\"\non_error = \"pause\"");
     let policy = policy_with(&rules, &fakes);
     let Evaluation { mut draft, recall, verdict, .. } = evaluate(&policy, &chat("hello"));
     assert!(matches!(verdict, Verdict::Pause(_)));

@@ -383,7 +383,7 @@ proptest! {
         let parts = parts(&text, &cuts);
         let stream: String = parts.iter().map(|(place, text)| more(api, *place, text)).collect();
         let out = heard(&joined(restoring_name(api), &stream));
-        let out: String = out.spoken.into_iter().map(|(_, text)| text).collect();
+        let out: String = out.spoken.into_values().collect();
         let whole = restored(&text, &vault.restore(&text, Channel::Text));
         for (cut, whole) in restored(&text, &out).into_iter().zip(whole) {
             prop_assert!(!cut || whole, "{} in {} as {}", text, api, out);
