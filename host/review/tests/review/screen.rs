@@ -90,7 +90,8 @@ fn a_deleted_section_says_so() {
     let mut player = Player::new(&[AGENT]).keys("jjjjjjjj d u");
     assert!(!player.screen().contains("[deleted"));
     let mut player = Player::new(&[AGENT]).keys("jjjjjjjj d u U r");
-    assert!(player.screen().contains("[restored by person]"));
+    // It stands as it came: nothing of the deletion is left to be told.
+    assert!(!player.screen().contains("by person]") && player.screen().contains("0 edits"));
 }
 
 #[test]
