@@ -11,7 +11,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use leafgate_tree::{Document, Format, Inserted, Key, Leaf, LeafKind, NodeId, Role, SectionId, SectionKind};
+use leafgate_tree::{
+    Document, Format, Inserted, Key, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
+};
 
 use crate::condition::RequestFacts;
 use crate::evaluate::section_of;
@@ -169,6 +171,26 @@ impl Selection<'_> {
             && self.ranges.as_ref().is_none_or(in_place)
     }
 
+    /// Takes over which received values the path patterns select: these keep the path that they came with. What was written goes by
+    /// its present path.
+    pub(crate) fn keep_paths(&mut self, received: &Document, reread: &Reread) {
+        let Some(now) = &self.ranges else { return };
+        let then = ranges(&self.selector.paths, received);
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for (node, origin) in reread.origins() {
+            let selected = match origin {
+                Origin::Received(from) => is_in(&then, from),
+                Origin::Within(_) | Origin::Inserted(_) => is_in(now, node),
+            };
+            match kept.last_mut().filter(|last| last.end == node.index()) {
+                _ if !selected => {}
+                Some(last) => last.end += 1,
+                None => kept.push(node.index()..node.index() + 1),
+            }
+        }
+        self.ranges = Some(kept);
+    }
+
     fn selects_tool(&self, tool: Option<&str>) -> bool {
         let tools = &self.selector.tools;
         tools.is_empty() || tool.is_some_and(|tool| tools.iter().any(|glob| glob.matches(tool)))
@@ -180,10 +202,14 @@ impl Selection<'_> {
     }
 
     fn selects_place(&self, node: NodeId) -> bool {
-        let Some(ranges) = &self.ranges else { return true };
-        let after = ranges.partition_point(|range| range.start <= node.index());
-        after > 0 && ranges[after - 1].contains(&node.index())
+        self.ranges.as_ref().is_none_or(|ranges| is_in(ranges, node))
     }
+}
+
+/// Whether a node lies in one of these ranges, which are sorted and disjoint.
+fn is_in(ranges: &[Range<usize>], node: NodeId) -> bool {
+    let after = ranges.partition_point(|range| range.start <= node.index());
+    after > 0 && ranges[after - 1].contains(&node.index())
 }
 
 /// The union of what the patterns select, sorted and disjoint.

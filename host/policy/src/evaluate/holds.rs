@@ -34,6 +34,16 @@ impl Holds {
         self.block.is_some()
     }
 
+    /// Returns the pauses and the block.
+    pub(super) fn into_parts(self) -> (Vec<Hold>, Option<Hold>) {
+        (self.pauses, self.block)
+    }
+
+    /// Blocks the request, where nothing blocks it yet.
+    pub(super) fn block(&mut self, hold: Hold) {
+        self.push(hold, true);
+    }
+
     pub(super) fn into_block(self) -> Option<Hold> {
         self.block
     }

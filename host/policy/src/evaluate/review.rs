@@ -1,5 +1,5 @@
 //! A second look at a request that a person has changed: phase 5 over what is written, then phase 6
-//! again.
+//! again, and both over what would leave.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use leafgate_vault::Vault;
 
 use super::holds::Held;
 use super::site::Site;
-use super::{Recall, Run};
+use super::{FactsOf, Recall, Run};
 use crate::index::RuleIndex;
 use crate::rule::Phase;
 use crate::verdict::{Cause, Hold, Verdict};
@@ -26,6 +26,7 @@ pub(crate) fn review(
     let mut run = Run::new(policy, &document, context, vault);
     run.draft = draft.clone();
     run.findings = recall.findings.clone();
+    run.forget_replaced_findings();
     run.tainted = recall.tainted.clone();
     let written = run.draft.written();
     run.redact_again(&written);
@@ -34,13 +35,26 @@ pub(crate) fn review(
     }
     run.hold_what_stands(recall, &written);
     run.phase(Phase::Decide, Run::decide);
+    run.judge_outgoing(context)?;
     let evaluation = run.finish();
     *draft = evaluation.draft;
     Ok(evaluation.verdict)
 }
 
 impl Run<'_> {
-    fn refused(self) -> Hold {
+    /// Forgets what was found in texts that somebody has written since: what stands there is what
+    /// redaction marked.
+    fn forget_replaced_findings(&mut self) {
+        for (of, found) in &mut self.findings {
+            let FactsOf::Leaf(node) = *of else { continue };
+            if self.draft.is_written(node) {
+                let marks = self.draft.redacted(node);
+                found.retain(|fact| marks.iter().any(|(_, label)| **label == *fact.label.as_str()));
+            }
+        }
+    }
+
+    pub(super) fn refused(self) -> Hold {
         let mut hold = self.holds.into_block().expect("it was asked whether there is one");
         hold.finish();
         hold

@@ -67,6 +67,8 @@ pub(crate) enum Why {
     Outside,
     /// It is seen once escapes are undone that the tree did not walk.
     Escapes,
+    /// It is seen only in the request as it would leave, read anew.
+    Outgoing,
     /// It is seen once the text is decoded. The words say how it is encoded.
     Encoded(Cow<'static, str>),
 }
@@ -85,6 +87,7 @@ impl fmt::Display for Why {
             Why::Refused => "where nothing can be replaced",
             Why::Outside => "outside the body",
             Why::Escapes => "below nested escapes",
+            Why::Outgoing => "in the request as it would leave",
             Why::Encoded(how) => how,
         })
     }

@@ -1,0 +1,210 @@
+//! The request as it would leave, read anew from its rendered bytes and judged as if it had come so.
+//!
+//! The index of the received body cannot show what an edit made of the structure: a JSON text that was set as a whole, another model
+//! or tool. So after an edit the redact, pause and block rules look at this document too, and whatever they hold is added to what is
+//! held already. What was received keeps what is known about it: what was found and replaced in it, and the path that it came with,
+//! by which path patterns select.
+//!
+//! It costs what the next turn of a conversation costs: detectors remember what they said about texts that are the same.
+
+use std::sync::Arc;
+
+use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_tree::{Document, Limits, NodeId, Origin, Redaction, Reread};
+
+use super::holds::Held;
+use super::site::{Site, Why};
+use super::{FactsOf, Run, author};
+use crate::Context;
+use crate::condition::FindingFact;
+use crate::index::RuleIndex;
+use crate::rule::Phase;
+use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE};
+
+impl Run<'_> {
+    /// Adds what holds the request as it would leave. Everything that is written must have been redacted before.
+    ///
+    /// # Errors
+    /// What would leave holds something that must be redacted and cannot be where it stands, or cannot be read.
+    pub(super) fn judge_outgoing(&mut self, context: &Context<'_>) -> Result<(), Hold> {
+        if self.draft.edits().next().is_none() {
+            return Ok(());
+        }
+        let reread = self.draft.reread(&Limits::default()).map_err(|error| unreadable(&error))?;
+        let document = Arc::clone(reread.document());
+        let mut now = Run::new(self.policy, &document, context, self.vault);
+        now.keep_paths(self.document, &reread);
+        now.keep_findings(self, &reread);
+        let marks = now.draft.redactions().count();
+        now.phase(Phase::Redact, Run::redact_received);
+        now.hold_missed(self, &reread, marks);
+        if now.holds.blocks() {
+            return Err(now.refused());
+        }
+        now.phase(Phase::Decide, Run::decide);
+        self.take_over(now, &reread);
+        Ok(())
+    }
+
+    /// Path patterns select what was received by the path that it came with.
+    fn keep_paths(&mut self, received: &Document, reread: &Reread) {
+        for active in self.active.iter_mut().flatten() {
+            active.selection.keep_paths(received, reread);
+        }
+    }
+
+    /// Marks what redaction wrote, which is not looked at again, and what it found, for `leaf.findings`.
+    fn keep_findings(&mut self, before: &Run<'_>, reread: &Reread) {
+        let by = leafgate_tree::Author::rule("");
+        for (node, origin) in reread.origins() {
+            if self.document.leaf(node).is_none() {
+                continue;
+            }
+            let text = self.draft.text(node).into_cow().into_owned();
+            let (of, written) = before.written_by_redaction(origin, &text);
+            let same = |(at, label): (std::ops::Range<usize>, Arc<str>)| {
+                let replacement = text[at.clone()].to_owned();
+                Redaction { at, label, replacement }
+            };
+            let marks: Vec<Redaction> = written.into_iter().map(same).collect();
+            let stands = |label: &str| match origin {
+                Origin::Received(from) if !before.draft.is_written(from) => true,
+                Origin::Received(_) | Origin::Within(_) => marks.iter().any(|mark| *mark.label == *label),
+                Origin::Inserted(_) => true,
+            };
+            let found = before.findings.get(&of).into_iter().flatten();
+            let mut found: Vec<_> = found.filter(|fact| stands(fact.label.as_str())).cloned().collect();
+            for mark in &marks {
+                if !found.iter().any(|fact| *fact.label.as_str() == *mark.label) {
+                    found.extend(replaced_earlier(&mark.label));
+                }
+            }
+            if !found.is_empty() {
+                self.findings.insert(FactsOf::Leaf(node), found);
+            }
+            if !marks.is_empty() {
+                // A leaf that takes no redaction has none.
+                let _ = self.draft.redact(node, &marks, &by);
+            }
+        }
+    }
+
+    /// Where redaction wrote in a text that would leave, and which facts are known about it.
+    fn written_by_redaction(
+        &self,
+        origin: Origin,
+        text: &str,
+    ) -> (FactsOf, Vec<(std::ops::Range<usize>, Arc<str>)>) {
+        match origin {
+            Origin::Received(node) => (FactsOf::Leaf(node), self.draft.redacted(node)),
+            Origin::Within(node) => (FactsOf::Leaf(node), self.redacted_within(node, text)),
+            Origin::Inserted(place) => match self.draft.inserted().nth(place) {
+                Some(inserted) if inserted.text().expose() == text => {
+                    (FactsOf::inserted(text), inserted.redacted().to_vec())
+                }
+                _ => (FactsOf::Leaf(self.document.root()), Vec::new()),
+            },
+        }
+    }
+
+    /// What redaction wrote in a string that spells a document, as it stands in one of that document's leaves.
+    fn redacted_within(&self, string: NodeId, text: &str) -> Vec<(std::ops::Range<usize>, Arc<str>)> {
+        let whole = self.draft.text(string);
+        let mut found: Vec<(std::ops::Range<usize>, Arc<str>)> = Vec::new();
+        for (at, label) in self.draft.redacted(string) {
+            let replacement = &whole.expose()[at];
+            let places = text.match_indices(replacement).filter(|(_, replacement)| !replacement.is_empty());
+            found.extend(places.map(|(start, word)| (start..start + word.len(), Arc::clone(&label))));
+        }
+        found.sort_by_key(|(at, _)| (at.start, at.end));
+        found.dedup_by(|next, last| next.0.start < last.0.end);
+        found
+    }
+
+    /// Holds for what redaction would still replace in what would leave. In what somebody wrote it is refused by the rule's
+    /// `on_unredactable`; what was received and is selected only now is shown to the person.
+    fn hold_missed(&mut self, before: &Run<'_>, reread: &Reread, marks: usize) {
+        let missed: Vec<_> = self
+            .draft
+            .redactions()
+            .skip(marks)
+            .map(|made| (made.node, Arc::clone(&made.label), made.author.clone()))
+            .collect();
+        for (node, label, by) in missed {
+            let rule = self.policy.rules.iter().position(|rule| author(rule) == by).map(RuleIndex::new);
+            let (Some(rule), Ok(label)) = (rule, Label::new(&label)) else { continue };
+            match reread.origin(node) {
+                Origin::Received(from) if !before.draft.is_written(from) => {
+                    let held =
+                        Held { site: Site::Leaf(node), rule, label, why: Why::Outgoing, blocks: false };
+                    if self.held.insert(held.clone()) {
+                        self.hold_held(&held, true);
+                    }
+                }
+                _ => self.unredactable(rule, Site::Leaf(node), &label, Why::Outgoing),
+            }
+        }
+    }
+
+    /// Takes over what holds the request as it would leave, its places named as in the received request, since edits go by those.
+    fn take_over(&mut self, now: Run<'_>, reread: &Reread) {
+        for held in &now.held {
+            let site = match held.site {
+                Site::Leaf(node) => received_site(reread.origin(node), Site::Leaf),
+                Site::Key(node) => received_site(reread.origin(node), Site::Key),
+                other => other,
+            };
+            let held = Held { site, ..held.clone() };
+            if self.held.insert(held.clone()) {
+                self.hold_held(&held, true);
+            }
+        }
+        let (pauses, block) = now.holds.into_parts();
+        for mut hold in pauses {
+            let known =
+                self.holds.pauses.iter().any(|known| known.rule == hold.rule && known.cause == hold.cause);
+            if !known && hold.cause != Cause::Unredactable {
+                hold.places.iter_mut().for_each(|place| self.name_as_received(place, reread));
+                self.holds.pauses.push(hold);
+            }
+        }
+        if let Some(mut hold) = block {
+            hold.places.iter_mut().for_each(|place| self.name_as_received(place, reread));
+            self.holds.block(hold);
+        }
+    }
+
+    fn name_as_received(&self, place: &mut HoldPlace, reread: &Reread) {
+        let Some(node) = place.node else { return };
+        (place.what, place.node) = match reread.origin(node) {
+            Origin::Received(from) => (format!("first at {}", self.pointer(from)), Some(from)),
+            Origin::Within(from) => (format!("first in the new text of {}", self.pointer(from)), Some(from)),
+            Origin::Inserted(place) => {
+                let before =
+                    self.draft.inserted().nth(place).map_or(self.document.root(), |put_in| put_in.before());
+                (format!("in a message that is put in before {}", self.pointer(before)), None)
+            }
+        };
+    }
+}
+
+/// The fact that a review before this one replaced something: its label stands in the draft, its detector does not.
+fn replaced_earlier(label: &str) -> Option<FindingFact> {
+    let detector = DetectorId::new("redacted/earlier").ok()?;
+    Some(FindingFact { label: Label::new(label).ok()?, detector, confidence: Confidence::High })
+}
+
+fn received_site(origin: Origin, site: impl Fn(NodeId) -> Site) -> Site {
+    match origin {
+        Origin::Received(node) | Origin::Within(node) => site(node),
+        Origin::Inserted(place) => Site::Inserted(place),
+    }
+}
+
+/// An edit may bring the body beyond a limit that every received one meets.
+fn unreadable(error: &leafgate_tree::ParseError) -> Hold {
+    let reason = format!("{}: {error}", Cause::Invalid.fixed_reason());
+    let mut hold = Hold::new(STRUCTURE.into(), Cause::Invalid, reason);
+    hold.finish();
+    hold
+}
