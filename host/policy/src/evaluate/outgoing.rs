@@ -7,6 +7,7 @@
 //!
 //! It costs what the next turn of a conversation costs: detectors remember what they said about texts that are the same.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
@@ -20,6 +21,9 @@ use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::Phase;
 use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE};
+
+/// A stretch of a text, and the label of the redaction that wrote it.
+type Labelled = (Range<usize>, Arc<str>);
 
 impl Run<'_> {
     /// Adds what holds the request as it would leave. Everything that is written must have been redacted before.
@@ -90,11 +94,7 @@ impl Run<'_> {
     }
 
     /// Where redaction wrote in a text that would leave, and which facts are known about it.
-    fn written_by_redaction(
-        &self,
-        origin: Origin,
-        text: &str,
-    ) -> (FactsOf, Vec<(std::ops::Range<usize>, Arc<str>)>) {
+    fn written_by_redaction(&self, origin: Origin, text: &str) -> (FactsOf, Vec<Labelled>) {
         match origin {
             Origin::Received(node) => (FactsOf::Leaf(node), self.draft.redacted(node)),
             Origin::Within(node) => (FactsOf::Leaf(node), self.redacted_within(node, text)),
@@ -108,9 +108,9 @@ impl Run<'_> {
     }
 
     /// What redaction wrote in a string that spells a document, as it stands in one of that document's leaves.
-    fn redacted_within(&self, string: NodeId, text: &str) -> Vec<(std::ops::Range<usize>, Arc<str>)> {
+    fn redacted_within(&self, string: NodeId, text: &str) -> Vec<Labelled> {
         let whole = self.draft.text(string);
-        let mut found: Vec<(std::ops::Range<usize>, Arc<str>)> = Vec::new();
+        let mut found: Vec<Labelled> = Vec::new();
         for (at, label) in self.draft.redacted(string) {
             let replacement = &whole.expose()[at];
             let places = text.match_indices(replacement).filter(|(_, replacement)| !replacement.is_empty());
