@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn a_gate_that_is_gone_says_so() {
-        // A port that was free a moment ago, and that nothing listens on.
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        // A port that is taken, so that nobody else gets it, and that nothing listens on.
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let admin = format!("http://{}", socket.local_addr().unwrap());
-        drop(socket);
         let gate = RuntimeFile { pid: 1, admin, token: "t".repeat(64), listen: String::new() };
         let error = AdminClient::new(&gate).unwrap().status().unwrap_err();
         assert_eq!(error.code, ErrorCode::Unreachable);

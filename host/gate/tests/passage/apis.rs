@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     Body, EMAIL, REDACT_EMAIL, Upstream, Whole, answer, email_token, full, gate, gate_with, once, post,
+    refusing,
 };
 
 /// A path of each API with a request that holds an address, and the pointer to a text that says it.
@@ -225,9 +226,7 @@ async fn a_path_of_nobody_is_refused_in_the_words_of_the_client() {
 
 #[tokio::test]
 async fn an_upstream_that_fails_is_told_in_the_same_words() {
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let gone = format!("http://{}", unused.local_addr().unwrap());
-    drop(unused);
+    let (_bound, gone) = refusing();
     let gate = gate("", &gone).await;
     for (path, anthropic, expected) in
         [("/v1/responses", false, "leafgate_upstream"), ("/v1/messages", true, "api_error")]

@@ -7,7 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::{
-    Client, EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once, post, says,
+    Client, EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once, post, refusing,
+    says,
 };
 
 /// Sends a request that must be refused, and then one that must not, over one connection.
@@ -177,9 +178,7 @@ async fn a_blocked_request_reaches_no_upstream_and_hears_the_reason_of_the_rule(
 
 #[tokio::test]
 async fn an_upstream_that_cannot_be_reached_is_named_with_the_cause_and_may_be_asked_again() {
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}", unused.local_addr().unwrap());
-    drop(unused);
+    let (_bound, nobody) = refusing();
     let plain = Upstream::silent().await;
     let no_tls = plain.url().replace("http://", "https://");
     for (upstream, cause) in [

@@ -19,7 +19,7 @@ use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 
 /// Nothing in these tests takes a second; what takes so long, hangs.
@@ -45,6 +45,14 @@ pub(crate) struct Seen {
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+}
+
+/// Returns a URL that refuses connections, and the socket that keeps its port from other tests while it lives.
+pub(crate) fn refusing() -> (TcpSocket, String) {
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", bound.local_addr().unwrap());
+    (bound, url)
 }
 
 /// An upstream that keeps everything it is sent.
