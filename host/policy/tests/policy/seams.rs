@@ -40,6 +40,7 @@ fn requests() -> Vec<(Format, Value)> {
         pieces().iter().map(|text| json!({"type": kind, "text": text})).collect()
     };
     let text = || of("text");
+    let of_gemini = || -> Vec<Value> { pieces().iter().map(|text| json!({"text": text})).collect() };
     vec![
         (Format::OpenaiChat, json!({"messages": [{"role": "user", "content": text()}]})),
         (Format::OpenaiChat, json!({"messages": [{"role": "tool", "tool_call_id": "c", "content": text()}]})),
@@ -61,6 +62,11 @@ fn requests() -> Vec<(Format, Value)> {
             Format::OpenaiResponses,
             json!({"input": [{"type": "reasoning", "id": "r", "summary": of("summary_text")}]}),
         ),
+        (
+            Format::Gemini,
+            json!({"systemInstruction": {"parts": of_gemini()}, "contents": [{"role": "user", "parts": [{"text": "x"}]}]}),
+        ),
+        (Format::Gemini, json!({"contents": [{"role": "user", "parts": of_gemini()}]})),
         (Format::Raw, {
             let parts: Vec<Value> = pieces().iter().map(|text| json!({"type": 1, "text": text})).collect();
             json!([{"role": 1, "content": parts}])
