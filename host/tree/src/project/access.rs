@@ -95,12 +95,44 @@ pub const MEDIA_MAGIC: &[(&str, usize, &[u8])] = &[
     ("application/zip (office documents)", 0, b"PK\x03\x04"),
 ];
 
-/// Whether a text is base64, bare or in a data URL, of a file that starts like a known media type.
+/// The media types that a data URL of such a file may name. Anything else there, a parameter too,
+/// would be a place in which a value passes unseen.
+const MEDIA_TYPES: &[&str] = &[
+    "image/png",
+    "image/jpeg",
+    "image/jpg",
+    "image/gif",
+    "image/webp",
+    "image/bmp",
+    "image/heic",
+    "image/heif",
+    "video/mp4",
+    "video/quicktime",
+    "audio/mp4",
+    "audio/m4a",
+    "audio/x-m4a",
+    "audio/wav",
+    "audio/wave",
+    "audio/x-wav",
+    "audio/mpeg",
+    "audio/mp3",
+    "audio/ogg",
+    "audio/flac",
+    "audio/x-flac",
+    "application/pdf",
+    "application/zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/octet-stream",
+];
+
+/// Returns true if and only if a text is base64, bare or in a data URL of a known media type, of a
+/// file that begins like one.
 pub(crate) fn is_media(text: &str) -> bool {
     let payload = match text.strip_prefix("data:") {
         Some(url) => match url.split_once(";base64,") {
-            // A media type of any length would be a place to hide text in.
-            Some((media_type, payload)) if media_type.len() <= 64 => payload,
+            Some((media_type, payload)) if MEDIA_TYPES.contains(&media_type) => payload,
             _ => return false,
         },
         None => text,
@@ -127,6 +159,9 @@ mod tests {
         assert!(is_media(&format!("data:image/png;base64,{png}")));
         assert!(!is_media(&format!("{png} and a few words")), "text behind the image would pass unseen");
         assert!(!is_media(&format!("data:image/png;name=words,{png}")));
+        for hidden in ["image/png;name=words", "image/words", "words", ""] {
+            assert!(!is_media(&format!("data:{hidden};base64,{png}")), "{hidden} would pass unseen");
+        }
         assert!(!is_media("https://example.com/cat.png?token=abcdefghijkl"));
         let words = base64::engine::general_purpose::STANDARD.encode("plain words, no image at all");
         assert!(!is_media(&words));
