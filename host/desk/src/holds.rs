@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafgate_policy::{Hold, OnTimeout, Verdict};
+use leafgate_policy::{Hold, HoldPlace, OnTimeout, Verdict};
 
 use crate::tick::Tick;
 
@@ -57,6 +57,27 @@ impl Holds {
 
     pub(crate) fn list(&self) -> &[TurnHold] {
         &self.list
+    }
+
+    /// Returns true if and only if a turn with these pauses shows all that the rules object to in
+    /// another request with the same body. They can differ in what stands outside of it.
+    pub(crate) fn show(&self, others: &[Hold]) -> bool {
+        others.iter().all(|other| {
+            let asked = self.list.iter().map(|held| &held.hold);
+            let mut same = asked.filter(|hold| hold.rule == other.rule && hold.cause == other.cause);
+            same.next().is_some_and(|hold| {
+                // What is not listed cannot be compared.
+                let listed = other.total <= other.places.len();
+                let shown = |place: &HoldPlace| {
+                    place.node.is_some()
+                        || hold
+                            .places
+                            .iter()
+                            .any(|known| (&known.what, &known.at) == (&place.what, &place.at))
+                };
+                listed && other.places.iter().all(shown)
+            })
+        })
     }
 
     /// The block that stands in the way of a resume.

@@ -9,7 +9,7 @@ use leafgate_desk::{
     Admission, CancelReason, Change, ConnectionId, DeskError, DeskLimits, Destination, Digest, Dismissal,
     Effect, RequestKey, Room, TurnId, TurnState,
 };
-use leafgate_policy::OnTimeout;
+use leafgate_policy::{Cause, Hold, HoldPlace, OnTimeout};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const LINGER: Duration = Duration::from_secs(5);
@@ -177,6 +177,28 @@ fn the_same_request_joins_before_it_is_judged() {
     assert_eq!((joined, answers(&effects)), (Some(turn), vec![(first, Dismissal::Replaced)]));
     let elsewhere = RequestKey { session: "t".into(), received };
     assert_eq!(bench.desk.join(&elsewhere, ConnectionId(78), bench.now).0, None);
+}
+
+#[test]
+fn invariant_4_a_request_that_is_held_for_its_headers_too_does_not_join_one_that_shows_none() {
+    let in_header = |at: &str| {
+        let place = HoldPlace { what: "SECRET".into(), at: Some(at.into()), node: None, stands: true };
+        Hold { places: vec![place], total: 1, cause: Cause::Unredactable, ..hold("secrets") }
+    };
+    let mut bench = Bench::new();
+    let (turn, first) = bench.waiting("drop prod");
+    let holds = vec![hold("prod"), in_header("header baggage")];
+    let (admission, second, effects) = bench.arrive_held("s", "drop prod", holds.clone());
+    let Admission::Queued(other) = admission else { panic!("{admission:?}") };
+    assert!(answers(&effects).is_empty(), "the first one waits on");
+    assert_eq!(forwards(&bench.resume(turn).unwrap())[0].1, first);
+
+    assert_eq!(bench.arrive_held("s", "drop prod", holds.clone()).0, Admission::Joined(other));
+    let elsewhere = vec![hold("prod"), in_header("header traceparent")];
+    assert!(matches!(bench.arrive_held("s", "drop prod", elsewhere).0, Admission::Queued(_)));
+    let unlisted = vec![hold("prod"), Hold { total: 2, ..holds[1].clone() }];
+    assert!(matches!(bench.arrive_held("s", "drop prod", unlisted).0, Admission::Queued(_)));
+    assert_ne!(first, second);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use leafgate_policy::Hold;
+
 use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::reason::{Dismissal, Room};
@@ -35,7 +37,7 @@ impl<G> Desk<G> {
     ) -> (Option<TurnId>, Effects) {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        let known = self.pending_as(key);
+        let known = self.pending_as(key, &[]);
         if let Some(turn) = known {
             self.attach(turn, connection, &mut effects);
         }
@@ -44,14 +46,15 @@ impl<G> Desk<G> {
 
     /// Event: the policy paused a request.
     ///
-    /// An identical one joins; another one of the same session queues. (A pause that a mode asks for is superseded instead: when
+    /// An identical one joins, where its rules object to nothing that the turn does not show. Another one of the same session
+    /// queues. (A pause that a mode asks for is superseded instead: when
     /// there are modes, that is decided here, between the two.)
     #[must_use = "the effects must be carried out"]
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
         let arrival = arrival.into();
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        let admission = match self.pending_as(&arrival.key) {
+        let admission = match self.pending_as(&arrival.key, &arrival.paused.holds) {
             Some(turn) => {
                 self.attach(turn, arrival.paused.connection, &mut effects);
                 Admission::Joined(turn)
@@ -77,9 +80,11 @@ impl<G> Desk<G> {
         self.done(effects)
     }
 
-    fn pending_as(&self, key: &RequestKey) -> Option<TurnId> {
+    /// Returns the turn of the same request that shows all of these holds.
+    fn pending_as(&self, key: &RequestKey, holds: &[Hold]) -> Option<TurnId> {
+        let is_same = |turn: &Turn<G>| turn.key == *key && turn.holds.show(holds);
         let line = self.lines.get(&key.session)?;
-        line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(|turn| turn.key == *key))
+        line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(is_same))
     }
 
     /// Gives a turn's answer to another connection. The one that had it is answered at once: it must not wait for what it will not get.
