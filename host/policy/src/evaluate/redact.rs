@@ -473,21 +473,16 @@ impl<'s, 'p> Search<'s, 'p> {
         }
     }
 
-    /// Searches path, query and headers, and their names. A plugin is asked by the rules that look
-    /// at everything: what stands outside the body is no leaf that the others could select.
+    /// Searches path, query and headers, and their names.
     fn outside(&mut self, rules: &Rules<'p>) {
         let run = self.run;
-        let asks = |(index, redact): &&(RuleIndex, &Redact)| {
-            redact.plugins.is_empty() || run.policy.rules[*index].selector.is_everything_in_a_request()
-        };
-        let rules: Rules<'p> = rules.iter().filter(asks).copied().collect();
         for (number, outside) in run.outside.iter().enumerate() {
             if let Some(name) = outside.part.name() {
-                self.text(&rules, Subject::new(Site::OutsideName(number), name));
+                self.text(rules, Subject::new(Site::OutsideName(number), name));
             }
             let key = outside.part.name().unwrap_or_default();
             let text = Subject::new(Site::Outside(number), outside.text);
-            self.text(&rules, Subject { key: key.into(), ..text });
+            self.text(rules, Subject { key: key.into(), ..text });
         }
     }
 }

@@ -150,11 +150,22 @@ impl<'s> Subject<'s> {
         place && self.access == Access::Open && self.value == ValueType::Text && !run.document.is_raw()
     }
 
+    fn stands(&self, run: &Run<'_>) -> Stands {
+        Stands { site: self.site, replaceable: self.is_replaceable(run) }
+    }
+
     /// Returns true if and only if a plugin must be sure: a guess about what cannot be replaced
     /// would hold the request.
     fn wants_certainty(&self) -> bool {
         self.access != Access::Open || matches!(self.site, Site::Key(_))
     }
+}
+
+/// Where a text stands, and whether something can stand in the place of a part of it.
+#[derive(Clone, Copy)]
+struct Stands {
+    site: Site,
+    replaceable: bool,
 }
 
 /// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those
@@ -244,18 +255,31 @@ impl<'s, 'p> Search<'s, 'p> {
                 let views = if quiet { 0 } else { subject.beneath().len() };
                 for view in 0..views {
                     let findings = self.scanner.scan_beneath(self.run, engine, &mut subject, view);
-                    let site = subject.site;
+                    let stands = subject.stands(self.run);
                     let beneath = (view, &*subject.beneath()[view]);
-                    self.found.push_beneath(self.run, site, beneath, findings, rule, &plain);
+                    self.found.push_beneath(self.run, stands, beneath, findings, rule, &plain);
                 }
             }
-            wanted.extend(redact.plugins.iter().map(|&plugin| (plugin, rule)));
+            if self.asks_plugins(rule, subject.site) {
+                wanted.extend(redact.plugins.iter().map(|&plugin| (plugin, rule)));
+            }
         }
         if wanted.is_empty() || !subject.is_decoded_for_plugins() {
             return;
         }
         subject.beneath();
         self.show(subject, &wanted);
+    }
+
+    /// Returns true if and only if a rule shows a text at this site to its plugins. What stands
+    /// outside the body is no leaf: only rules that look at everything ask a plugin about it.
+    fn asks_plugins(&self, rule: RuleIndex, site: Site) -> bool {
+        match site {
+            Site::Outside(_) | Site::OutsideName(_) => {
+                self.run.policy.rules[rule].selector.is_everything_in_a_request()
+            }
+            Site::Leaf(_) | Site::Key(_) | Site::Seam(_) | Site::Inserted(_) | Site::Elsewhere => true,
+        }
     }
 
     /// Keeps a text for the plugins that are to see it.
@@ -327,7 +351,6 @@ impl<'s, 'p> Search<'s, 'p> {
 
     /// Keeps what a plugin found in a text. `plain` is where its hits in the text itself stand.
     fn take(&mut self, candidate: &Candidate<'_>, findings: &[Finding], plain: &Range<usize>) {
-        let site = candidate.subject.site;
         let sure: Vec<Finding>;
         let findings = match candidate.subject.wants_certainty() {
             false => findings,
@@ -339,7 +362,8 @@ impl<'s, 'p> Search<'s, 'p> {
         };
         match (candidate.view, candidate.beneath()) {
             (Some(view), Some(beneath)) => {
-                self.found.push_beneath(self.run, site, (view, beneath), findings, candidate.rule, plain);
+                let stands = candidate.subject.stands(self.run);
+                self.found.push_beneath(self.run, stands, (view, beneath), findings, candidate.rule, plain);
             }
             _ => self.found.push(self.run, &candidate.subject, findings, candidate.rule),
         }
@@ -393,7 +417,7 @@ impl Found {
     fn push_beneath(
         &mut self,
         run: &Run<'_>,
-        site: Site,
+        Stands { site, replaceable }: Stands,
         (view, beneath): (usize, &Beneath),
         findings: &[Finding],
         rule: RuleIndex,
@@ -403,7 +427,7 @@ impl Found {
             return;
         }
         let text = beneath.text();
-        let findings = self.without_kept(run, findings, rule, beneath.is_exact());
+        let findings = self.without_kept(run, findings, rule, replaceable && beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
             match beneath.lies(hit.range.clone()) {

@@ -85,6 +85,18 @@ fn invariant_9_a_plugin_that_fails_is_not_asked_beside_the_leaves_of_its_rule() 
 }
 
 #[test]
+fn a_rule_that_also_names_a_plugin_searches_there_like_one_that_does_not() {
+    let rule = "[[rule]]\nid='n'\nmatch={ section = 'tool-result' }\ndetect=['secrets', 'plugin:names']\n\
+                action='redact'\n[plugins.names]\nfile='names.wasm'";
+    let fakes = Fakes::default().with("names", Fake::finds("Acme"));
+    let policy = policy_with(rule, &fakes);
+    let part = Part::Header { name: "x-codex-turn-metadata" };
+    let found = judged(&policy, part, &format!("https://me:{}@example.org/x.git", secret()));
+    assert_eq!(block(&found).detail, "SECRET in header x-codex-turn-metadata");
+    assert_forward(&judged(&policy, part, "at Acme"));
+}
+
+#[test]
 fn a_token_of_ours_is_no_finding_there() {
     let text = format!("password={}", token("SECRET", &secret()));
     assert_forward(&judged(&default(), Part::Query { key: "q" }, &text));

@@ -398,9 +398,10 @@ fn a_published_example_is_replaced_where_a_token_restores_it_and_counted_apart()
 fn a_published_example_holds_no_request_where_nothing_can_be_replaced() {
     let rule = "[[rule]]\nid = \"all\"\nmatch = {}\ndetect = [\"secrets\", \"pii\"]\naction = \"redact\"\n\n[[rule]]\nid = \"numbers\"\nmatch = {}\nwhen = 'leaf.findings.exists(f, f.label == \"SSN\" || f.label == \"SECRET\")'\naction = \"block\"";
     let example = ["AKIA", "IOSFODNN7", "EXAMPLE"].concat();
+    let with_zero_width = format!("{}\u{200b}{}", &example[..6], &example[6..]);
     let body = serde_json::json!({
         "model": "gpt-4o",
-        "metadata": {example.clone(): "078-05-1120", "n": 4_111_111_111_111_111_u64},
+        "metadata": {example.clone(): "078-05-1120", with_zero_width: "as a key", "n": 4_111_111_111_111_111_u64},
         "messages": [{"role": "user", "name": example, "content": "his number is 078-05-1120"}],
     });
     let evaluation = evaluate(&policy(rule), &body);
