@@ -92,7 +92,7 @@ impl Case {
         let context = Context { session: &session.key, agent: Some(self.agent), outside: &outside };
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&session.key)
-            && is_clean_outside(&self.policy, &context, &session.vault)
+            && self.policy.is_clean_outside(&document, &context, &session.vault)
             && let Some(waiter) = self.turns.join(&session.key, &self.to, &document)
         {
             return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
@@ -202,11 +202,6 @@ fn unshowable(holds: &[Hold]) -> Refusal {
         "blocked by this gate: {}; the rule asks for a person, and a request without a body cannot be shown to one",
         because.join("; ")
     ))
-}
-
-/// Returns true where no rule has anything against what a request says outside its body.
-fn is_clean_outside(policy: &Policy, context: &Context<'_>, vault: &Vault) -> bool {
-    matches!(policy.evaluate_outside(context, vault).verdict, Verdict::Forward)
 }
 
 /// Not JSON, or too much of it. The error says where, never what stood there.

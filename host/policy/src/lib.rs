@@ -111,6 +111,13 @@ impl Policy {
         evaluate::evaluate_outside(self, context, vault)
     }
 
+    /// Returns true if and only if no rule that applies to this request holds it because of its
+    /// path, query or headers.
+    #[must_use]
+    pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
+        evaluate::is_clean_outside(self, document, context, vault)
+    }
+
     /// Returns the spelling of a path and its query for logs and people: whatever any detector of
     /// the policy finds in it, encoded or not, is shown as its label.
     #[must_use]

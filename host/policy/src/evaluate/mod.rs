@@ -124,7 +124,7 @@ pub struct Unredactable {
 }
 
 pub(crate) use decide::section_of;
-pub(crate) use outside::{evaluate_outside, masked_target};
+pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target};
 pub(crate) use replay::replay;
 pub(crate) use review::review;
 

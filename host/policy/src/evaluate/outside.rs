@@ -8,6 +8,7 @@ use leafgate_vault::Vault;
 
 use super::{Evaluation, Run};
 use crate::rule::Phase;
+use crate::verdict::Verdict;
 use crate::{Context, Policy};
 
 /// What stands for a path of which nobody can tell what it holds.
@@ -16,7 +17,26 @@ const WITHHELD: &str = "(withheld)";
 /// Searches what a request without a body says.
 pub(crate) fn evaluate_outside(policy: &Policy, context: &Context<'_>, vault: &Vault) -> Evaluation {
     let document = Arc::new(Document::raw(bytes::Bytes::new()));
-    let mut run = Run::new(policy, &document, context, vault);
+    search_outside(policy, &document, context, vault)
+}
+
+/// Returns true if and only if nothing holds a request because of what it says outside its body.
+pub(crate) fn is_clean_outside(
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+) -> bool {
+    matches!(search_outside(policy, document, context, vault).verdict, Verdict::Forward)
+}
+
+fn search_outside(
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+) -> Evaluation {
+    let mut run = Run::new(policy, document, context, vault);
     run.phase(Phase::Redact, Run::redact_outside);
     run.finish()
 }
