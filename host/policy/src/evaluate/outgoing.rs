@@ -7,11 +7,13 @@
 //!
 //! It costs what the next turn of a conversation costs: detectors remember what they said about texts that are the same.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use leafgate_detect::{Confidence, DetectorId, Label};
-use leafgate_tree::{Document, Limits, NodeId, Origin, Redaction, Reread};
+use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, Reread};
 
 use super::holds::Held;
 use super::site::{Site, Why};
@@ -60,12 +62,13 @@ impl Run<'_> {
     /// Marks what redaction wrote, which is not looked at again, and what it found, for `leaf.findings`.
     fn keep_findings(&mut self, before: &Run<'_>, reread: &Reread) {
         let by = leafgate_tree::Author::rule("");
+        let mut within = HashMap::new();
         for (node, origin) in reread.origins() {
             if self.document.leaf(node).is_none() {
                 continue;
             }
             let text = self.draft.text(node).into_cow().into_owned();
-            let (of, written) = before.written_by_redaction(origin, &text);
+            let (of, written) = before.written_by_redaction(origin, &text, &mut within);
             let same = |(at, label): (std::ops::Range<usize>, Arc<str>)| {
                 let replacement = text[at.clone()].to_owned();
                 Redaction { at, label, replacement }
@@ -94,10 +97,19 @@ impl Run<'_> {
     }
 
     /// Where redaction wrote in a text that would leave, and which facts are known about it.
-    fn written_by_redaction(&self, origin: Origin, text: &str) -> (FactsOf, Vec<Labelled>) {
+    fn written_by_redaction(
+        &self,
+        origin: Origin,
+        text: &str,
+        within: &mut HashMap<NodeId, Replacements>,
+    ) -> (FactsOf, Vec<Labelled>) {
         match origin {
             Origin::Received(node) => (FactsOf::Leaf(node), self.draft.redacted(node)),
-            Origin::Within(node) => (FactsOf::Leaf(node), self.redacted_within(node, text)),
+            Origin::Within(node) => {
+                let replacements =
+                    within.entry(node).or_insert_with(|| Replacements::in_string(&self.draft, node));
+                (FactsOf::Leaf(node), replacements.find(text))
+            }
             Origin::Inserted(place) => match self.draft.inserted().nth(place) {
                 Some(inserted) if inserted.text().expose() == text => {
                     (FactsOf::inserted(text), inserted.redacted().to_vec())
@@ -105,20 +117,6 @@ impl Run<'_> {
                 _ => (FactsOf::Leaf(self.document.root()), Vec::new()),
             },
         }
-    }
-
-    /// What redaction wrote in a string that spells a document, as it stands in one of that document's leaves.
-    fn redacted_within(&self, string: NodeId, text: &str) -> Vec<Labelled> {
-        let whole = self.draft.text(string);
-        let mut found: Vec<Labelled> = Vec::new();
-        for (at, label) in self.draft.redacted(string) {
-            let replacement = &whole.expose()[at];
-            let places = text.match_indices(replacement).filter(|(_, replacement)| !replacement.is_empty());
-            found.extend(places.map(|(start, word)| (start..start + word.len(), Arc::clone(&label))));
-        }
-        found.sort_by_key(|(at, _)| (at.start, at.end));
-        found.dedup_by(|next, last| next.0.start < last.0.end);
-        found
     }
 
     /// Holds for what redaction would still replace in what would leave. In what somebody wrote it is refused by the rule's
@@ -192,6 +190,44 @@ impl Run<'_> {
 fn replaced_earlier(label: &str) -> Option<FindingFact> {
     let detector = DetectorId::new("redacted/earlier").ok()?;
     Some(FindingFact { label: Label::new(label).ok()?, detector, confidence: Confidence::High })
+}
+
+/// What redaction wrote in a string that spells a document, to be found in the leaves of that
+/// document. One automaton finds all of it: a string can have very many redactions and leaves.
+struct Replacements {
+    /// `None` where redaction wrote nothing.
+    words: Option<AhoCorasick>,
+    /// By the number of the word.
+    labels: Vec<Arc<str>>,
+}
+
+impl Replacements {
+    fn in_string(draft: &Draft, string: NodeId) -> Replacements {
+        let whole = draft.text(string);
+        let redacted = draft.redacted(string).into_iter();
+        let labels_by_word: BTreeMap<&str, Arc<str>> = redacted
+            .map(|(at, label)| {
+                super::hits::work::step();
+                (&whole.expose()[at], label)
+            })
+            .filter(|(word, _)| !word.is_empty())
+            .collect();
+        let words =
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(labels_by_word.keys());
+        Replacements {
+            words: words.ok().filter(|_| !labels_by_word.is_empty()),
+            labels: labels_by_word.into_values().collect(),
+        }
+    }
+
+    fn find(&self, text: &str) -> Vec<Labelled> {
+        let found = self.words.iter().flat_map(|words| words.find_iter(text));
+        let labelled = |word: aho_corasick::Match| {
+            super::hits::work::step();
+            (word.range(), Arc::clone(&self.labels[word.pattern().as_usize()]))
+        };
+        found.map(labelled).collect()
+    }
 }
 
 fn received_site(origin: Origin, site: impl Fn(NodeId) -> Site) -> Site {

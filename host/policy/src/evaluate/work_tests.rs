@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Format, Limits};
+use leafgate_tree::{Author, Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::hits::work;
 use crate::plugin::NoPlugins;
-use crate::{Context, Policy, PolicySource};
+use crate::{Context, Policy, PolicySource, Verdict};
 
 const RULES: &str = r#"
     [[rule]]
@@ -51,11 +51,40 @@ fn steps(policy: &Policy, count: usize) -> usize {
     work::take()
 }
 
-#[test]
-fn four_times_the_findings_in_one_leaf_cost_at_most_four_times_the_work() {
+fn loaded() -> Policy {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-    let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap();
+    Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
+}
+
+/// Steps for tool arguments that a person sets as a whole, with `count` addresses in leaves of
+/// their own.
+fn steps_of_a_review(policy: &Policy, count: usize) -> usize {
+    let vault =
+        Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")));
+    let body = r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}"#;
+    let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    let mut evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault);
+    let arguments = evaluation.draft.document().resolve("/messages/0/tool_calls/0/function/arguments");
+    let addresses = vec!["\"a@example.org\""; count].join(",");
+    evaluation.draft.set(arguments.unwrap(), &format!("[{addresses}]"), &Author::Person).unwrap();
+    work::take();
+    let verdict = policy.review(&mut evaluation.draft, &Context::default(), &vault, &evaluation.recall);
+    assert!(matches!(verdict, Ok(Verdict::Forward)), "{verdict:?}");
+    work::take()
+}
+
+#[test]
+fn four_times_the_findings_in_a_text_that_was_set_as_a_whole_cost_at_most_four_times_the_work() {
+    let policy = loaded();
+    let (few, many) = (steps_of_a_review(&policy, 500), steps_of_a_review(&policy, 2_000));
+    assert!(few >= 500, "{few} steps are counted");
+    assert!(many <= 4 * few + 64, "{few} steps for 500 findings, {many} for 2,000");
+}
+
+#[test]
+fn four_times_the_findings_in_one_leaf_cost_at_most_four_times_the_work() {
+    let policy = loaded();
     let (few, many) = (steps(&policy, 8_000), steps(&policy, 32_000));
     assert!(few >= 8_000, "{few} steps are counted");
     assert!(many <= 4 * few + 64, "{few} steps for 8,000 findings, {many} for 32,000");
