@@ -43,8 +43,9 @@ impl Run<'_> {
         node: Option<NodeId>,
         words: &str,
     ) {
-        let words = &words[..words.floor_char_boundary(MAX_WORDS)];
-        let text = self.masked(words).unwrap_or_else(|| WITHHELD.to_owned());
+        let mut text = self.masked(words).unwrap_or_else(|| WITHHELD.to_owned());
+        // Cut after masking: the beginning of a secret is no finding.
+        text.truncate(text.floor_char_boundary(MAX_WORDS));
         self.note(index, plugin, about, node, text);
     }
 

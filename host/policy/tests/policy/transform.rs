@@ -197,6 +197,15 @@ fn its_words_reach_the_report_redacted_and_no_hold() {
 }
 
 #[test]
+fn a_long_remark_is_cut_after_it_was_redacted() {
+    let words = format!("{}{EMAIL}", "words ".repeat(165));
+    assert!(words.len() > 1000 && words.len() - EMAIL.len() < 1000, "the address lies over the end");
+    let (evaluation, _) = run(always(vec![edit(Target::Leaf(0), Action::Note(words))]), "", &chat("hello"));
+    let note = &evaluation.report.notes[0].text;
+    assert!(note.ends_with("[EMAIL]") && note.len() <= 1000, "{note}");
+}
+
+#[test]
 fn what_it_says_when_it_gives_up_is_redacted_too() {
     let fake = Fake::transformer(|_| {
         Err(Fault::GaveUp { unsupported: false, message: PluginWords::new(format!("cannot read {EMAIL}")) })
