@@ -86,10 +86,12 @@ fn path_texts(path: &str) -> Vec<Text> {
 /// The parameters, decoded as forms are: `+` is a blank there, and stays what it is in a second text of the same value.
 fn query_texts(query: &str, google: bool) -> Vec<Text> {
     let mut texts = Vec::new();
+    let mut credential = google;
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let key = decoded(key).into_owned();
-        if google && key == GOOGLE_KEY {
+        // One is the credential; another one of its name is not.
+        if key == GOOGLE_KEY && std::mem::take(&mut credential) {
             continue;
         }
         let mut push = |text: String| texts.push(Text { place: Place::Query { key: key.clone() }, text });
@@ -109,10 +111,15 @@ fn decoded(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The methods of Google's models. Another API's model may have a colon in its name too.
+const GOOGLE_METHODS: &[&str] =
+    &["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"];
+
 /// Returns true for the paths of Google's APIs, which take their key as a parameter.
 fn is_google(path: &str) -> bool {
-    let (_, last) = path.rsplit_once('/').unwrap_or_default();
-    ["/v1beta/", "/v1beta1/", "/v1alpha/"].iter().any(|root| path.starts_with(root)) || last.contains(':')
+    let method = path.rsplit_once(':').map(|(_, method)| method);
+    ["/v1beta/", "/v1beta1/", "/v1alpha/"].iter().any(|root| path.starts_with(root))
+        || method.is_some_and(|method| GOOGLE_METHODS.contains(&method))
 }
 
 #[cfg(test)]
@@ -182,6 +189,9 @@ mod tests {
                 "{path}"
             );
         }
-        assert_eq!(texts("/v1/models?key=a", &[])[1..], ["query parameter key: a"]);
+        for path in ["/v1/models", "/v1/models/ft:gpt-4o:acme::abc"] {
+            assert_eq!(texts(&format!("{path}?key=a"), &[])[1..], ["query parameter key: a"], "{path}");
+        }
+        assert_eq!(texts("/v1beta/models?key=a&key=b", &[])[1..], ["query parameter key: b"]);
     }
 }
