@@ -28,6 +28,9 @@ pub struct PassedOver {
     pub reason: Reason,
 }
 
+/// The folder of a policy's own tests, which holds nothing that is loaded.
+const TESTS: &str = "tests";
+
 /// Why a file is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -53,14 +56,17 @@ impl fmt::Display for Reason {
 }
 
 /// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it
-/// is hidden, and it is not deeper than the watch looks.
+/// is hidden, it is not deeper than the watch looks, and not among the tests.
 #[must_use]
 pub fn is_inside(path: &Path) -> bool {
     let mut depth = 0;
-    for part in path.components() {
+    let mut parts = path.components().filter(|part| *part != std::path::Component::CurDir).peekable();
+    while let Some(part) = parts.next() {
         match part {
+            std::path::Component::Normal(name) if depth == 0 && name == TESTS && parts.peek().is_some() => {
+                return false;
+            }
             std::path::Component::Normal(name) if !is_hidden(name) => depth += 1,
-            std::path::Component::CurDir => {}
             _ => return false,
         }
     }
@@ -124,7 +130,7 @@ impl Walk {
         };
         if let Some(reason) = reason.filter(|_| !is_of_an_editor(&path)) {
             self.found.passed_over.push(PassedOver { path, reason });
-        } else if is_folder && !hidden && depth < MAX_DEPTH && !(depth == 1 && path.ends_with("tests")) {
+        } else if is_folder && !hidden && depth < MAX_DEPTH && !(depth == 1 && path.ends_with(TESTS)) {
             let _ = self.folder(&path, depth + 1);
         }
     }
@@ -214,7 +220,16 @@ mod tests {
         for inside in ["x.wasm", "plugins/x.wasm", "./x.wasm"] {
             assert!(is_inside(Path::new(inside)), "{inside}");
         }
-        for outside in ["../x.wasm", "/x.wasm", ".x.wasm", ".git/x.wasm", "a/b/c/d/e/f/x.wasm", ""] {
+        for outside in [
+            "tests/x.wasm",
+            "./tests/x.wasm",
+            "../x.wasm",
+            "/x.wasm",
+            ".x.wasm",
+            ".git/x.wasm",
+            "a/b/c/d/e/f/x.wasm",
+            "",
+        ] {
             assert!(!is_inside(Path::new(outside)), "{outside}");
         }
     }
