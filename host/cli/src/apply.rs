@@ -3,25 +3,28 @@
 //! The bytes themselves are written only when they would really leave: whoever pipes them on and forgets the exit code must not send a
 //! request that a rule holds. The views (`--diff`, `--ops`) are written for a paused request too, `--json` for a blocked one as well.
 
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
 use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_policy::{Hold, Report, Verdict};
-use leafgate_tree::Draft;
+use leafgate_tree::{BadOperation, Draft, Misfit, Operation, Replay};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::args::ApplyArgs;
 use crate::changes;
 use crate::exit::Exit;
-use crate::operation::{self, Operation};
 use crate::print::{Printer, Style};
-use crate::replay::{Misfit, Replay};
 use crate::request::{self, Judged};
 use crate::shield;
 use crate::words;
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut replay = args.ops_in.as_deref().map(Replay::read).transpose()?;
+    let mut replay = args.ops_in.as_deref().map(read_operations).transpose()?;
     let judged = request::judge_with(&args.policy, &args.request, replay.as_mut())?;
-    let misfits = replay.map(|replay| replay.misfits).unwrap_or_default();
+    let misfits = replay.map(Replay::into_misfits).unwrap_or_default();
     let exit = match exit(&judged.evaluation.verdict) {
         // What somebody edited away must not leave because the edit was lost.
         Exit::Done if !misfits.is_empty() => Exit::Paused,
@@ -48,6 +51,15 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         ));
     }
     Ok(exit)
+}
+
+/// Reads what `--ops` wrote.
+fn read_operations(file: &Path) -> anyhow::Result<Replay> {
+    let shown = file.display();
+    let record = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    Replay::parse(&record).map_err(|BadOperation { line, column }| {
+        anyhow!("{shown}, line {line}: not an operation as `apply --ops` writes it: column {column}")
+    })
 }
 
 /// What a verdict ends the process with.
@@ -123,7 +135,7 @@ struct Body {
 
 impl Body {
     fn of(body: &[u8]) -> Self {
-        Body { bytes: body.len(), sha256: operation::sha256(body) }
+        Body { bytes: body.len(), sha256: base16ct::lower::encode_string(&Sha256::digest(body)) }
     }
 }
 
@@ -131,14 +143,14 @@ impl<'a> Applied<'a> {
     fn new(judged: &'a Judged, misfits: &'a [Misfit]) -> Self {
         let draft = &judged.evaluation.draft;
         Applied {
-            request_id: operation::request_id(&judged.document),
+            request_id: judged.document.request_id(),
             generation: &judged.generation,
             format: judged.document.format().name(),
             verdict: &judged.evaluation.verdict,
             is_dirty: draft.is_dirty(),
             received: Body::of(judged.document.source()),
             sent: Body::of(&draft.render()),
-            operations: operation::all(draft),
+            operations: draft.operations(shield::masked),
             stale: masked_stale(&judged.ranges),
             misfits,
             report: &judged.evaluation.report,
@@ -147,7 +159,7 @@ impl<'a> Applied<'a> {
 }
 
 fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    for operation in operation::all(draft) {
+    for operation in draft.operations(shield::masked) {
         printer.json_line(&operation)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What a draft changed, for people and programs. No value that was redacted is in it: the text before a change has masks in their
 //! places, and a redaction is told as span, label and what stands there now.
 
-use leafgate_tree::{Author, Document, Draft, NodeId};
+use leafgate_tree::{Author, Document, Draft, NodeId, display_mask};
 
 use crate::shield;
 
@@ -40,7 +40,7 @@ pub(crate) struct Told {
 /// Returns what a draft changed.
 pub(crate) fn of(draft: &Draft) -> Told {
     let document = draft.document();
-    let changes = draft.changes(shield::mask);
+    let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| ChangedLeaf {
         path: path(document, leaf.node),
         authors: joined(&leaf.authors),

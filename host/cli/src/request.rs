@@ -10,12 +10,11 @@ use bytes::Bytes;
 use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_gate::{GateLimits, session_key};
 use leafgate_policy::{Context, Evaluation};
-use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind};
+use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
 use crate::args::{PolicyArg, RequestArgs};
 use crate::print::Printer;
-use crate::replay::Replay;
 use crate::{home, policy};
 
 /// A request and what the policy made of it.

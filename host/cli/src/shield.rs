@@ -3,14 +3,10 @@
 use std::sync::LazyLock;
 
 use leafgate_detect::{Engine, Input, unite};
+use leafgate_tree::display_mask;
 
 static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
-
-/// What stands for a value of this label.
-pub(crate) fn mask(label: &str) -> String {
-    format!("‹{label}›")
-}
 
 /// The text with every finding masked.
 pub(crate) fn masked(text: &str) -> String {
@@ -25,7 +21,7 @@ pub(crate) fn masked_beside(key: &str, text: &str) -> String {
     let mut at = 0;
     for finding in findings {
         shown.push_str(&text[at..finding.range.start]);
-        shown.push_str(&mask(finding.label.as_ref()));
+        shown.push_str(&display_mask(finding.label.as_ref()));
         at = finding.range.end;
     }
     shown.push_str(&text[at..]);

@@ -4,7 +4,7 @@
 //! but it is masked here. With `--policy none` nothing is masked, which is what was asked for.
 
 use leafgate_policy::PolicySource;
-use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId};
+use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
 use serde::Serialize;
 
 use crate::args::TreeArgs;
@@ -160,7 +160,7 @@ impl View<'_> {
         if leaf.access() == Access::Opaque {
             return "(media)".to_owned();
         }
-        let text = self.draft.masked_original(leaf.id(), shield::mask);
+        let text = self.draft.masked_original(leaf.id(), display_mask);
         let text = self.masked(&leaf.key(), text.expose());
         match text.char_indices().nth(PREVIEW) {
             Some((end, _)) => format!("{}…", &text[..end]),

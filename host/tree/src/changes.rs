@@ -11,6 +11,12 @@ use crate::node::NodeId;
 use crate::section::SectionId;
 use crate::text::LeafText;
 
+/// Returns what people see in the place of a redacted value.
+#[must_use]
+pub fn display_mask(label: &str) -> String {
+    format!("‹{label}›")
+}
+
 /// Everything in which what would leave differs from what was received.
 #[derive(Debug)]
 pub struct Changes<'d> {

@@ -4,6 +4,7 @@
 //! - [`Section`], [`Leaf`]: what people see as a card, and the scalars that rules, plugins and people edit. A projection by
 //!   [`Format`] names them.
 //! - [`Draft`]: a document and the journal of its edits, with undo, redo and reset; renders the bytes to send.
+//! - [`Operation`], [`Replay`]: the edits of a draft as JSON, and how they are made again on another request.
 //!
 //! What it promises: a draft without edits renders the received buffer itself; an edit changes the bytes of its leaf and no other; a
 //! JSON text inside a string stays one; every scalar is a leaf; undo gives back the very bytes; a redacted value comes back by no
@@ -39,17 +40,19 @@ mod label;
 mod leaf;
 mod lift;
 mod node;
+mod operation;
 mod pieces;
 mod pointer;
 mod project;
 mod render;
+mod replay;
 mod reread;
 mod scan;
 mod section;
 mod text;
 mod validate;
 
-pub use changes::{ChangedLeaf, Changes, LeftOut};
+pub use changes::{ChangedLeaf, Changes, LeftOut, display_mask};
 pub use document::Document;
 pub use draft::{Checkpoint, Draft, EditError};
 pub use error::{ParseError, ParseErrorKind};
@@ -60,8 +63,10 @@ pub use journal::{Author, Edit, EditKind, Redaction, RedactionRecord, Version};
 pub use kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 pub use leaf::Leaf;
 pub use node::NodeId;
+pub use operation::Operation;
 pub use pointer::ResolveError;
 pub use project::{Access, MEDIA_MAGIC};
+pub use replay::{BadOperation, Misfit, Replay, ReplayError};
 pub use reread::{Origin, Reread};
 pub use scan::Limits;
 pub use section::{NodeType, Section, SectionId};

@@ -5,14 +5,13 @@ use std::fs;
 use anyhow::Context as _;
 use leafgate_chat::redact::ranges::{self, AUTHOR, Ranges, Stale};
 use leafgate_policy::Verdict;
-use leafgate_tree::Author;
+use leafgate_tree::{Author, Operation};
 use serde::Serialize;
 
 use super::args::RedactArgs;
 use super::policed::{Policed, police};
 use crate::apply;
 use crate::exit::Exit;
-use crate::operation::{self, Operation};
 use crate::print::Printer;
 use crate::shield;
 
@@ -85,7 +84,7 @@ impl<'a> Redacted<'a> {
             is_dirty: [&policed.opened, &policed.seams, draft].iter().any(|draft| draft.is_dirty()),
             operations: [&policed.opened, &policed.seams, draft]
                 .into_iter()
-                .flat_map(operation::all)
+                .flat_map(|draft| draft.operations(shield::masked))
                 .collect(),
             copies: policed.copies.leaves,
             stuck: stuck(policed),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use leafgate_chat::{Confirmation, Conversation, Edit, ExportTurn, Kept, Status, ToolUse, conversation};
 use leafgate_policy::PolicySource;
-use leafgate_tree::{Author, Document, Draft, Format, Limits};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
 use super::args::ShowArgs;
 use super::policed::{Policed, police};
@@ -35,7 +35,7 @@ fn masked(policed: &Policed) -> anyhow::Result<Document> {
     let judged = &policed.evaluation.draft;
     let mut shown = Draft::new(Arc::clone(judged.document()));
     for record in judged.redactions() {
-        let text = judged.masked_original(record.node, shield::mask);
+        let text = judged.masked_original(record.node, display_mask);
         // Numbers take no mask; no number is shown that a rule would redact.
         if shown.set(record.node, text.expose(), &Author::Person).is_err() {
             shown.set(record.node, "0", &Author::Person).context("cannot mask what a rule redacts")?;
@@ -44,7 +44,7 @@ fn masked(policed: &Policed) -> anyhow::Result<Document> {
     for record in policed.seams.redactions().filter(|record| !record.replacement.is_empty()) {
         let node = shown.document().resolve(&policed.seams.document().pointer(record.node));
         let node = node.context("a piece of a text is gone")?;
-        let text = shown.text(node).expose().replace(&*record.replacement, &shield::mask(&record.label));
+        let text = shown.text(node).expose().replace(&*record.replacement, &display_mask(&record.label));
         shown.set(node, &text, &Author::Person).context("cannot mask what a rule redacts")?;
     }
     Document::parse(shown.render(), Format::VscodeChat, &Limits::default())

@@ -12,7 +12,7 @@ use leafgate_admin::{
 use leafgate_desk::Change;
 use leafgate_tree::{
     Access, Author, Document, Draft, Inserted, Leaf, LeafKind, NodeId, NodeType, SectionId, SectionKind,
-    ValueType,
+    ValueType, display_mask,
 };
 
 use super::answer::Failure;
@@ -44,7 +44,7 @@ pub(super) fn payload(snapshot: &Snapshot) -> Payload {
 /// What came against what would leave.
 pub(super) fn diff(draft: &Draft) -> Diff {
     let document = draft.document();
-    let changes = draft.changes(|label| format!("‹{label}›"));
+    let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| LeafDiff {
         path: draft.display_path_now(leaf.node),
         pointer: document.pointer(leaf.node),

@@ -1,0 +1,214 @@
+//! The edits of a request as JSON, one object each, to be recorded and made again ([`crate::Replay`]).
+//!
+//! An operation holds the fields of an `EditOp` (`id`, `targetKind`, `targetPath`, `oldValue`,
+//! `newValue`) with its kind and author. Its `pointer` names the place in the body as received, so
+//! earlier deletions do not move it. No redacted value is in an operation: a redaction is recorded
+//! as span, label and replacement, and the texts of an edit have replacements or masks
+//! ([`display_mask`]) in the places of redacted values.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::changes::display_mask;
+use crate::document::Document;
+use crate::draft::Draft;
+use crate::insert::Inserted;
+use crate::journal::{Author, Edit, EditKind, RedactionRecord};
+use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::node::NodeId;
+use crate::text::LeafText;
+
+/// Bytes of a digest that an operation shows: enough to tell requests and sections apart.
+const DIGEST: usize = 8;
+
+/// One edit or redaction.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    id: OperationId,
+    #[serde(flatten)]
+    pub(crate) change: OperationChange,
+    pub(crate) author: Author,
+    target_kind: TargetKind,
+    /// The display path.
+    pub(crate) target_path: String,
+    /// RFC 6901, into the received body.
+    pub(crate) pointer: String,
+}
+
+/// Redactions have no version: undo does not reach them.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OperationId {
+    request_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
+}
+
+/// The kind of an operation, with its values.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(crate) enum OperationChange {
+    /// Gives a leaf another text.
+    Set { old_value: Value, new_value: Value },
+    /// Leaves a section out, with what must go with it.
+    Delete { guard: SectionDigest },
+    /// Puts a deleted section back.
+    Restore { guard: SectionDigest },
+    /// Inserts a text message before the target.
+    Insert { guard: SectionDigest, role: Role, new_value: String },
+    /// Takes every edit back.
+    Reset,
+    /// Replaces a finding.
+    Redact { at: Span, label: String, token: String },
+}
+
+/// UTF-8 bytes of the text after the redaction.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Span {
+    start: usize,
+    end: usize,
+}
+
+/// Digest of the texts of a section as received.
+///
+/// A pointer alone would name another section after the client has changed its history. Redacted
+/// values count by their labels. Cache marks do not count, because clients move them every turn.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct SectionDigest(String);
+
+impl SectionDigest {
+    pub(crate) fn of(draft: &Draft, section: NodeId) -> Self {
+        let mut text = String::new();
+        for leaf in draft.document().lasting_leaves(section) {
+            let shown = draft.masked_original(leaf.id(), display_mask);
+            let _ = writeln!(text, "{} {}", shown.expose().len(), shown.expose());
+        }
+        SectionDigest(short_digest(text.as_bytes()))
+    }
+}
+
+/// Which part of a request an operation changes.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum TargetKind {
+    MessageField,
+    ContentText,
+    ToolArguments,
+    RequestOption,
+}
+
+impl Document {
+    /// Returns the name of the request in its operations. Equal bodies have equal names.
+    #[must_use]
+    pub fn request_id(&self) -> String {
+        short_digest(self.source())
+    }
+}
+
+impl Draft {
+    /// Returns every redaction and every edit that is in force, in order.
+    ///
+    /// `mask_path` masks the secrets of paths and pointers, whose keys come from the client.
+    pub fn operations(&self, mask_path: impl Fn(&str) -> String) -> Vec<Operation> {
+        let view = View { draft: self, request_id: self.document().request_id(), mask_path };
+        let redactions = self.redactions().map(|record| view.redaction(record));
+        redactions.chain(self.edits().map(|edit| view.edit(edit))).collect()
+    }
+}
+
+/// Writes the operations of one draft.
+struct View<'d, M> {
+    draft: &'d Draft,
+    request_id: String,
+    mask_path: M,
+}
+
+impl<M: Fn(&str) -> String> View<'_, M> {
+    fn redaction(&self, record: &RedactionRecord) -> Operation {
+        let change = OperationChange::Redact {
+            at: Span { start: record.at.start, end: record.at.end },
+            label: record.label.to_string(),
+            token: record.replacement.to_string(),
+        };
+        self.operation(None, change, &record.author, record.node)
+    }
+
+    fn edit(&self, edit: &Edit) -> Operation {
+        let guard = || SectionDigest::of(self.draft, edit.target);
+        let change = match edit.kind {
+            EditKind::Set => self.set(edit),
+            EditKind::Delete => OperationChange::Delete { guard: guard() },
+            EditKind::Restore => OperationChange::Restore { guard: guard() },
+            EditKind::Insert => {
+                let inserted = self.draft.inserted_by(edit);
+                let text = inserted.map(|inserted| inserted.text().into_cow().into_owned());
+                OperationChange::Insert {
+                    guard: guard(),
+                    role: inserted.map_or(Role::User, Inserted::role),
+                    new_value: text.unwrap_or_default(),
+                }
+            }
+            EditKind::Reset => OperationChange::Reset,
+        };
+        self.operation(Some(edit.version), change, &edit.author, edit.target)
+    }
+
+    fn set(&self, edit: &Edit) -> OperationChange {
+        let leaf = self.draft.document().leaf(edit.target);
+        let value_type = leaf.map_or(ValueType::Text, |leaf| leaf.value_type());
+        let value =
+            |text: Option<LeafText<'_>>| text.map_or(Value::Null, |text| value(value_type, text.expose()));
+        let (before, after) = self.draft.before_and_after(edit, display_mask).unzip();
+        OperationChange::Set { old_value: value(before), new_value: value(after) }
+    }
+
+    fn operation(
+        &self,
+        version: Option<u64>,
+        change: OperationChange,
+        author: &Author,
+        node: NodeId,
+    ) -> Operation {
+        let document = self.draft.document();
+        Operation {
+            id: OperationId { request_id: self.request_id.clone(), version },
+            change,
+            author: author.clone(),
+            target_kind: target_kind(document, node),
+            target_path: (self.mask_path)(&document.display_path(node)),
+            pointer: (self.mask_path)(&document.pointer(node)),
+        }
+    }
+}
+
+fn target_kind(document: &Document, node: NodeId) -> TargetKind {
+    let section = document.section_of(node).map(|id| document.section(id).kind);
+    match document.leaf(node).map(|leaf| leaf.kind()) {
+        Some(LeafKind::ToolArguments) => TargetKind::ToolArguments,
+        Some(LeafKind::RequestOption | LeafKind::ToolSchema) => TargetKind::RequestOption,
+        Some(LeafKind::Text | LeafKind::Reasoning | LeafKind::ToolResult) => TargetKind::ContentText,
+        None if section == Some(SectionKind::ToolCall) => TargetKind::ToolArguments,
+        _ if section == Some(SectionKind::RequestOption) => TargetKind::RequestOption,
+        _ => TargetKind::MessageField,
+    }
+}
+
+/// Returns a number or boolean as itself if JSON keeps its spelling, and any other text as a string.
+fn value(value_type: ValueType, text: &str) -> Value {
+    let scalar = || {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let spelled = value.to_string();
+        (spelled == text).then_some(value)
+    };
+    let scalar = if value_type == ValueType::Text { None } else { scalar() };
+    scalar.unwrap_or_else(|| Value::from(text))
+}
+
+fn short_digest(bytes: &[u8]) -> String {
+    base16ct::lower::encode_string(&Sha256::digest(bytes)[..DIGEST])
+}
