@@ -82,22 +82,14 @@ fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
 
 fn write_draft(draft: &Path, key: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    for byte in key {
-        write!(file, "{byte:02x}")?;
-    }
-    file.write_all(b"\n")?;
+    writeln!(file, "{}", base16ct::lower::encode_string(key))?;
     file.sync_all()
 }
 
 fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
     let mut bytes = [0; KEY_BYTES];
-    if text.len() != 2 * KEY_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(bytes)
+    let decoded = base16ct::mixed::decode(text, &mut bytes).ok()?;
+    (decoded.len() == KEY_BYTES).then_some(bytes)
 }
 
 #[cfg(test)]

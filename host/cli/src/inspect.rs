@@ -71,7 +71,7 @@ impl<'a> ShownPlugin<'a> {
                 Layer::Component => "component",
             },
             bytes: inspection.size,
-            sha256: inspection.digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: base16ct::lower::encode_string(&inspection.digest),
             contract: inspection.contract.as_deref(),
             world: inspection.world.map(|world| match world {
                 World::Detector => "detector",

@@ -55,7 +55,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&base16ct::lower::encode_string(&self.0))
     }
 }
 
@@ -74,14 +74,9 @@ impl FromStr for Digest {
     type Err = BadDigest;
 
     fn from_str(text: &str) -> Result<Self, BadDigest> {
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(BadDigest);
-        }
         let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).map_err(|_| BadDigest)?;
-        }
-        Ok(Digest(bytes))
+        let decoded = base16ct::mixed::decode(text, &mut bytes).map_err(|_| BadDigest)?;
+        if decoded.len() == 32 { Ok(Digest(bytes)) } else { Err(BadDigest) }
     }
 }
 

@@ -207,7 +207,7 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
             World::Transformer => "transformer",
         },
         file: loaded.path.display().to_string(),
-        sha256: loaded.plugin.digest().iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: base16ct::lower::encode_string(&loaded.plugin.digest()),
         calls_itself: format!("{} {}", description.name, description.version),
         summary: description.summary.clone(),
         labels: description.labels.iter().map(ToString::to_string).collect(),

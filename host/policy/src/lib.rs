@@ -154,7 +154,7 @@ impl Policy {
     /// The generation's name: the first 12 hexadecimal digits of the digest.
     #[must_use]
     pub fn generation_name(&self) -> String {
-        self.digest[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+        base16ct::lower::encode_string(&self.digest[..6])
     }
 
     /// The ids of the rules, in file order.

@@ -55,7 +55,9 @@ pub(crate) fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Laye
     let layer = anatomy::layer(&binary.bytes).ok_or(Refusal::NotWasm)?;
     match pinned {
         Some(expected) if expected != binary.digest => {
-            Err(Refusal::WrongDigest { expected: hex(&expected), actual: hex(&binary.digest) })
+            let [expected, actual] =
+                [expected, binary.digest].map(|digest| base16ct::lower::encode_string(&digest));
+            Err(Refusal::WrongDigest { expected, actual })
         }
         _ => Ok(layer),
     }
@@ -159,15 +161,6 @@ pub(crate) fn contract(anatomy: &Anatomy) -> Option<String> {
     versions.map(|interface| interface.version.to_owned()).find(|version| !version.is_empty())
 }
 
-/// Lower-case hexadecimal, as `sha256sum` prints it.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,10 +172,5 @@ mod tests {
         let anatomy =
             Anatomy { layer: Layer::CoreModule, imports: vec![import], exports: vec![], typed: true };
         assert!(check_imports(&anatomy, CONTRACT).is_ok());
-    }
-
-    #[test]
-    fn a_digest_is_printed_as_sha256sum_does() {
-        assert_eq!(hex(&[0x00, 0x0f, 0xa0]), "000fa0");
     }
 }

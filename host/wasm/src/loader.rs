@@ -66,7 +66,7 @@ impl WasmLoader {
         let plugin = self.load_plugin(source, abandoned)?;
         tracing::debug!(
             plugin = source.name,
-            digest = admission::hex(&plugin.digest),
+            digest = base16ct::lower::encode_string(&plugin.digest),
             version = plugin.description.version,
             "plugin loaded"
         );

@@ -76,7 +76,7 @@ impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.content {
             Some(digest) => {
-                write!(f, "Snapshot({:02x}{:02x}{:02x}{:02x})", digest[0], digest[1], digest[2], digest[3])
+                write!(f, "Snapshot({})", base16ct::lower::encode_string(&digest[..4]))
             }
             None => f.write_str("Snapshot(no folder)"),
         }

@@ -59,8 +59,11 @@ pub fn encoded_keys(document: &Document) -> Option<String> {
 }
 
 fn encode(text: &str, like: &str) -> String {
-    let is_upper = like.bytes().any(|byte| byte.is_ascii_uppercase());
-    text.bytes().map(|byte| if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+    if like.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        base16ct::upper::encode_string(text.as_bytes())
+    } else {
+        base16ct::lower::encode_string(text.as_bytes())
+    }
 }
 
 /// An export in which each leaf with encoded text holds one such text, decoded, instead.

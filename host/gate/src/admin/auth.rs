@@ -5,7 +5,6 @@
 //! these would do; each is checked.
 
 use std::fmt;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use http::header::{AUTHORIZATION, HeaderMap};
@@ -50,10 +49,7 @@ impl AdminToken {
     pub fn generate() -> Result<Self, AdminTokenError> {
         let mut random = [0; RANDOM];
         getrandom::fill(&mut random).map_err(AdminTokenError::NoRandomness)?;
-        Ok(AdminToken(random.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })))
+        Ok(AdminToken(base16ct::lower::encode_string(&random)))
     }
 
     /// Takes one that was made elsewhere.

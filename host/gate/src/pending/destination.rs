@@ -4,7 +4,6 @@
 //! have been renewed meanwhile. So whatever else of a header could change what the upstream does must be the same, or it is another
 //! request. Not counted is only what clients are known to change from one attempt to the next, and what frames one connection.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use http::header::HeaderName;
@@ -66,10 +65,7 @@ fn options(parts: &request::Parts) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    base16ct::lower::encode_string(&hash.finalize())
 }
 
 fn is_own(name: &HeaderName) -> bool {

@@ -6,7 +6,6 @@
 
 mod name;
 
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,7 +63,9 @@ pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
 fn key(keys: &TokenKeys, name: &Name, document: &Document) -> String {
     match name {
         Name::Given(name) | Name::Follows(name) => keys.hash("SESSION", name),
-        Name::None => keys.hash("REQUEST", &hex(&Sha256::digest(document.source()))),
+        Name::None => {
+            keys.hash("REQUEST", &base16ct::lower::encode_string(&Sha256::digest(document.source())))
+        }
     }
 }
 
@@ -125,13 +126,6 @@ impl Thread {
         let mut responses = self.sessions.responses.lock().unwrap_or_else(PoisonError::into_inner);
         responses.get_or_insert(response, || Arc::clone(&self.key));
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use http::HeaderMap;
 use leafgate_tree::{Document, NodeType, Role, Section, SectionKind};
 use sha2::{Digest, Sha256};
 
-use super::hex;
 use crate::apis::Api;
 
 /// Headers that name a conversation, and whose names they are.
@@ -94,7 +93,7 @@ impl Name {
         for wide in wide.iter().map(String::as_str).chain([window]) {
             feed(&mut opening, wide);
         }
-        Name::Given(hex(&opening.finalize()))
+        Name::Given(base16ct::lower::encode_string(&opening.finalize()))
     }
 }
 

@@ -150,13 +150,8 @@ fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Opt
 
 fn decode_hex(text: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (place, byte) in digest.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[place * 2..place * 2 + 2], 16).ok()?;
-    }
-    Some(digest)
+    let decoded = base16ct::mixed::decode(text, &mut digest).ok()?;
+    (decoded.len() == 32).then_some(digest)
 }
 
 /// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.

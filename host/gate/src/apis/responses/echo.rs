@@ -82,12 +82,7 @@ fn response(echo: &Echo<'_>, status: &str, output: &Value) -> Value {
 }
 
 fn name(echo: &Echo<'_>) -> String {
-    use std::fmt::Write as _;
-    let digest = Sha256::digest(echo.text);
-    digest.iter().take(NAME).fold("resp_".to_owned(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    format!("resp_{}", base16ct::lower::encode_string(&Sha256::digest(echo.text)[..NAME]))
 }
 
 fn item(content: &[Value], status: &str) -> Value {
