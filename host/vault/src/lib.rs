@@ -11,8 +11,8 @@
 //!   bytes twice, so caches keep working.
 //! - **One identity's tokens mean nothing to another**: every client has keys of its own
 //!   ([`TokenKeys::derive`]).
-//! - **A value is restored only if this session, or the one it descends from, sent it**, and in
-//!   text for people never where something could fetch it by itself (see [`Channel::Text`]).
+//! - **A value is restored only if this session sent it**, and in text for people never where
+//!   something could fetch it by itself (see [`Channel::Text`]).
 //! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts
 //!   restores a value that the joined text would not.
 //! - **A stream restores as its whole text does**, wherever it is split, and holds back only what
@@ -27,7 +27,7 @@ mod context;
 mod keys;
 mod memory;
 mod restore;
-mod standin;
+mod surrogate;
 mod vault;
 mod word;
 
@@ -35,6 +35,6 @@ pub use bound::MemoryBound;
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};
 pub use restore::{Channel, Joined, Restorer};
-pub use standin::{mask, surrogate};
+pub use surrogate::{mask, surrogate};
 pub use vault::{Collision, Vault};
 pub use word::{MAX_LABEL, Token};

@@ -1,8 +1,8 @@
 //! What one session remembers: label and tail of a token, and the value it stands for. Bounded,
 //! oldest out.
 //!
-//! "Oldest" is by the last time that a value was sent. Clients send the whole history each turn, so
-//! what the conversation still holds stays young, and what fell out of it goes first.
+//! The age of a value counts from when it was last sent. Clients send the whole history each turn,
+//! so values of the present history stay, and values that dropped out of it go first.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::{
     word::{TAIL, Tail, Token},
 };
 
-/// Values that one session remembers. The longest recorded agent conversations hold some hundred;
-/// this is far above them and far below what would hurt a gate with a thousand sessions.
+/// Most values that one session remembers. The longest recorded agent conversations hold some
+/// hundred.
 pub const MAX_ENTRIES: usize = 16_384;
 
 /// Bytes of values that one session remembers: room for a thousand private keys of the usual size.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// What an entry costs besides the bytes of its value: its places in two trees, roughly.
+/// Bytes of an entry besides its value, estimated: its places in two trees.
 pub(crate) const ENTRY: usize = 192;
 
 /// A remembered value. Wiped when it is dropped.
@@ -40,9 +40,9 @@ pub(crate) struct Memory {
 /// What a value is remembered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// To be put back.
+    /// The value is put back.
     Restore,
-    /// Not to be put back, whoever else asks for it.
+    /// The value is not put back, even if it is also tokenized to be put back.
     Keep,
 }
 
@@ -68,10 +68,6 @@ impl Memory {
             next_age: 0,
             shared: shared.clone(),
         }
-    }
-
-    pub(crate) fn shared(&self) -> &MemoryBound {
-        &self.shared
     }
 
     /// Returns how many values may be put back.
@@ -143,7 +139,7 @@ impl Memory {
     fn shrink(&mut self) {
         while self.len() > MAX_ENTRIES || self.bytes > MAX_BYTES || self.shared.is_over() {
             let Some((_, (label, tail))) = self.by_age.pop_first() else { return };
-            // `pop_first` took its age already.
+            // `pop_first` has removed the age.
             self.forget(&label, &tail);
         }
     }
@@ -172,9 +168,9 @@ impl Drop for Memory {
 
 /// Compares a label, or its beginning, with what was written.
 ///
-/// Redaction may have put a token right behind a letter, so a glued token is restored too, but only
-/// as we write it: were any case good there, the end of every word that ends like a label begins
-/// would be held back.
+/// Redaction may have put a token right behind a letter, so such a token is restored too, but only
+/// in its own case. With any case, the end of every word that ends as a label begins would be held
+/// back.
 fn label_reads(written: &[u8], label: &[u8], previous: Option<u8>) -> bool {
     match previous {
         Some(byte) if crate::word::is_word(byte) => written == label,
@@ -182,7 +178,7 @@ fn label_reads(written: &[u8], label: &[u8], previous: Option<u8>) -> bool {
     }
 }
 
-/// Returns whether `rest`, what follows a label, is an underscore and a beginning of one of the
+/// Returns whether `rest`, the text after a label, is an underscore and a beginning of one of the
 /// tails.
 fn tail_begins(tails: &BTreeMap<Tail, Entry>, rest: &[u8]) -> bool {
     let Some((&underscore, written)) = rest.split_first() else { return true };

@@ -1,13 +1,13 @@
 //! Puts values back where an answer repeats their tokens, in whole texts and in streams.
 //!
-//! There is one way to restore, the stream's; a whole text is a stream of one fragment. What a
-//! fragment ends with is held back only if it begins a token that the session knows, so a token may
-//! be split anywhere and everything else leaves at once.
+//! There is one way to restore, the stream's: a whole text is a stream of one fragment. The end of
+//! a fragment is held back only if it begins a token that the session knows. So a token may be
+//! split anywhere, and everything else leaves at once.
 //!
-//! Where in a text for people a value must stay a token is the business of [`crate::context`]. It
-//! reads what was emitted, restored values included: a value that is a link's beginning must not
-//! carry the next one away. An answer of many texts is read as each of them alone and as a client
-//! may join them; each reading's veto is enough.
+//! [`crate::context`] decides where in a text for people a value must stay a token. It reads the
+//! emitted text, restored values included, because a value that begins a link must not carry the
+//! next value away. An answer of many texts is read as each of them alone and as a client may join
+//! them. The veto of one reading is enough.
 
 use std::{borrow::Cow, fmt};
 
@@ -20,16 +20,16 @@ use crate::{
     word::{self, MAX_LABEL, MAX_TOKEN, TAIL},
 };
 
-/// What the text is for, and so where values may be put back.
+/// The use of a text, which decides where values may be put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Channel {
     /// Text that a program may show as markdown or HTML: everywhere but inside URLs, link and image
-    /// targets, reference definitions, autolinks and HTML tags, where a model that was talked into
-    /// it could carry a value out.
+    /// targets, reference definitions, autolinks and HTML tags, through which a deceived model
+    /// could carry a value out.
     Text,
-    /// Text that is taken as it is, as the content that an editing tool writes to a file:
-    /// everywhere.
+    /// Text that a program takes as it is: everywhere. It is for the content that a file editor
+    /// among a model's tools writes to a file, once policies list such tools.
     Literal,
 }
 
@@ -38,22 +38,22 @@ pub struct Restorer {
     vault: Vault,
     /// False in a channel that restores everywhere.
     watches: bool,
-    /// The ways to read what was emitted, without equal ones: first this text alone; while a
+    /// The ways to read the emitted text, without duplicates: first this text alone. While a
     /// fragment is taken, also what a client may have joined before it.
     readings: Vec<ReadState>,
-    /// What begins a token, not emitted yet: always shorter than the longest token.
+    /// The beginning of a token that is not emitted yet. It is shorter than the longest token.
     held: String,
 }
 
 /// Several texts of an answer, in the order in which they were emitted, as a client may join them.
 ///
-/// A client shows the parts of an answer one behind the other, so a link that one part begins may
-/// end in the next. Each text is therefore restored within everything that may stand before it, see
-/// [`Restorer::push_within`].
+/// A client shows the parts of an answer one behind the other, so a link that begins in one part
+/// may end in the next. Each text is therefore restored within everything that may stand before it,
+/// see [`Restorer::push_within`].
 #[derive(Clone, Copy, Default)]
 pub struct Joined(ReadState);
 
-/// One way to read what was emitted.
+/// One way to read the emitted text.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct ReadState {
     context: Watchers,
@@ -62,7 +62,7 @@ struct ReadState {
 }
 
 impl Joined {
-    /// Reads on over a text that was emitted as it is.
+    /// Reads a text that was emitted as it is.
     pub fn read(&mut self, text: &str) {
         self.0.read(text);
     }
@@ -81,7 +81,7 @@ impl fmt::Debug for Joined {
     }
 }
 
-/// A token that stands in a text from `start` to `end`.
+/// A known token in a text, from `start` to `end`.
 struct FoundToken {
     start: usize,
     end: usize,
@@ -108,7 +108,7 @@ impl Restorer {
     }
 
     /// Takes the next fragment as [`Restorer::push`] does, and restores only what each of the
-    /// joined texts would restore too. They read on over what is returned.
+    /// joined texts would restore too. The joined texts then read the returned text.
     pub fn push_within(&mut self, fragment: &str, joined: &mut [Joined]) -> String {
         if self.held.is_empty() {
             return self.within(joined, |this| this.take(fragment));
@@ -117,7 +117,7 @@ impl Restorer {
         self.within(joined, |this| this.take(&text))
     }
 
-    /// Ends the text as [`Restorer::finish`] does. The joined texts read on over what is returned.
+    /// Ends the text as [`Restorer::finish`] does. The joined texts then read the returned text.
     pub fn finish_within(&mut self, joined: &mut [Joined]) -> String {
         let rest = std::mem::take(&mut self.held);
         self.within(joined, |this| this.emit(&rest, &mut String::new()));
@@ -129,7 +129,7 @@ impl Restorer {
         !self.held.is_empty()
     }
 
-    /// Emits text for all readings at once. Joined texts that read alike are read once.
+    /// Emits text for all readings at once. Equal joined texts are read once.
     fn within<R>(&mut self, joined: &mut [Joined], emit: impl FnOnce(&mut Self) -> R) -> R {
         let mut places = Vec::with_capacity(joined.len());
         for Joined(reading) in joined.iter() {
@@ -162,8 +162,8 @@ impl Restorer {
         out
     }
 
-    /// The last byte of the model's text: one of a word, where any reading has one, since glued
-    /// tokens are read more strictly.
+    /// Returns the last byte of the model's text. A byte of a word in any reading comes first,
+    /// because tokens behind one are read more strictly.
     fn previous(&self) -> Option<u8> {
         let glues =
             self.readings.iter().find_map(|reading| reading.previous.filter(|&byte| word::is_word(byte)));
@@ -205,13 +205,13 @@ impl fmt::Debug for Restorer {
 
 impl Drop for Restorer {
     fn drop(&mut self) {
-        // What is held is the client's answer cut short, not a value; but answers are not left
-        // lying about either.
+        // The held text is a piece of the answer and no value, but answers are wiped from memory
+        // too.
         drop(Zeroizing::new(std::mem::take(&mut self.held)));
     }
 }
 
-/// Restores a whole text; borrowed when no token of this session is in it.
+/// Restores a whole text. Borrows it if no token of this session is in it.
 pub(crate) fn restore<'t>(vault: &Vault, text: &'t str, channel: Channel) -> Cow<'t, str> {
     if vault.is_empty() || next_token(vault, text, None).is_none() {
         return Cow::Borrowed(text);
@@ -234,8 +234,8 @@ fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<FoundTo
     })
 }
 
-/// Returns where the longest ending of `text` starts that begins a known token; its length where
-/// none does.
+/// Returns the start of the longest ending of `text` that begins a known token, or the length of
+/// `text` if none does.
 fn held_from(vault: &Vault, text: &str, previous: Option<u8>) -> usize {
     let bytes = text.as_bytes();
     let word = bytes.iter().rev().take(MAX_TOKEN - 1).take_while(|&&b| word::is_word(b)).count();

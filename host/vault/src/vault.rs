@@ -21,9 +21,8 @@ pub struct Vault(Arc<Inner>);
 struct Inner {
     keys: TokenKeys,
     /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
-    /// never while another memory's is taken, and nothing under it calls out.
+    /// and nothing under it calls out.
     memory: Mutex<Memory>,
-    parent: Option<Vault>,
 }
 
 /// Two values of one session have the same token. The redaction was not remembered and must not be
@@ -47,17 +46,7 @@ impl Vault {
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
     pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
-        Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), parent: None }))
-    }
-
-    /// Begins the session of a sub-agent: it restores what its parent sent too, and the parent
-    /// nothing of its.
-    pub fn child(&self) -> Self {
-        Self(Arc::new(Inner {
-            keys: self.keys().clone(),
-            memory: Mutex::new(Memory::within(self.memory().shared())),
-            parent: Some(self.clone()),
-        }))
+        Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)) }))
     }
 
     /// Returns the keys of the session's client.
@@ -69,8 +58,7 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`Collision`] where the token already stands for another value of this session or its
-    /// parent.
+    /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
         self.remember(token, value, Use::Restore)
@@ -81,16 +69,15 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`Collision`] where the token already stands for another value of this session or its
-    /// parent.
+    /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
         self.remember(token, value, Use::Keep)
     }
 
-    /// Returns whether there is nothing to restore, here and in the parent.
+    /// Returns whether there is nothing to restore.
     pub fn is_empty(&self) -> bool {
-        self.lineage().all(|vault| vault.memory().restorable() == 0)
+        self.memory().restorable() == 0
     }
 
     /// Puts values back in a whole text.
@@ -98,38 +85,26 @@ impl Vault {
         crate::restore::restore(self, text, channel)
     }
 
-    /// Returns what puts values back in one channel of one response stream.
+    /// Returns a restorer for one channel of one response stream.
     pub fn restorer(&self, channel: Channel) -> Restorer {
         Restorer::new(self.clone(), channel)
     }
 
     fn remember(&self, token: Token, value: &str, as_what: Use) -> Result<Token, Collision> {
-        let differs = |vault: &Vault| vault.memory().get(&token).is_some_and(|known| known != value);
-        if self.0.parent.iter().flat_map(Vault::lineage).any(differs) {
+        let mut memory = self.memory();
+        if memory.get(&token).is_some_and(|known| known != value) {
             return Err(Collision { token });
         }
-        let mut own = self.memory();
-        if own.get(&token).is_some_and(|known| known != value) {
-            return Err(Collision { token });
-        }
-        own.remember(&token, value, as_what);
+        memory.remember(&token, value, as_what);
         Ok(token)
     }
 
     pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
-        let mut known = self.lineage().filter_map(|vault| vault.memory().recall(before, previous, tail));
-        let nearest = known.next()?;
-        let kept = nearest.value.is_none() || known.any(|recalled| recalled.value.is_none());
-        if kept { None } else { Some(nearest) }
+        self.memory().recall(before, previous, tail)
     }
 
     pub(crate) fn begins(&self, partial: &[u8], previous: Option<u8>) -> bool {
-        self.lineage().any(|vault| vault.memory().begins(partial, previous))
-    }
-
-    /// This vault, its parent, and so on.
-    fn lineage(&self) -> impl Iterator<Item = &Vault> {
-        std::iter::successors(Some(self), |vault| vault.0.parent.as_ref())
+        self.memory().begins(partial, previous)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -145,7 +120,6 @@ impl fmt::Debug for Vault {
         f.debug_struct("Vault")
             .field("values", &memory.len())
             .field("bytes", &memory.bytes())
-            .field("child", &self.0.parent.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -168,12 +142,5 @@ mod tests {
         assert_eq!(collision.token, token);
         assert!(!format!("{collision} {collision:?}").contains("example.org"));
         assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");
-    }
-
-    #[test]
-    fn a_token_of_the_parent_collides_in_the_child() {
-        let parent = vault();
-        let token = parent.tokenize("EMAIL", "ann@example.org").unwrap();
-        assert!(parent.child().child().remember(token, "bob@example.org", Use::Restore).is_err());
     }
 }

@@ -14,30 +14,11 @@ fn a_clone_is_the_same_memory() {
 }
 
 #[test]
-fn a_child_reads_its_parent_and_not_the_other_way() {
-    let (parent, inherited) = session();
-    let child = parent.child();
-    let own = child.tokenize("EMAIL", "bob@example.org").unwrap().to_string();
-    assert_eq!(
-        child.child().restore(&format!("{inherited} {own}"), Channel::Text),
-        "ann@example.org bob@example.org"
-    );
-    assert_eq!(parent.restore(&own, Channel::Text), own);
-}
-
-#[test]
 fn another_session_restores_nothing() {
     let (_, token) = session();
     let other = Vault::new(keys("laptop"));
     other.tokenize("EMAIL", "bob@example.org").unwrap();
     assert_eq!(other.restore(&token, Channel::Literal), token);
-}
-
-#[test]
-fn a_child_is_empty_only_if_its_parent_is() {
-    assert!(Vault::new(keys("laptop")).child().is_empty());
-    let (parent, _) = session();
-    assert!(!parent.child().is_empty());
 }
 
 #[test]
@@ -112,10 +93,7 @@ fn a_value_that_is_not_to_be_restored_keeps_its_token_whoever_asks_for_it() {
     assert!(vault.is_empty(), "there is nothing to restore");
     assert_eq!(vault.tokenize("EMAIL", ADDRESS).unwrap().as_str(), kept);
     let other = vault.tokenize("EMAIL", "bob@example.org").unwrap().to_string();
-    for text in [vault.child(), vault].iter().map(|vault| vault.restore(&kept, Channel::Literal).into_owned())
-    {
-        assert_eq!(text, kept);
-    }
+    assert_eq!(vault.restore(&kept, Channel::Literal), kept);
     assert_ne!(other, kept);
 }
 
@@ -125,9 +103,4 @@ fn a_value_that_was_restored_before_is_not_restored_once_a_rule_says_so() {
     vault.tokenize_for_good("EMAIL", ADDRESS).unwrap();
     vault.tokenize("EMAIL", ADDRESS).unwrap();
     assert_eq!(vault.restore(&token, Channel::Literal), token);
-    let (parent, token) = session();
-    let child = parent.child();
-    child.tokenize_for_good("EMAIL", ADDRESS).unwrap();
-    assert_eq!(child.restore(&token, Channel::Literal), token);
-    assert_eq!(parent.restore(&token, Channel::Literal), ADDRESS);
 }
