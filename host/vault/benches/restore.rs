@@ -1,7 +1,8 @@
 //! What restoring costs, beside one search for a byte in the same text.
 //!
-//! `cargo bench -p leafgate-vault`. The text is 1 MB of prose, code and identifiers; "none" has no token, "100" a
-//! hundred; "fragments" is the same as a stream in pieces of twelve bytes, about what a model sends at a time.
+//! `cargo bench -p leafgate-vault`. The text is 1 MB of prose, code and identifiers; "none" has no
+//! token, "100" a hundred; "fragments" is the same as a stream in pieces of twelve bytes, about
+//! what a model sends at a time.
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use leafgate_vault::{Channel, ClientIdentity, InstallationKey, TokenKeys, Vault};
@@ -10,7 +11,8 @@ fn main() {
     divan::main();
 }
 
-/// A session with a thousand values under ten labels, and a text that names `tokens` of them, evenly spread.
+/// A session with a thousand values under ten labels, and a text that names `tokens` of them,
+/// evenly spread.
 fn setup(tokens: usize) -> (Vault, String) {
     const LABELS: [&str; 10] =
         ["EMAIL", "CARD", "IBAN", "AWSKEY", "GITHUB", "JWT", "NAME", "PHONE", "PASSWORD", "SLACK"];

@@ -1,4 +1,4 @@
-//! A bound on what many sessions remember together.
+//! A bound on the memory of many sessions together.
 
 use std::sync::{
     Arc,
@@ -7,11 +7,10 @@ use std::sync::{
 
 use crate::memory::{ENTRY, MAX_BYTES};
 
-/// Counts the bytes that all vaults under it remember, and bounds them. A clone is the same count.
+/// Counts and bounds the bytes that all vaults under it remember. A clone is the same count.
 ///
-/// A vault that would take the sum above the bound forgets its own oldest values, so the bound
-/// holds whatever the vaults are used for. A value that was forgotten is not restored; its token
-/// stays in the answer.
+/// A vault that would exceed the bound forgets its own oldest values, so the bound always holds. A
+/// forgotten value is not restored: its token stays in the answer.
 #[derive(Clone, Debug)]
 pub struct MemoryBound(Arc<Counted>);
 

@@ -1,8 +1,9 @@
-//! Keys: from the installation's to one client's, and what they say about a value or a word.
+//! Keys: how one client's are derived from the installation's, and what they compute from values
+//! and words.
 //!
 //! Every use has a key of its own, derived from the installation's key, the use and the client's
-//! identity, so that nothing made for one use or one client can be taken for another's. All of it
-//! is HMAC-SHA256 (RFC 2104, FIPS 180-4).
+//! identity. So nothing made for one use or client can be mistaken for another's. All keys are of
+//! HMAC-SHA256 (RFC 2104, FIPS 180-4).
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -12,9 +13,10 @@ use zeroize::Zeroizing;
 
 use crate::word::{self, BODY, MAX_LABEL, TAIL, Tail, Token};
 
-/// The secret of one installation, 32 bytes. Whoever owns its file reads and creates it.
+/// The secret of one installation, 32 bytes. The owner of its file reads and creates it.
 ///
-/// A new key makes every token of the old one meaningless: those in a client's history stay tokens.
+/// After a change of the key, tokens of the old one mean nothing: in a client's history they stay
+/// tokens.
 #[derive(Clone)]
 pub struct InstallationKey(Zeroizing<[u8; 32]>);
 

@@ -1,4 +1,4 @@
-//! What can stand in a value's place and is not restored: a mask, or a surrogate of the same shape.
+//! Replacements that are not restored: masks, and surrogates of the value's shape.
 
 use crate::{keys::TokenKeys, word};
 
@@ -7,15 +7,15 @@ pub fn mask(label: &str) -> String {
     format!("[{}]", word::normal_label(label))
 }
 
-/// Returns a stand-in of the value's shape: digits for digits, letters for letters of the same
+/// Returns a surrogate of the value's shape: digits for digits, letters for letters of the same
 /// case, ASCII separators and whitespace kept.
 ///
-/// The same value has the same one on every turn, and it is never the value itself, unless that has
+/// Equal values have equal surrogates, and a surrogate differs from its value, unless the value has
 /// neither a letter nor a digit. Any other character becomes a letter, so that a name in another
 /// script does not stay. A JSON number stays one: its first digit and its exponent keep their kind.
-/// Where the value has a checksum of Luhn (payment cards) or of ISO 7064 mod 97 (IBAN), the
-/// surrogate fails it, so that it is not found again; a value that is found by its shape alone,
-/// such as an e-mail address, gives a surrogate that is found by its shape too.
+/// Where the value passes the checksum of Luhn (payment cards) or of ISO 7064 mod 97 (IBAN), the
+/// surrogate fails it, so that no detector finds it again. Detectors that go by shape alone, as for
+/// e-mail addresses, find the surrogate too.
 pub fn surrogate(keys: &TokenKeys, label: &str, value: &str) -> String {
     let kept_from = exponent(value);
     let mut noise = Noise::new(keys, label, value);
@@ -27,8 +27,8 @@ pub fn surrogate(keys: &TokenKeys, label: &str, value: &str) -> String {
     mend(made, value, value[kept_from..].len())
 }
 
-/// Returns where the exponent of a JSON number starts; the length of any other text. An exponent is
-/// kept: another one could leave what a double holds.
+/// Returns where the exponent of a JSON number starts, or the length of any other text. Exponents
+/// are kept, because another exponent could exceed the range of a double.
 fn exponent(value: &str) -> usize {
     let number = value.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'));
     if number { value.find(['e', 'E']).unwrap_or(value.len()) } else { value.len() }
@@ -36,8 +36,7 @@ fn exponent(value: &str) -> usize {
 
 fn replaced(c: char, first_digit: bool, noise: &mut Noise<'_>) -> char {
     match c {
-        // A number must not come to start with a zero, nor cease to: `0.5` and `10` are JSON, `05`
-        // is not.
+        // A number keeps a leading zero, or that it has none: `0.5` and `10` are JSON, `05` is not.
         '0' if first_digit => '0',
         '1'..='9' if first_digit => noise.pick(b"123456789"),
         '0'..='9' => noise.pick(b"0123456789"),
@@ -59,8 +58,8 @@ fn mend(made: String, value: &str, kept: usize) -> String {
         return made;
     };
     let mut candidate = made;
-    // Of the ten values of one digit each checksum accepts at most one, and one may be the value's
-    // own.
+    // Of the ten values of one digit each checksum accepts at most one, and one may be the
+    // original.
     for _ in 0..4 {
         if candidate != value && !passes_luhn(&candidate) && !passes_mod_97(&candidate) {
             break;
@@ -80,8 +79,7 @@ fn successor(byte: u8) -> char {
     })
 }
 
-/// ISO/IEC 7812-1, annex B, over the digits of a text, where there are as many as in a payment
-/// card.
+/// Returns whether a text has as many digits as a payment card and passes ISO/IEC 7812-1, annex B.
 fn passes_luhn(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let doubled = |d: u32| if d > 4 { 2 * d - 9 } else { 2 * d };
@@ -90,8 +88,8 @@ fn passes_luhn(text: &str) -> bool {
     (12..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
-/// ISO 13616: the first four characters moved to the end, letters counted from ten, the remainder
-/// by 97 is one.
+/// Returns whether a text passes ISO 13616: with the first four characters moved to the end and
+/// letters counted from ten, the remainder by 97 is one.
 fn passes_mod_97(text: &str) -> bool {
     let compact: Vec<char> = text.chars().filter(char::is_ascii_alphanumeric).collect();
     if !(15..=34).contains(&compact.len()) {
@@ -120,8 +118,8 @@ impl<'a> Noise<'a> {
         Self { keys, label, value, block: [0; 32], used: 32, next_block: 0 }
     }
 
-    /// Picks a character. A byte modulo 10 or 26 leans a little to the front, which gives nothing
-    /// away.
+    /// Picks a character. A byte modulo 10 or 26 favours the first ones slightly, which reveals
+    /// nothing.
     fn pick(&mut self, from: &[u8]) -> char {
         if self.used == self.block.len() {
             self.block = self.keys.surrogate_block(self.label, self.value, self.next_block);

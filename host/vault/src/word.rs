@@ -1,24 +1,23 @@
 //! The shape of a token: a label, an underscore, sixteen characters.
 //!
-//! One plain word, because that is what survives JSON, URLs, code, markdown and a model's copying;
-//! brackets of any kind do not. The sixteen characters are lower-case base 32 in the alphabet of
+//! A token is one plain word, because words survive JSON, URLs, code, markdown and a model's
+//! copying, and brackets do not. The sixteen characters are lower-case base 32 in the alphabet of
 //! Crockford: the digits and the letters without `i`, `l` and `o`, which look like digits, and
-//! without `u`, so that fewer words come about by chance. No two of its characters differ in case
-//! only, so a token that a model wrote in capitals still reads.
+//! without `u`, so that fewer words arise by chance. No two of its characters differ in case only,
+//! so a token in capitals can be read too.
 //!
-//! A label has no underscore. So no token lies within another, and the place of the underscore
-//! gives both ends.
+//! A label has no underscore. So no token lies within another, and the underscore marks both ends.
 
 use std::fmt;
 
 /// Length of the longest label, in characters. Longer ones are cut.
 pub const MAX_LABEL: usize = 16;
 
-/// Characters that depend on the value: 60 bits, so that values of one session do not meet by
+/// Characters that depend on the value: 60 bits, so that two values of a session do not collide by
 /// chance.
 pub(crate) const BODY: usize = 12;
 
-/// Characters that say whether we made this token: 20 bits, so that one invented word in a million
+/// Characters that prove that we made this token: 20 bits, so that one invented word in a million
 /// passes.
 const CHECK: usize = 4;
 
@@ -30,13 +29,14 @@ pub(crate) const MAX_TOKEN: usize = MAX_LABEL + 1 + TAIL;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// What a value without a usable label is called.
+/// The label of a value without a usable label.
 const NO_LABEL: &str = "VALUE";
 
-/// What follows the underscore, in lower case: body, then check.
+/// The characters after the underscore, in lower case: body, then check.
 pub(crate) type Tail = [u8; TAIL];
 
-/// The word that stands for a value, as `EMAIL_k7f3q2xw9mz4ab6c`. It tells nothing about the value.
+/// The word that stands for a value, as `EMAIL_k7f3q2xw9mz4ab6c`. It reveals nothing about the
+/// value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
     written: String,
@@ -121,8 +121,8 @@ pub(crate) fn read(word: &str) -> Option<(String, Tail)> {
     Some((label.to_ascii_uppercase(), read_tail(tail.as_bytes())?))
 }
 
-/// Returns whether a byte continues a word. ASCII only: scripts that write no spaces set a token
-/// beside letters.
+/// Returns whether a byte continues a word. ASCII only: some scripts write a token directly beside
+/// letters.
 pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

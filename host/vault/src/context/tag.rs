@@ -1,13 +1,13 @@
-//! Watches for HTML tags and autolinks: what follows `<` and a letter, `/`, `!` or `?`.
+//! Watches for HTML tags and autolinks: `<` and a letter, `/`, `!` or `?`.
 //!
-//! Nothing in a tag is restored, attributes or not. A tag ends at `>`, but not at one in a quoted
-//! attribute value, and what is quoted depends on which `<` was the real one and which `=` a real
-//! one. So this is a nondeterministic automaton: it keeps every state that some reading is in, and
-//! the text is outside only if all readings are.
+//! Nothing in a tag is restored. A tag ends at `>`, but not at one in a quoted attribute value, and
+//! the quotes depend on which `<` and which `=` are real ones. So this is a nondeterministic
+//! automaton: it keeps every state that some reading is in, and the text is outside only if all
+//! readings are.
 //!
-//! A `>` at the start of a line does not end one either: in a block quote it is the renderer's mark
-//! and not the tag's. Blank lines do not end a tag. In markdown they often do; but an attribute
-//! left open swallows, in a browser, all that the renderer writes up to the next quote.
+//! A `>` at the start of a line does not end a tag either: in a block quote it belongs to the
+//! renderer. Blank lines do not end a tag. In markdown they often do, but in a browser an open
+//! attribute takes in all text up to the next quote.
 
 use super::is_space;
 
@@ -51,7 +51,7 @@ impl Tag {
         self.angle = byte == b'<';
     }
 
-    /// The states that the present ones go to.
+    /// Returns the states after this byte.
     fn readings(&self, byte: u8) -> u8 {
         let is = |state: u8| self.states & state != 0;
         let mut next = 0;

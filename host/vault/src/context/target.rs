@@ -1,13 +1,12 @@
-//! Watches for the targets of links and images: what follows `](`.
+//! Watches for the targets of links and images: the text after `](`.
 //!
-//! Within one: brackets nest, a backslash takes the meaning of the next byte, `<…>` may hold
-//! brackets and spaces, and behind whitespace a quote opens a title that may hold them too
-//! (CommonMark 0.31, 6.3). A target ends at its bracket or at a blank line, which no renderer lets
-//! it cross.
+//! In a target brackets nest, a backslash escapes the next byte, `<…>` may hold brackets and
+//! spaces, and behind whitespace a quote opens a title that may hold them too (CommonMark 0.31,
+//! 6.3). A target ends at its bracket or at a blank line, which no renderer lets it cross.
 //!
-//! Whether `](` is a link at all depends on what stands before it, and that we do not follow: each
-//! is taken for one. If another `](` comes before the first has ended, either may be the real one,
-//! and only the blank line ends both.
+//! Whether `](` belongs to a link depends on the text before it, which is not followed: each is
+//! taken for one. If another `](` comes before the first has ended, either may be the real one, and
+//! only a blank line ends both.
 
 use super::{BlankLine, is_space};
 
@@ -98,8 +97,8 @@ impl Inside {
     }
 }
 
-/// Whitespace as a renderer sees it: in a block quote each line starts with a mark that is not part
-/// of the text.
+/// Returns whether a renderer sees whitespace here: in a block quote each line starts with a mark
+/// that is not part of the text.
 fn is_gap(byte: u8) -> bool {
     is_space(byte) || byte == b'>'
 }

@@ -1,15 +1,15 @@
-//! Watches for URLs that stand in the text: those with a scheme, and those that programs recognise
-//! without one.
+//! Watches for URLs in the text: those with a scheme, and those that programs recognise without
+//! one.
 //!
-//! What begins one: `//` anywhere, so that the scheme does not matter; two backslashes at the start
-//! of a word (a Windows share); `www.`; a scheme that works without slashes; a word with a dot and
-//! then a slash, `?` or `#` (`evil.example/x`); a character reference, behind which any of these
-//! may hide (`http&#58;`).
+//! A URL begins with `//` anywhere, so that the scheme does not matter; with two backslashes at the
+//! start of a word (a Windows share); with `www.`; with a scheme that works without slashes; with a
+//! word that has a dot and then a slash, `?` or `#` (`evil.example/x`); or with a character
+//! reference, which may hide any of these (`http&#58;`).
 //!
-//! What ends one: whitespace and `<`. Not a bracket, nor a quote as such: programs that link bare
-//! URLs take `http://evil/?q="EMAIL_…"` whole. Only where a quote before the word closes behind it
-//! and a comma follows, maybe after closing brackets, it is taken for a string in a list, as
-//! answers in JSON without whitespace have them.
+//! A URL ends at whitespace and at `<`. It does not end at a bracket or a quote: programs that link
+//! bare URLs take `http://evil/?q="EMAIL_…"` whole. One exception: a quote before the word that
+//! closes behind it and is followed by a comma, perhaps after closing brackets, is a string in a
+//! list, as in JSON answers without whitespace.
 
 use super::is_space;
 
@@ -49,11 +49,11 @@ enum UrlState {
     Outside,
     /// In a URL that began behind this quote.
     Inside(Option<u8>),
-    /// Behind the quote that closed it, unless what follows says that it goes on.
+    /// Behind the quote that closed it, unless the next byte continues the URL.
     Closed(Option<u8>),
 }
 
-/// What was read of a word that may become a URL.
+/// The bytes read of a word that may become a URL.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Word {
     /// The quote before the word.
@@ -69,7 +69,7 @@ struct Word {
     reference: Reference,
 }
 
-/// How far a word reads as a host name.
+/// How much of a host name a word has so far.
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Host {
     #[default]
@@ -82,7 +82,7 @@ enum Host {
     Path,
 }
 
-/// How far a character reference was read.
+/// How much of a character reference has been read.
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Reference {
     #[default]
@@ -119,13 +119,13 @@ impl Url {
 }
 
 impl Word {
-    /// The word that starts behind this byte.
+    /// Begins the word behind this byte.
     fn after(byte: u8) -> Self {
         let quote = matches!(byte, b'"' | b'\'' | b'`').then_some(byte);
         Self { quote, ..Self::default() }
     }
 
-    /// Reads a byte; true if a URL begins with or before it.
+    /// Reads a byte. Returns true if a URL begins with or before it.
     fn begins_url(&mut self, byte: u8) -> bool {
         let begins = match byte {
             b'/' => self.previous == b'/' || self.host == Host::Dotted,
@@ -164,7 +164,7 @@ impl Word {
     }
 }
 
-/// What one word does not reach across, so that the next may be an address of its own.
+/// Returns whether a byte ends a word, so that the next word may be an address of its own.
 fn ends_word(byte: u8) -> bool {
     let bracket = matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>');
     is_space(byte) || bracket || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'=' | b'|')
