@@ -1,7 +1,8 @@
-//! What a person saw, as 32 bytes: the digest that a resume must carry.
+//! The digest of what a person saw, which a resume must carry.
 //!
-//! It covers the method, where the request goes, how its body is to be read, and every byte of that body. "Shown" and "sent" can then
-//! not drift apart: not by an edit of somebody else, not by a redaction that ran in between, not by another upstream or method.
+//! It covers the method, the destination, the headers that decide how the body is read, and every
+//! byte of the body. So the bytes that are sent are the bytes that were shown, whatever edit,
+//! redaction, upstream or method came in between.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,17 +12,17 @@ use bytes::Bytes;
 use leafgate_tree::Draft;
 use sha2::{Digest as _, Sha256};
 
-/// What a request asks for beside its body.
+/// Where a request goes, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Destination {
-    /// The upstream, by the name that tells it from the gate's others.
+    /// The name of the upstream, unique among those of the gate.
     pub upstream: Arc<str>,
     /// The HTTP method.
     pub method: Arc<str>,
     /// Path and query as sent there.
     pub path: Arc<str>,
-    /// The headers that change what the upstream does with the body, a line each. The other headers are those of the connection that
-    /// gets the answer: its credentials, the numbers of its retries.
+    /// The headers that change what the upstream does with the body, a line each. All other headers
+    /// come from the connection that gets the answer: its credentials, its attempt numbers.
     pub options: Arc<str>,
 }
 
@@ -39,14 +40,15 @@ impl Digest {
             .into_iter()
             .chain([body])
         {
-            // The length keeps the parts apart: no path can borrow from a body.
+            // The length separates the parts, so that the end of one cannot count as the start of
+            // the next.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
         Digest(hash.finalize().into())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -65,7 +67,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A text that is no digest.
+/// The text is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hexadecimal digits: pass on the one that came with what was shown")]
 pub struct BadDigest;
@@ -80,7 +82,7 @@ impl FromStr for Digest {
     }
 }
 
-/// A body as it would leave, and its digest. The body that is sent is this very buffer.
+/// A body as it would leave, and its digest. This very buffer is sent.
 #[derive(Clone)]
 pub(crate) struct Rendering {
     pub(crate) body: Bytes,

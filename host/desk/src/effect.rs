@@ -1,4 +1,5 @@
-//! What the desk wants done. It does nothing itself: the gate carries these out, in order.
+//! What the desk asks the gate to do. The desk itself does nothing: the gate carries these out, in
+//! order.
 
 use std::fmt;
 
@@ -15,31 +16,32 @@ pub enum Effect {
     Forward {
         /// The turn, which is over.
         turn: TurnId,
-        /// Who gets the answer.
+        /// The connection that gets the answer.
         to: ConnectionId,
         /// Where it goes, and how.
         destination: Destination,
         /// The very bytes that were shown.
         body: Bytes,
-        /// Their digest.
+        /// The digest of these bytes.
         digest: Digest,
     },
-    /// Answer a connection with a refusal, in the dialect of its API.
+    /// Answer a connection with a refusal, in the form of its API.
     Answer {
-        /// The turn that it belonged to; `None` where there was no room for one.
+        /// The turn of the connection. `None` if there was no room for a turn.
         turn: Option<TurnId>,
-        /// Who gets it.
+        /// The connection.
         to: ConnectionId,
-        /// What it says.
+        /// Why the turn does not leave.
         dismissal: Dismissal,
     },
-    /// Something about a turn changed: show it again.
+    /// A turn changed: publish it again.
     Changed(TurnId),
-    /// Tell the desk the time then ([`crate::Desk::elapse`]). Replaces an earlier one; coming too early does no harm.
+    /// Call [`crate::Desk::elapse`] at this time. Replaces an earlier request. A call that comes
+    /// too early does no harm.
     NextDeadline(Tick),
 }
 
-/// What is to be done, in order.
+/// Effects of one event, in order.
 pub type Effects = Vec<Effect>;
 
 impl fmt::Debug for Effect {

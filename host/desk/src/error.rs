@@ -1,4 +1,5 @@
-//! Why an event was refused. Whoever sent it can do something else; the turn stands as it stood.
+//! Why an event was refused. The turn is unchanged, and the sender of the event can do something
+//! else.
 
 use leafgate_policy::Hold;
 use leafgate_tree::{EditError, Invalid};
@@ -6,24 +7,24 @@ use leafgate_tree::{EditError, Invalid};
 use crate::digest::Digest;
 use crate::turn::{TurnId, TurnState};
 
-/// An event that a turn does not take as it stands. Nothing has changed.
+/// An event that a turn does not accept in its present state. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeskError {
-    /// There never was such a turn.
+    /// No turn had this number yet.
     #[error("there is no turn {turn}: list the pending ones")]
     Unknown {
         /// The number asked for.
         turn: TurnId,
     },
-    /// It has been decided. What was sent stays as it was sent.
+    /// The turn was decided. What was sent stays as it was sent.
     #[error("turn {turn} is over and cannot change any more{}", as_state(.state))]
     Over {
         /// The turn.
         turn: TurnId,
-        /// How it ended, where the desk remembers.
+        /// How it ended, if the desk still remembers it.
         state: Option<TurnState>,
     },
-    /// Its time is over, and it is about to be ended by that.
+    /// The deadline of the turn has passed, and the turn is about to end.
     #[error("the time of turn {turn} is over: send the request again")]
     Expired {
         /// The turn.
@@ -34,16 +35,16 @@ pub enum DeskError {
     Queued {
         /// The turn.
         turn: TurnId,
-        /// The one at the front.
+        /// The turn at the front.
         behind: TurnId,
     },
-    /// Nobody is there to get the answer.
+    /// No client is connected to get the answer.
     #[error("the client of turn {turn} is gone: the turn can be resumed if the same request comes again")]
     Disconnected {
         /// The turn.
         turn: TurnId,
     },
-    /// What would leave is not what the person saw.
+    /// The body that would leave is not the one that the person saw.
     #[error("turn {turn} has changed since it was shown: look at it again, then resume with digest {shown}")]
     Stale {
         /// The turn.
@@ -68,16 +69,16 @@ pub enum DeskError {
         /// The bound, in bytes.
         limit: usize,
     },
-    /// A rule blocks what was made of it.
+    /// A rule blocks the edited request.
     #[error("rule `{}` blocks the request as it stands: {}; undo the change or cancel", .0.rule, .0.reason)]
     Blocked(Box<Hold>),
-    /// Its API would refuse it because of the edits.
+    /// The API would refuse the request because of the edits.
     #[error("the API would refuse the request as it stands: {0}; restore what was deleted, or reset")]
     Invalid(#[from] Invalid),
-    /// The change would bring in what must be redacted and cannot be.
+    /// The change would bring in a value that must be redacted and cannot be.
     #[error("rule `{}` does not let this change in: {}", .0.rule, .0.reason)]
     Unredactable(Box<Hold>),
-    /// The leaf or section does not take the change.
+    /// The leaf or section does not accept the change.
     #[error(transparent)]
     Edit(#[from] EditError),
     /// The leaf or section is not one of this request.

@@ -1,4 +1,4 @@
-//! What a turn waits for: the rules that paused it, how long each of them waits, and what happens when nobody comes.
+//! The rules that paused a turn, how long each of them waits, and what happens at the deadline.
 
 use std::time::Duration;
 
@@ -9,22 +9,23 @@ use crate::tick::Tick;
 /// One pause of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnHold {
-    /// Which rule asked, and why.
+    /// The rule that asked, and why.
     pub hold: Hold,
-    /// How it stands.
+    /// Its state.
     pub state: HoldState,
     /// When its time began to run.
     pub asked: Tick,
 }
 
-/// How a pause stands.
+/// The state of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldState {
     /// A person must decide.
     Open,
-    /// The edits took away what it asked about. A person decides all the same: they began, so they end it.
+    /// The edits removed what it asked about. A person must decide all the same, because a person
+    /// began to edit.
     Lapsed,
-    /// It was open, and a person resumed the turn, or its time did.
+    /// A person or the deadline resumed the turn while it was open.
     Answered,
 }
 
@@ -37,14 +38,14 @@ pub struct Expiry {
     pub then: OnTimeout,
 }
 
-/// All pauses of a turn, and the block that its edits may have brought.
+/// All pauses of a turn, and the block that its edits may have caused.
 #[derive(Clone, Debug)]
 pub(crate) struct Holds {
     list: Vec<TurnHold>,
     block: Option<Hold>,
     /// For pauses whose rule names no time.
     timeout: Duration,
-    /// When the turn's own time began, which counts where nobody asked for anything.
+    /// When the time of the turn itself began. It counts if no rule asked.
     began: Tick,
 }
 
@@ -80,24 +81,25 @@ impl Holds {
         })
     }
 
-    /// The block that stands in the way of a resume.
+    /// Returns the block that prevents a resume.
     pub(crate) fn block(&self) -> Option<&Hold> {
         self.block.as_ref()
     }
 
-    /// The turn has come to the front of its queue: now its time runs.
+    /// Starts the time of the turn, which has come to the front of its queue.
     pub(crate) fn begin(&mut self, now: Tick) {
         self.began = now;
         self.list.iter_mut().for_each(|held| held.asked = now);
     }
 
-    /// Takes over what the policy decided about a change. A pause that was asked before is not asked anew; its time goes on.
+    /// Takes over the verdict about a change. A pause that was asked before is not asked again, and
+    /// its time continues.
     pub(crate) fn meet(&mut self, verdict: Verdict, now: Tick) {
         self.block = None;
         match verdict {
             Verdict::Forward => self.ask(Vec::new(), now),
             Verdict::Pause(holds) => self.ask(holds, now),
-            // A block ends an evaluation early: it says nothing about the pauses.
+            // A block ends an evaluation early, so it says nothing about the pauses.
             Verdict::Block(hold) => self.block = Some(hold),
         }
     }
@@ -113,7 +115,8 @@ impl Holds {
                 .iter_mut()
                 .find(|held| held.hold.rule == hold.rule && held.hold.cause == hold.cause);
             match known {
-                // What it says and where changes with the request; its terms are those that the waiting began with.
+                // Detail and places change with the request. The terms stay those of the first
+                // pause.
                 Some(held) => {
                     held.state = HoldState::Open;
                     let (timeout, on_timeout) = (held.hold.timeout, held.hold.on_timeout);
@@ -129,7 +132,8 @@ impl Holds {
         open.for_each(|held| held.state = HoldState::Answered);
     }
 
-    /// When the turn ends by itself: as soon as one pause's time is over that says `cancel`; by a resume only when all have agreed.
+    /// Returns when the turn ends by itself: with the first pause whose rule says `cancel` and
+    /// whose time is over, and by a resume only when the time of every pause is over.
     pub(crate) fn expiry(&self) -> Expiry {
         let ends = |then| {
             self.list.iter().filter(move |held| held.hold.on_timeout == then).map(|held| self.end(held))
@@ -147,7 +151,7 @@ impl Holds {
         held.asked.after(held.hold.timeout.unwrap_or(self.timeout))
     }
 
-    /// How long the turn waits at most once it is at the front.
+    /// Returns the longest time that the turn waits once it is at the front.
     pub(crate) fn longest(&self) -> Duration {
         self.began.until(self.expiry().at)
     }

@@ -1,7 +1,8 @@
 //! Requests that wait for a person: pending turns as a state machine.
 //!
-//! A rule paused a request; its client waits. The [`Desk`] keeps it as a [`Turn`], takes events, each with the time at which it
-//! happened, and returns [`Effect`]s: send this, answer that, show it again, wake me then. Whoever drives the desk carries them out.
+//! A rule paused a request, and its client waits. The [`Desk`] keeps the request as a [`Turn`],
+//! takes events, each with its time, and returns [`Effect`]s: send a body, answer a connection,
+//! publish a change, call at a deadline. The gate carries them out.
 //!
 //! ```text
 //!                   ┌────────────── front of its session ──────────────┐
@@ -20,30 +21,33 @@
 //!   └──► refused: no room
 //! ```
 //!
-//! A queued turn can be cancelled and disconnected like one at the front, and nothing else. What a state does not take is a
-//! [`DeskError`]; the turn then stands as it stood.
+//! A queued turn can be cancelled and disconnected like one at the front, and nothing else. An
+//! event that a state does not accept is a [`DeskError`], and the turn is unchanged.
 //!
 //! What it promises:
 //!
-//! - **Every connection is answered once**: by the upstream's answer or by a refusal, never by both, never by nothing.
-//! - **Nothing leaves unseen.** A body is sent once, after a resume that carried the digest of these very bytes; or when the time is
-//!   over, where every rule that asked says `on_timeout = "resume"`. Where a rule blocks what a person made of it, or the API would
-//!   refuse it, neither sends it.
-//! - **A change is redacted before it is anything.** It is made on a copy, redacted and judged by the turn's own generation, and takes
-//!   the turn's place whole. Undo leads back to the very bytes and never to a redacted value.
-//! - **A deadline always exists**, and everything is bounded by [`DeskLimits`]; what exceeds them is refused.
+//! - **Every connection is answered once**: by the upstream's answer or by a refusal, never by
+//!   both, never by nothing.
+//! - **Nothing leaves unseen.** A body is sent once, after a resume that carried the digest of
+//!   these very bytes, or at the deadline if every rule that asked says `on_timeout = "resume"`.
+//!   Neither sends a request that a rule blocks after the edits, or that the API would refuse.
+//! - **A change is redacted before it counts.** It is made on a copy, redacted and judged by the
+//!   turn's own generation, and then replaces the turn whole. Undo leads back to the very bytes and
+//!   never to a redacted value.
+//! - **A deadline always exists**, and everything is bounded by [`DeskLimits`]. What exceeds them
+//!   is refused.
 //!
-//! What it must not do: I/O, read a clock, wait, know HTTP, load policies. It depends on the policy for the words of a verdict only,
-//! and asks the policy through [`Guard`].
+//! What it must not do: I/O, read a clock, wait, know HTTP, load policies. It takes the types of a
+//! verdict from the policy, and asks for a review through [`Reviewer`].
 
 mod desk;
 mod digest;
 mod effect;
 mod error;
-mod guard;
 mod holds;
 mod limits;
 mod reason;
+mod reviewer;
 mod revision;
 mod summary;
 mod tick;
@@ -53,10 +57,10 @@ pub use desk::{Admission, Desk};
 pub use digest::{BadDigest, Destination, Digest};
 pub use effect::{Effect, Effects};
 pub use error::DeskError;
-pub use guard::Guard;
 pub use holds::{Expiry, HoldState, TurnHold};
 pub use limits::DeskLimits;
 pub use reason::{CancelReason, Dismissal, Room};
+pub use reviewer::Reviewer;
 pub use revision::{Change, Revised, Revision};
 pub use summary::TurnLine;
 pub use tick::Tick;

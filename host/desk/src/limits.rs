@@ -1,23 +1,25 @@
-//! How much a desk holds, and for how long.
+//! How many turns a desk holds, and for how long.
 
 use std::time::Duration;
 
-/// The bounds of one desk. What exceeds them is refused with a reason, never let through.
+/// The bounds of one desk. What exceeds them is refused with a reason and never forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeskLimits {
-    /// Turns in all. Default 256: far more than one person can look at, and a list that still fits a screen or two.
+    /// Turns in all. Default 256: more than one person can look at, and a list that still fits a
+    /// screen or two.
     pub turns: usize,
-    /// Turns that queue behind the first one of their session. Default 8: agents send one request after the other, so a longer queue
-    /// is a client that does not wait for answers.
+    /// Turns that queue behind the first one of their session. Default 8: agents send one request
+    /// after the other, so a longer queue means a client that does not wait for answers.
     pub queued: usize,
-    /// Bytes of memory of all turns: bodies as received and as they would leave, indices, edits, and what was found. Default 1 GiB:
-    /// 200 turns of 2 MB as agents send them, or 20 of 2 MB of single digits. A client that sends its request again while it waits may
-    /// exceed it by one body.
+    /// Bytes of memory of all turns: bodies as received and as they would leave, indices, edits,
+    /// and findings. Default 1 GiB: 200 turns of 2 MB as agents send them, or 20 of 2 MB of single
+    /// digits. A client that sends its request again while it waits may exceed it by one body.
     pub memory: usize,
-    /// How long a pause waits whose rule says nothing. Default 5 minutes: half of what the official SDKs wait for an answer before
-    /// they give up, so that the request that a person resumes still has its client.
+    /// How long a pause waits if its rule names no time. Default 5 minutes: half of what the
+    /// official SDKs wait for an answer, so that a resumed request still has its client.
     pub timeout: Duration,
-    /// How long a turn outlives its connection. Default 5 seconds: SDKs disconnect before they send the same request again.
+    /// How long a turn waits after its connection is lost. Default 5 seconds: SDKs disconnect
+    /// before they send the same request again.
     pub linger: Duration,
     /// How many decided turns are remembered by their summary. Default 64.
     pub remembered: usize,

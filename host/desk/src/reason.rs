@@ -1,6 +1,6 @@
-//! Why a request that waited did not leave: for the client, and for whoever reads the log.
+//! Why a request that waited did not leave, for the client and for the log.
 //!
-//! All of it is fixed text and numbers. Nothing here can carry what a request said.
+//! Everything here is fixed text and numbers, and nothing of a request.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CancelReason {
-    /// A person said so.
+    /// A person cancelled it.
     User,
-    /// The client took its request back: its connection was lost and did not come again.
+    /// The client disconnected and did not come again.
     ClientGone,
     /// The gate stops.
     GateStopped,
 }
 
 impl CancelReason {
-    /// The word for it in APIs and logs.
+    /// Returns the name of the reason in APIs and logs.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl CancelReason {
         }
     }
 
-    /// What the client reads.
+    /// Returns the message for the client.
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
@@ -39,15 +39,15 @@ impl CancelReason {
     }
 }
 
-/// Why a connection is answered by the gate itself. [`fmt::Display`] gives what the client reads.
+/// Why the gate itself answers a connection. [`fmt::Display`] gives the message for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dismissal {
-    /// Somebody cancelled the turn.
+    /// The turn was cancelled.
     Cancelled(CancelReason),
-    /// Nobody decided in time.
+    /// The deadline passed without a decision.
     TimedOut {
-        /// How long there was for it.
+        /// How long the turn waited.
         limit: Duration,
     },
     /// The same request came again on another connection, which gets the answer.
@@ -78,7 +78,7 @@ pub enum Room {
 }
 
 impl Dismissal {
-    /// The word for it in APIs and logs.
+    /// Returns the name of the dismissal in APIs and logs.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {

@@ -1,8 +1,10 @@
-//! A person's change of a turn, made aside: on a copy, redacted and judged, and only then put in the turn's place.
+//! A person's change of a turn: made on a copy, redacted and judged, and only then put in the
+//! turn's place.
 //!
-//! Redaction may run detectors and plugins and takes its time, so it must not hold the desk. Hence three steps: the desk hands out a
-//! [`Revision`], the change is made on it wherever there is time for that, and the desk takes the [`Revised`] back, unless somebody
-//! else was faster. A change that is refused on the way leaves no trace, not even in the journal.
+//! Redaction may run detectors and plugins for a while, so it must not hold the desk's lock. Hence
+//! three steps: the desk hands out a [`Revision`], the change is made on it outside of the lock,
+//! and the desk takes the [`Revised`] back unless another change was faster. A refused change
+//! leaves no trace, not even in the journal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,32 +14,32 @@ use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
 
 use crate::digest::{Destination, Rendering};
 use crate::error::DeskError;
-use crate::guard::Guard;
+use crate::reviewer::Reviewer;
 use crate::summary::Extract;
 use crate::turn::{TurnId, memory};
 
-/// What a person does to a request.
+/// A change that a person makes to a request.
 #[derive(Clone)]
 pub enum Change {
-    /// Gives a leaf another text; a number, boolean or null its JSON spelling.
+    /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
     Set {
         /// The leaf, or a string that spells a document.
         node: NodeId,
-        /// Its new text, which redaction has not seen.
+        /// Its new text, not yet redacted.
         text: String,
     },
     /// Leaves a section out, with what must go with it.
     Delete(SectionId),
     /// Puts a deleted section back.
     Restore(SectionId),
-    /// Puts a message of the user directly before another one.
+    /// Inserts a message of the user directly before another one.
     Insert {
-        /// The message that it stands before.
+        /// The message behind it.
         before: SectionId,
-        /// Its text, which redaction has not seen.
+        /// Its text, not yet redacted.
         text: String,
     },
-    /// Takes the last edit back, whoever made it. Redactions stay.
+    /// Takes the last edit back, of any author. Redactions stay.
     Undo,
     /// Makes the last undone edit again.
     Redo,
@@ -45,22 +47,22 @@ pub enum Change {
     Reset,
 }
 
-/// A turn handed out to be changed.
+/// A turn that is handed out to be changed.
 #[must_use = "nothing changes until it is made and accepted"]
 pub struct Revision<G> {
     pub(crate) turn: TurnId,
     pub(crate) base: Version,
     pub(crate) draft: Arc<Draft>,
     pub(crate) to: Destination,
-    pub(crate) guard: Arc<G>,
+    pub(crate) reviewer: Arc<G>,
 }
 
-/// A change that was made, redacted and judged, and that the turn has not taken yet.
+/// A change that was made, redacted and judged, and that the turn has not taken over yet.
 #[must_use = "nothing changes until the desk accepts it"]
 pub struct Revised {
     pub(crate) turn: TurnId,
     pub(crate) base: Version,
-    /// `None`: the text is what it was.
+    /// `None`: the text is unchanged.
     pub(crate) outcome: Option<Outcome>,
 }
 
@@ -71,25 +73,26 @@ pub(crate) struct Outcome {
     pub(crate) rendering: Rendering,
     pub(crate) extract: Extract,
     pub(crate) memory: usize,
-    /// Whether it brought a text in. What takes edits back is never refused for want of room.
+    /// Whether it brings text in. A change that only takes edits back is never refused for lack of
+    /// room.
     pub(crate) adds_text: bool,
 }
 
-impl<G: Guard> Revision<G> {
-    /// Makes a change: applies it, has everything written redacted, and has the request judged again.
+impl<G: Reviewer> Revision<G> {
+    /// Makes a change: applies it, redacts everything written, and judges the request again.
     ///
     /// # Errors
-    /// Where the request does not take the change, or redaction does not let it in.
+    /// Where the request does not accept the change, or redaction does not let it in.
     pub fn make(self, change: Change) -> Result<Revised, DeskError> {
-        let Revision { turn, base, draft, to, guard } = self;
+        let Revision { turn, base, draft, to, reviewer } = self;
         let mut draft = Draft::clone(&draft);
         let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. });
         let Some(version) = change.apply(&mut draft)? else {
             return Ok(Revised { turn, base, outcome: None });
         };
-        let verdict = guard.review(&mut draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
+        let verdict = reviewer.review(&mut draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
         let rendering = Rendering::of(&to, &draft);
-        let memory = memory(&draft, &rendering, &*guard);
+        let memory = memory(&draft, &rendering, &*reviewer);
         let extract = Extract::of(&draft);
         let outcome = Outcome { draft, version, verdict, rendering, extract, memory, adds_text };
         Ok(Revised { turn, base, outcome: Some(outcome) })

@@ -1,4 +1,5 @@
-//! A turn in a line: for lists, events and the prompt. Numbers, names and the rules' own words; no text of a leaf but the model's name.
+//! A turn in a line: for lists, events and the prompt. It holds numbers, names and the rules' own
+//! words, and no text of a leaf but the model's name.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::holds::TurnHold;
 use crate::tick::Tick;
 use crate::turn::{Title, Turn, TurnId, TurnState};
 
-/// Characters of a model's name that a list shows. Real names have up to 60; beyond is something else.
+/// Characters of a model's name that a list shows. Real names have up to 60.
 const MODEL_SHOWN: usize = 64;
 
 /// Characters of a session's key that tell sessions apart in a list.
@@ -32,21 +33,21 @@ pub struct TurnLine {
     pub method: Arc<str>,
     /// Path and query there.
     pub path: Arc<str>,
-    /// The model asked for, as it would leave.
+    /// The model of the request that would leave.
     pub model: Option<String>,
     /// Its format.
     pub format: Format,
-    /// Where it stands.
+    /// Its state.
     pub state: TurnState,
     /// How it ended: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
     pub ending: Option<&'static str>,
-    /// Which rules asked for a person.
+    /// The rules that asked for a person.
     pub holds: Vec<TurnHold>,
     /// The rule that blocks it as it stands.
     pub block: Option<Hold>,
     /// When it came.
     pub waiting_since: Tick,
-    /// When it ends by itself at the latest.
+    /// The latest moment at which it ends by itself.
     pub deadline: Tick,
     /// What happens then.
     pub at_deadline: OnTimeout,
@@ -66,7 +67,8 @@ pub struct TurnLine {
     pub size: usize,
 }
 
-/// What a line says of the request itself. Taken whenever the draft changes, which is where there is time for it.
+/// What a line shows of the request itself. It is computed when the draft changes, outside of the
+/// lock.
 #[derive(Clone, Debug)]
 pub(crate) struct Extract {
     model: Option<String>,
@@ -88,7 +90,7 @@ impl Extract {
 }
 
 impl<G> Turn<G> {
-    /// The turn in a line.
+    /// Returns the turn in a line.
     #[must_use]
     pub fn summary(&self) -> TurnLine {
         let expiry = self.expiry();
@@ -124,7 +126,7 @@ fn label(title: &Title, session: &str) -> String {
     format!("{} · {} · …{}", title.location, title.name, &session[start..])
 }
 
-/// The draft's text and not the document's: what redaction took away must not come back here.
+/// Reads the draft's text and not the document's, which still holds redacted values.
 fn model(draft: &Draft) -> Option<String> {
     let document = draft.document();
     let node = document.member(document.root(), "model")?;
@@ -132,7 +134,8 @@ fn model(draft: &Draft) -> Option<String> {
     Some(draft.text(node).expose().chars().take(MODEL_SHOWN).collect())
 }
 
-/// Outermost sections that are left out; a tool definition stands inside one that is not.
+/// Counts the outermost sections that are left out. A tool definition stands inside a section that
+/// is not.
 fn deletions(draft: &Draft) -> usize {
     let document = draft.document();
     let mut nodes = BTreeSet::new();

@@ -1,31 +1,32 @@
-//! Time as the desk knows it: handed in with every event, never read.
+//! Time as the desk knows it: passed in with every event, never read.
 
 use std::time::Duration;
 
-/// A moment, in milliseconds since a start that whoever drives the desk chooses. It must not run backwards.
+/// A moment, in milliseconds since a start that the caller of the desk chooses. It must not run
+/// backwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick(u64);
 
 impl Tick {
-    /// The moment so many milliseconds after the start.
+    /// Returns the moment so many milliseconds after the start.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Tick(millis)
     }
 
-    /// Milliseconds since the start.
+    /// Returns the milliseconds since the start.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// The moment so much later; the last one there is, where that is too far away to count.
+    /// Returns the moment so much later, or the last representable one.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Tick(self.0.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// How long it is until a later moment; nothing, if that has passed.
+    /// Returns the time until a later moment, or zero if that has passed.
     #[must_use]
     pub fn until(self, later: Tick) -> Duration {
         Duration::from_millis(later.0.saturating_sub(self.0))

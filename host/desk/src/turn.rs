@@ -1,4 +1,4 @@
-//! One pending turn: a request, what has been made of it, and who waits for its answer.
+//! One pending turn: a request, its edits, and the client that waits for the answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, Version};
 
 use crate::digest::{Destination, Digest, Rendering};
-use crate::guard::Guard;
 use crate::holds::{Expiry, Holds, TurnHold};
 use crate::limits::DeskLimits;
+use crate::reviewer::Reviewer;
 use crate::summary::Extract;
 use crate::tick::Tick;
 
@@ -24,25 +24,27 @@ impl fmt::Display for TurnId {
     }
 }
 
-/// One request on one connection that waits for an answer. The gate gives the numbers, each to one request only.
+/// One request on one connection that waits for an answer. The gate gives each number to one
+/// request only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// What tells a request that comes again from another one: its session, and the digest of destination and body as received.
+/// Tells a repeated request from another one: its session, and the digest of destination and body
+/// as received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     /// The session's key.
     pub session: Arc<str>,
-    /// Where the request goes and what it says, before any edit.
+    /// Digest of the request before any edit.
     pub received: Digest,
 }
 
-/// How a turn is called in lists. Both words are the gate's own and never come from a body.
+/// The name of a turn in lists. Both words are the gate's own and never come from a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {
     /// Which kind of conversation (`chat`).
     pub location: Arc<str>,
-    /// Who asks (`claude-code`), as far as the gate knows.
+    /// The client program (`claude-code`), as far as the gate knows.
     pub name: Arc<str>,
 }
 
@@ -52,19 +54,20 @@ pub struct Paused<G> {
     pub session: Arc<str>,
     /// The request that waits for the answer.
     pub connection: ConnectionId,
-    /// What it asks for beside its body.
+    /// Where it goes, and how.
     pub to: Destination,
-    /// How it is called.
+    /// Its name in lists.
     pub title: Title,
     /// The request as the policy left it.
     pub draft: Draft,
-    /// Which rules ask for a person.
+    /// The rules that ask for a person.
     pub holds: Vec<Hold>,
-    /// The policy's generation that judged it, and judges what is made of it.
-    pub guard: Arc<G>,
+    /// The policy generation that judged it and reviews its edits.
+    pub reviewer: Arc<G>,
 }
 
-/// A paused request with the digests that the desk needs. Made outside of any lock: it takes as long as the body is large.
+/// A paused request with the digests that the desk needs. It is made outside of any lock, because
+/// the time grows with the body.
 pub struct Arrival<G> {
     pub(crate) paused: Paused<G>,
     pub(crate) key: RequestKey,
@@ -73,40 +76,40 @@ pub struct Arrival<G> {
     pub(crate) memory: usize,
 }
 
-impl<G: Guard> From<Paused<G>> for Arrival<G> {
+impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
     fn from(paused: Paused<G>) -> Self {
         let rendering = Rendering::of(&paused.to, &paused.draft);
         let received = match paused.draft.is_dirty() {
             true => Digest::of(&paused.to, paused.draft.document().source()),
             false => rendering.digest,
         };
-        let memory = memory(&paused.draft, &rendering, &*paused.guard);
+        let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         Arrival { key, rendering, extract: Extract::of(&paused.draft), memory, paused }
     }
 }
 
-/// Where a turn stands.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TurnState {
     /// Behind another turn of its session.
     Queued,
-    /// A person must decide; what would leave is what the policy left.
+    /// A person must decide. The body that would leave is the one that the policy left.
     Waiting,
-    /// A person must decide, and has made something else of it.
+    /// A person must decide, and has edited the request.
     Edited,
-    /// Its connection is lost. It waits a moment for the same request on another one.
+    /// Its connection is lost. It waits a short time for the same request on another one.
     Disconnected,
     /// It left.
     Resumed,
-    /// Somebody discarded it.
+    /// Somebody cancelled it.
     Cancelled,
-    /// Nobody decided in time, and it was discarded.
+    /// The deadline passed, and it was discarded.
     TimedOut,
 }
 
 impl TurnState {
-    /// Whether nothing can happen to the turn any more.
+    /// Returns whether the state is final.
     #[must_use]
     pub fn is_over(self) -> bool {
         matches!(self, TurnState::Resumed | TurnState::Cancelled | TurnState::TimedOut)
@@ -127,34 +130,34 @@ impl fmt::Display for TurnState {
     }
 }
 
-/// Who waits for the answer.
+/// The client that waits for the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Client {
     Connected(ConnectionId),
     Lost { until: Tick },
 }
 
-/// A turn that is pending. Everything that can be read of it has passed redaction.
+/// A pending turn. Everything that can be read of it has passed redaction.
 pub struct Turn<G> {
     pub(crate) id: TurnId,
     pub(crate) key: RequestKey,
     pub(crate) to: Destination,
     pub(crate) title: Title,
-    /// Shared with those who look at it or change a copy, so that handing it out copies nothing.
+    /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
     pub(crate) draft: Arc<Draft>,
-    pub(crate) guard: Arc<G>,
+    pub(crate) reviewer: Arc<G>,
     pub(crate) holds: Holds,
     pub(crate) rendering: Rendering,
     pub(crate) extract: Extract,
     pub(crate) memory: usize,
-    /// What the policy left.
+    /// The digest of what the policy left.
     pub(crate) first: Digest,
     pub(crate) version: Version,
     pub(crate) client: Client,
     pub(crate) queued: bool,
     pub(crate) joined: u32,
     pub(crate) since: Tick,
-    /// When it ends at the latest while it is queued, which is after those before it.
+    /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
 }
 
@@ -168,7 +171,7 @@ impl<G> Turn<G> {
             title: paused.title,
             version: paused.draft.edits().last().map_or(0, |edit| edit.version),
             draft: Arc::new(paused.draft),
-            guard: paused.guard,
+            reviewer: paused.reviewer,
             holds: Holds::new(paused.holds, limits.timeout, now),
             first: rendering.digest,
             rendering,
@@ -182,25 +185,25 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub fn id(&self) -> TurnId {
         self.id
     }
 
-    /// Its session's key.
+    /// Returns its session's key.
     #[must_use]
     pub fn session(&self) -> &Arc<str> {
         &self.key.session
     }
 
-    /// What it asks for beside its body.
+    /// Returns where it goes, and how.
     #[must_use]
     pub fn destination(&self) -> &Destination {
         &self.to
     }
 
-    /// Where it stands.
+    /// Returns its state.
     #[must_use]
     pub fn state(&self) -> TurnState {
         match self.client {
@@ -211,49 +214,49 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Whether something else would leave than what the policy left.
+    /// Returns whether another body would leave than the one that the policy left.
     #[must_use]
     pub fn is_edited(&self) -> bool {
         self.rendering.digest != self.first
     }
 
-    /// The request with its edits.
+    /// Returns the request with its edits.
     #[must_use]
     pub fn draft(&self) -> &Arc<Draft> {
         &self.draft
     }
 
-    /// The very bytes that a resume sends.
+    /// Returns the very bytes that a resume sends.
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.rendering.body
     }
 
-    /// The digest that a resume must carry.
+    /// Returns the digest that a resume must carry.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.rendering.digest
     }
 
-    /// Number of the last change. Grows with every one, an undo included.
+    /// Returns the number of the last change. It grows with every change, an undo included.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// What it waits for.
+    /// Returns its pauses.
     #[must_use]
     pub fn holds(&self) -> &[TurnHold] {
         self.holds.list()
     }
 
-    /// Why it cannot be resumed as it stands, where a rule blocks what was made of it.
+    /// Returns the rule that blocks the edited request, if one does.
     #[must_use]
     pub fn block(&self) -> Option<&Hold> {
         self.holds.block()
     }
 
-    /// Why it cannot be resumed as it stands, where its API would refuse it because of the edits.
+    /// Checks whether the API would accept the request with its edits.
     ///
     /// # Errors
     /// The API's rule, and where it would be broken.
@@ -261,13 +264,14 @@ impl<G> Turn<G> {
         self.draft.validate()
     }
 
-    /// The generation that judges it.
+    /// Returns the generation that judges it.
     #[must_use]
-    pub fn guard(&self) -> &Arc<G> {
-        &self.guard
+    pub fn reviewer(&self) -> &Arc<G> {
+        &self.reviewer
     }
 
-    /// When it ends by itself, and how. For a queued turn the latest moment: its own time runs from when it comes to the front.
+    /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,
+    /// because its own time starts at the front.
     #[must_use]
     pub fn expiry(&self) -> Expiry {
         let own = self.holds.expiry();
@@ -277,7 +281,7 @@ impl<G> Turn<G> {
         }
     }
 
-    /// When the clock next matters to it. Nothing but the loss of its client ends a queued turn.
+    /// Returns when the clock next matters to it. Only the loss of its client ends a queued turn.
     pub(crate) fn wake(&self) -> Option<Tick> {
         let lost = match self.client {
             Client::Lost { until } => Some(until),
@@ -287,7 +291,7 @@ impl<G> Turn<G> {
         lost.into_iter().chain(own).min()
     }
 
-    /// Who gets its answer; `None` while the client is gone.
+    /// Returns the connection that gets its answer. `None` while the client is gone.
     #[must_use]
     pub fn connection(&self) -> Option<ConnectionId> {
         match self.client {
@@ -296,17 +300,19 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Bytes of memory that it takes, about. A client that sends the request again brings a copy of the body.
+    /// Returns the bytes of memory that it takes, estimated. A client that sends the request again
+    /// brings a copy of the body.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
     }
 }
 
-/// Bytes of memory that a turn takes with the body that would leave. Where that is the received buffer it counts all the same: an
-/// edit makes another one, and no undo must be refused for want of room.
-pub(crate) fn memory(draft: &Draft, rendering: &Rendering, guard: &impl Guard) -> usize {
-    draft.memory() + rendering.body.len().max(draft.document().source().len()) + guard.memory()
+/// Returns the bytes of memory of a turn, with the body that would leave. That body counts even if
+/// it is the received buffer: an edit makes another one, and no undo may be refused for lack of
+/// room.
+pub(crate) fn memory(draft: &Draft, rendering: &Rendering, reviewer: &impl Reviewer) -> usize {
+    draft.memory() + rendering.body.len().max(draft.document().source().len()) + reviewer.memory()
 }
 
 impl<G> fmt::Debug for Turn<G> {

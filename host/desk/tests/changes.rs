@@ -1,4 +1,5 @@
-//! What a person does to a turn: redacted before it is anything, judged again, undone exactly, sent only as seen.
+//! A person's changes of a turn: redacted before they count, judged again, undone exactly, sent
+//! only as seen.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -215,13 +216,13 @@ fn places_of_another_request_are_refused() {
 #[test]
 fn a_turn_keeps_its_generation() {
     let mut bench = bench();
-    let generation = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().guard());
+    let generation = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().reviewer());
     let mut retry = bench.paused("s", common::chat("drop prod"), vec![hold("prod")]);
-    retry.guard = std::sync::Arc::new(common::Words { generation: 2 });
+    retry.reviewer = std::sync::Arc::new(common::Words { generation: 2 });
     let (_, effects) = bench.desk.pause(retry, bench.now);
     assert_eq!(answers(&effects).len(), 1);
     bench.write(TURN, SAID, "leave prod").unwrap();
-    assert!(std::sync::Arc::ptr_eq(bench.desk.turn(TURN).unwrap().guard(), &generation));
+    assert!(std::sync::Arc::ptr_eq(bench.desk.turn(TURN).unwrap().reviewer(), &generation));
     assert_eq!(generation.generation, 1);
 }
 

@@ -1,7 +1,8 @@
 //! What the desk promises, over random events in random order.
 //!
-//! A model beside the desk knows only what was put in and what came out: who was connected, which request said what, what was last
-//! shown of each turn, who should be at the front. It knows nothing of how the desk does it.
+//! A model beside the desk knows only inputs and outputs: who was connected, which request said
+//! what, what was last shown of each turn, which turn should be at the front. It knows nothing of
+//! the desk's inside.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -34,7 +35,7 @@ const SESSIONS: [&str; 3] = ["s", "t", "u"];
 const SAYINGS: [&str; 5] = ["drop prod", "leave prod", "prod, at last", "prod again", "prod for ever"];
 const TEXTS: [&str; 6] = ["prod", "audit", "forbidden", "prod xyzzy", "xyzzyxyzzy", "Hi"];
 
-/// Something that happens. Turns and connections are picked from those that there ever were.
+/// One event. Turns and connections are picked from all that ever existed.
 #[derive(Clone, Debug)]
 enum Event {
     Pause {
@@ -100,7 +101,7 @@ struct Known {
     session: usize,
     says: usize,
     generation: Arc<Words>,
-    /// Whether all rules that have asked so far let it go when the time is over.
+    /// Whether all rules that have asked so far resume it at the deadline.
     resumes_by_time: bool,
     /// What was shown of it, the last at the end.
     shown: Vec<Digest>,
@@ -194,7 +195,7 @@ impl Harness {
         {
             self.observe(effects)?;
         }
-        // Only now: the events meet a desk that is told the time late, too.
+        // Only now, so that events also meet a desk whose clock is late.
         self.allowed = None;
         let effects = self.desk.elapse(self.now);
         self.observe(effects)?;
@@ -202,7 +203,7 @@ impl Harness {
     }
 
     fn pause(&mut self, session: usize, says: usize, seconds: Option<u64>, resumes: bool) -> Checked {
-        // What the clock does first is none of this event's doing.
+        // Effects of the clock come first and are none of this event's.
         let effects = self.desk.elapse(self.now);
         self.observe(effects)?;
         let connection = ConnectionId(self.connections.len() as u64);
@@ -219,7 +220,7 @@ impl Harness {
                 timeout: seconds.map(Duration::from_secs),
                 ..hold_for("prod", 1, on_timeout)
             }],
-            guard: Arc::clone(&generation),
+            reviewer: Arc::clone(&generation),
         };
         let (admission, effects) = self.desk.pause(paused, self.now);
 
@@ -273,7 +274,8 @@ impl Harness {
         }
     }
 
-    /// An edit that is undone at once leaves the very bytes, and so does one redone and undone again.
+    /// An edit that is undone at once leaves the very bytes, and so does one redone and undone
+    /// again.
     fn undo(&mut self, which: &Index) -> Checked {
         let Some(turn) = self.pick(which) else { return Ok(()) };
         let Ok(before) = self.desk.turn(turn).map(|turn| turn.body().clone()) else { return Ok(()) };
@@ -311,7 +313,7 @@ impl Harness {
         }
     }
 
-    /// Holds the effects of an event against what is known.
+    /// Checks the effects of an event against the model.
     fn observe(&mut self, effects: Effects) -> Checked {
         for effect in effects {
             match effect {
@@ -348,7 +350,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Takes in what is shown of each turn now.
+    /// Notes what is shown of each turn now.
     fn learn(&mut self) -> Checked {
         for (&id, known) in &mut self.turns {
             match self.desk.turn(id) {
@@ -375,7 +377,7 @@ impl Harness {
         Ok(())
     }
 
-    /// What holds between any two events.
+    /// Checks what holds between any two events.
     fn check(&self) -> Checked {
         let pending: BTreeSet<_> = self.desk.pending().map(leafgate_desk::Turn::id).collect();
         prop_assert_eq!(&pending, &self.lines.values().flatten().copied().collect());
@@ -398,7 +400,7 @@ impl Harness {
         prop_assert!(!turn.state().is_over());
         prop_assert!(turn.state() != TurnState::Queued || place > 0, "the front is queued");
         prop_assert!(place == 0 || !matches!(turn.state(), TurnState::Waiting | TurnState::Edited));
-        prop_assert!(Arc::ptr_eq(turn.guard(), &self.turns[&id].generation));
+        prop_assert!(Arc::ptr_eq(turn.reviewer(), &self.turns[&id].generation));
         prop_assert_eq!(turn.digest(), Digest::of(turn.destination(), turn.body()));
         prop_assert_eq!(turn.body(), &turn.draft().render());
         prop_assert!(!String::from_utf8_lossy(turn.body()).contains(SECRET), "a redacted value came back");

@@ -1,4 +1,4 @@
-//! Requests that arrive, connections that go and come again.
+//! Requests that arrive, and connections that are lost and come again.
 
 use std::sync::Arc;
 
@@ -10,24 +10,25 @@ use crate::reason::{Dismissal, Room};
 use crate::tick::Tick;
 use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId};
 
-/// What became of a request that the policy paused.
+/// The outcome of a paused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is a turn at the front of its session.
+    /// A turn at the front of its session.
     Waiting(TurnId),
-    /// It is a turn behind others of its session.
+    /// A turn behind others of its session.
     Queued(TurnId),
     /// It came before and gets the answer of this turn.
     Joined(TurnId),
-    /// There is no room for it; its refusal is among the effects.
+    /// There is no room for it. Its refusal is among the effects.
     Refused(Room),
 }
 
 impl<G> Desk<G> {
-    /// Event: a request has come, and is not judged yet. Where the same one is pending, its connection gets the answer of that turn.
+    /// Event: a request has come and is not judged yet. If the same request is pending, the
+    /// connection joins that turn.
     ///
-    /// It must be asked before the policy is: a generation that is in force by now might let through what another one paused, and the
-    /// same request would leave twice.
+    /// The gate must ask this before it asks the policy: a newer generation might let through what
+    /// an older one paused, and the same request would leave twice.
     #[must_use = "the effects must be carried out"]
     pub fn join(
         &mut self,
@@ -46,9 +47,9 @@ impl<G> Desk<G> {
 
     /// Event: the policy paused a request.
     ///
-    /// An identical one joins, where its rules object to nothing that the turn does not show. Another one of the same session
-    /// queues. (A pause that a mode asks for is superseded instead: when
-    /// there are modes, that is decided here, between the two.)
+    /// An identical request joins if its rules object to nothing that the turn does not show. Another
+    /// one of the same session queues. A pause of a mode would be superseded instead: once there are
+    /// modes, that is decided between these two.
     #[must_use = "the effects must be carried out"]
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
         let arrival = arrival.into();
@@ -67,7 +68,8 @@ impl<G> Desk<G> {
         (admission, self.done(effects))
     }
 
-    /// Event: a connection is gone. Its turn waits a moment for the same request on another one.
+    /// Event: a connection is lost. Its turn waits a short time for the same request on another
+    /// one.
     #[must_use = "the effects must be carried out"]
     pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects {
         let mut effects = Effects::new();
@@ -87,7 +89,8 @@ impl<G> Desk<G> {
         line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(is_same))
     }
 
-    /// Gives a turn's answer to another connection. The one that had it is answered at once: it must not wait for what it will not get.
+    /// Gives a turn's answer to another connection. The former one is answered at once, because it
+    /// gets no other answer.
     fn attach(&mut self, turn: TurnId, connection: ConnectionId, effects: &mut Effects) {
         let Some(found) = self.turns.get_mut(&turn) else { return };
         if found.connection() == Some(connection) {
@@ -103,7 +106,7 @@ impl<G> Desk<G> {
         effects.push(Effect::Changed(turn));
     }
 
-    /// The bound that a request would exceed.
+    /// Returns the bound that a request would exceed.
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
         let queued = self.lines.get(&arrival.key.session).map_or(0, |line| line.len() - 1);
@@ -138,7 +141,7 @@ impl<G> Desk<G> {
     }
 }
 
-/// Fails closed: what nobody can look at does not leave.
+/// Fails closed: a request that no person can look at does not leave.
 fn refuse(room: Room, to: ConnectionId, effects: &mut Effects) -> Admission {
     effects.push(Effect::Answer { turn: None, to, dismissal: Dismissal::NoRoom(room) });
     Admission::Refused(room)

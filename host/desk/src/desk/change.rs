@@ -1,11 +1,11 @@
-//! How a person's change comes into a turn: handed out, made aside, taken back whole.
+//! How a person's change enters a turn: handed out, made outside of the lock, taken back whole.
 
 use std::sync::Arc;
 
 use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::guard::Guard;
+use crate::reviewer::Reviewer;
 use crate::revision::{Change, Revised, Revision};
 use crate::tick::Tick;
 use crate::turn::TurnId;
@@ -22,15 +22,15 @@ impl<G> Desk<G> {
             base: found.version,
             draft: Arc::clone(&found.draft),
             to: found.to.clone(),
-            guard: Arc::clone(&found.guard),
+            reviewer: Arc::clone(&found.reviewer),
         })
     }
 
-    /// Event: a change was made. Nothing happens where it changed nothing.
+    /// Event: a change was made. A change without effect does nothing.
     ///
     /// # Errors
-    /// [`DeskError::Conflict`] where another change came in between; [`DeskError::NoRoom`] where it adds more than there is room for;
-    /// and where the turn is over by now, or out of time.
+    /// [`DeskError::Conflict`] where another change came in between. [`DeskError::NoRoom`] where it
+    /// adds more than there is room for. Others where the turn is over by now, or out of time.
     pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects, DeskError> {
         let turn = revised.turn;
         let found = self.at_front(turn, now)?;
@@ -51,18 +51,19 @@ impl<G> Desk<G> {
         found.extract = outcome.extract;
         found.memory = outcome.memory;
         found.holds.meet(outcome.verdict, now);
-        // A pause that has joined may have moved the deadline, and with it those of the turns behind.
+        // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
         Ok(self.done(vec![Effect::Changed(turn)]))
     }
 
-    /// Event: a person changes a turn. For callers who keep nobody waiting meanwhile; the others take the steps one by one.
+    /// Event: a person changes a turn. For callers that block nobody meanwhile. Others take the
+    /// three steps one by one.
     ///
     /// # Errors
     /// Those of [`Desk::revise`], [`Revision::make`] and [`Desk::accept`].
     pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects, DeskError>
     where
-        G: Guard,
+        G: Reviewer,
     {
         let revised = self.revise(turn, now)?.make(change)?;
         self.accept(revised, now)

@@ -1,4 +1,5 @@
-//! How turns end: a person resumes or cancels, the time runs out, the session ends. Each ends once, and the next of its session moves up.
+//! How turns end: by a resume, a cancel, a deadline or the end of the gate. Each ends once, and the
+//! next of its session moves up.
 
 use std::sync::Arc;
 
@@ -16,9 +17,9 @@ use crate::turn::{Client, ConnectionId, Turn, TurnId, TurnState};
 /// How a turn ends.
 #[derive(Clone, Copy)]
 enum Ending {
-    /// It leaves, because a person or the time said so.
+    /// It leaves, by a person or by its deadline.
     Sent { by: &'static str },
-    /// It does not.
+    /// It does not leave.
     Discarded(Dismissal),
 }
 
@@ -40,11 +41,11 @@ impl Ending {
 }
 
 impl<G> Desk<G> {
-    /// Event: a person lets a turn go as they saw it.
+    /// Event: a person resumes a turn as they saw it.
     ///
     /// # Errors
-    /// Where it is over, out of time, queued or without a client; where something else would leave than what they saw; where a rule
-    /// blocks it as it stands, or its API would refuse it.
+    /// Where it is over, out of time, queued or without a client; where the body that would leave
+    /// is not the one that they saw; where a rule blocks it, or its API would refuse it.
     pub fn resume(&mut self, turn: TurnId, seen: &Digest, now: Tick) -> Result<Effects, DeskError> {
         let found = self.at_front(turn, now)?;
         if found.connection().is_none() {
@@ -59,7 +60,7 @@ impl<G> Desk<G> {
         Ok(self.done(effects))
     }
 
-    /// Event: somebody discards a turn, at the front or queued.
+    /// Event: a turn is cancelled, at the front or queued.
     ///
     /// # Errors
     /// Where it is over already, or out of time.
@@ -75,7 +76,7 @@ impl<G> Desk<G> {
     pub fn close(&mut self, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        // From the back, so that none of them moves to the front on the way.
+        // From the back, so that no turn moves to the front on the way.
         while let Some((&last, _)) = self.turns.last_key_value() {
             let stopped = Dismissal::Cancelled(CancelReason::GateStopped);
             self.end(last, Ending::Discarded(stopped), now, &mut effects);
@@ -104,7 +105,7 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Ends a turn: the only way out of the desk.
+    /// Ends a turn. Every end of a turn passes here.
     fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
         if matches!(ending, Ending::Sent { .. }) {
@@ -131,7 +132,8 @@ impl<G> Desk<G> {
         self.over.push_back(TurnLine { state: ending.state(), ending: Some(ending.code()), ..summary });
     }
 
-    /// Takes a turn out of its session's line. Where it stood at the front, the next one's time begins.
+    /// Removes a turn from its session's queue. If it was at the front, the time of the next one
+    /// starts.
     fn move_up(&mut self, session: &str, gone: TurnId, now: Tick, effects: &mut Effects) {
         let Some(line) = self.lines.get_mut(session) else { return };
         line.retain(|&turn| turn != gone);
@@ -149,7 +151,7 @@ impl<G> Desk<G> {
 }
 
 impl<G> Turn<G> {
-    /// Whether it can be sent as it stands.
+    /// Checks whether it can be sent as it is.
     fn may_leave(&self) -> Result<(), DeskError> {
         if let Some(hold) = self.block() {
             return Err(DeskError::Blocked(Box::new(hold.clone())));
@@ -157,8 +159,8 @@ impl<G> Turn<G> {
         Ok(self.validate()?)
     }
 
-    /// What the time, being over, makes of it. Without a client nothing is sent: nobody would get the answer, and the retry would cost
-    /// the request a second time.
+    /// Returns how its deadline ends it. Without a client nothing is sent: nobody would get the
+    /// answer, and the client's retry would cost the request a second time.
     fn ending_by_time(&self) -> Ending {
         let expiry = self.expiry();
         match self.client {

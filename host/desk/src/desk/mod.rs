@@ -1,8 +1,8 @@
-//! The desk: all pending turns of one gate, and the events that move them.
+//! The desk: all pending turns of one gate, and the events that change them.
 //!
-//! Every event is one call with the time at which it happened, and what must be done because of it is returned. The calls do little
-//! work and never wait, so a plain mutex around a desk is enough; what takes time (digests, redaction, judging) happens outside, in
-//! [`crate::Arrival::from`] and [`crate::Revision::make`].
+//! Every event is one call with its time, and returns what the gate must do. The calls do little
+//! work and never wait, so a plain mutex around a desk is enough. Slow work (digests, redaction,
+//! judging) happens outside, in [`crate::Arrival::from`] and [`crate::Revision::make`].
 
 mod arrive;
 mod change;
@@ -24,10 +24,11 @@ pub use arrive::Admission;
 pub struct Desk<G> {
     limits: DeskLimits,
     turns: BTreeMap<TurnId, Turn<G>>,
-    /// The turns of each session that has any, in order of arrival. The first one is at the front, the others are queued.
+    /// The turns of each session that has any, in order of arrival. The first one is at the front,
+    /// the others are queued.
     lines: HashMap<Arc<str>, VecDeque<TurnId>>,
     connections: HashMap<ConnectionId, TurnId>,
-    /// The last turns that are over, oldest first.
+    /// The turns that ended last, oldest first.
     over: VecDeque<TurnLine>,
     last: TurnId,
     /// The deadline that was last asked for.
@@ -35,7 +36,7 @@ pub struct Desk<G> {
 }
 
 impl<G> Desk<G> {
-    /// A desk without turns.
+    /// Creates a desk without turns.
     #[must_use]
     pub fn new(limits: DeskLimits) -> Self {
         Desk {
@@ -49,17 +50,17 @@ impl<G> Desk<G> {
         }
     }
 
-    /// The pending turns, in order of arrival.
+    /// Returns the pending turns, in order of arrival.
     pub fn pending(&self) -> impl ExactSizeIterator<Item = &Turn<G>> {
         self.turns.values()
     }
 
-    /// The turns that ended last, oldest first.
+    /// Returns the turns that ended last, oldest first.
     pub fn over(&self) -> impl ExactSizeIterator<Item = &TurnLine> {
         self.over.iter()
     }
 
-    /// A pending turn.
+    /// Returns a pending turn.
     ///
     /// # Errors
     /// [`DeskError::Over`] or [`DeskError::Unknown`].
@@ -67,7 +68,7 @@ impl<G> Desk<G> {
         self.turns.get(&turn).ok_or_else(|| self.missing(turn))
     }
 
-    /// A turn in a line, pending or among those that ended last.
+    /// Returns a turn in a line, pending or among those that ended last.
     ///
     /// # Errors
     /// [`DeskError::Over`] where it ended too long ago, or [`DeskError::Unknown`].
@@ -78,19 +79,20 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Bytes of memory that all pending turns take, about. Bounded by [`DeskLimits::memory`].
+    /// Returns the bytes of memory that all pending turns take, estimated. Bounded by
+    /// [`DeskLimits::memory`].
     #[must_use]
     pub fn memory(&self) -> usize {
         self.turns.values().map(Turn::memory).sum()
     }
 
-    /// The bounds.
+    /// Returns the bounds.
     #[must_use]
     pub fn limits(&self) -> &DeskLimits {
         &self.limits
     }
 
-    /// When the desk next wants to be told the time.
+    /// Returns when [`Desk::elapse`] must next be called.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
         self.turns.values().filter_map(Turn::wake).min()
@@ -107,7 +109,8 @@ impl<G> Desk<G> {
         DeskError::Over { turn, state: self.remembered(turn).map(|over| over.state) }
     }
 
-    /// A turn that a person may act on. Its time is not over, even if nobody has told the desk yet.
+    /// Returns a turn that a person may act on. Its deadline has not passed, even if
+    /// [`Desk::elapse`] was not called yet.
     fn actionable(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.turn(turn)?;
         if found.wake().is_some_and(|at| at <= now) {
@@ -116,7 +119,7 @@ impl<G> Desk<G> {
         Ok(found)
     }
 
-    /// Such a turn at the front of its session.
+    /// Returns such a turn at the front of its session.
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.actionable(turn, now)?;
         match self.lines.get(found.session()).and_then(VecDeque::front) {
@@ -125,7 +128,7 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Recomputes by when the queued turns of a session end at the latest: each waits for all before it.
+    /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
         for turn in self.lines.get(session).into_iter().flatten() {
@@ -136,7 +139,7 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Completes the effects of an event with the next deadline, where it is another one now.
+    /// Completes the effects of an event with the next deadline, if it has changed.
     fn done(&mut self, mut effects: Effects) -> Effects {
         let next = self.next_deadline();
         if next != self.announced {

@@ -1,4 +1,4 @@
-//! A guard that finds by plain words, requests to pause, and short ways to say what a desk did.
+//! A reviewer that finds plain words, requests to pause, and helpers that describe what a desk did.
 
 #![allow(dead_code, reason = "each test binary uses its share")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use leafgate_desk::{
     Admission, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
-    Effects, Guard, Paused, Tick, Title, TurnId, TurnState,
+    Effects, Paused, Reviewer, Tick, Title, TurnId, TurnState,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
 
-/// What the guard redacts.
+/// What the reviewer redacts.
 pub(crate) const SECRET: &str = "xyzzy";
-/// What it puts there.
+/// What it writes there.
 pub(crate) const TOKEN: &str = "SECRET_0000";
 
 /// Redacts [`SECRET`], blocks `forbidden`, pauses for `prod` and for `audit`.
@@ -24,7 +24,7 @@ pub(crate) struct Words {
     pub(crate) generation: u32,
 }
 
-impl Guard for Words {
+impl Reviewer for Words {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         for node in draft.written() {
             let found = secrets(draft.text(node).expose());
@@ -134,7 +134,7 @@ impl Bench {
             title: Title { location: "chat".into(), name: "test".into() },
             draft,
             holds,
-            guard: Arc::new(Words { generation: 1 }),
+            reviewer: Arc::new(Words { generation: 1 }),
         }
     }
 

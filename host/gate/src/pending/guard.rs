@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::Guard;
+use leafgate_desk::Reviewer;
 use leafgate_policy::{Context, Hold, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
@@ -23,7 +23,7 @@ pub(crate) struct TurnGuard {
     pub(crate) recall: Recall,
 }
 
-impl Guard for TurnGuard {
+impl Reviewer for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         let outside = self.outside.list();
         let context = Context { session: &self.session, agent: Some(self.agent), outside: &outside };

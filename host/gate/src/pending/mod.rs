@@ -99,7 +99,8 @@ impl Turns {
         let now = self.now();
         let (connection, decision) = state.connect();
         let (joined, effects) = state.desk.join(&key, connection, now);
-        let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(turn.guard()));
+        let guard =
+            joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(turn.reviewer()));
         self.carry_out(&mut state, effects, now);
         if guard.is_none() {
             state.waiting.remove(&connection);
@@ -191,7 +192,7 @@ impl Turns {
         state
             .desk
             .pending()
-            .map(|turn| summary::summary(turn.summary(), &turn.guard().generation, now))
+            .map(|turn| summary::summary(turn.summary(), &turn.reviewer().generation, now))
             .collect()
     }
 
@@ -215,7 +216,7 @@ impl Turns {
         let state = self.lock();
         let turn = state.desk.turn(turn)?;
         Ok(Snapshot {
-            summary: summary::summary(turn.summary(), &turn.guard().generation, self.now()),
+            summary: summary::summary(turn.summary(), &turn.reviewer().generation, self.now()),
             draft: Arc::clone(turn.draft()),
             body: turn.body().clone(),
             digest: turn.digest(),
@@ -231,7 +232,7 @@ impl Turns {
     ) -> Result<TurnSummary, DeskError> {
         let mut state = self.lock();
         let now = self.now();
-        let generation = Arc::clone(&state.desk.turn(turn)?.guard().generation);
+        let generation = Arc::clone(&state.desk.turn(turn)?.reviewer().generation);
         let effects = event(&mut state.desk, now)?;
         self.carry_out(&mut state, effects, now);
         Ok(summary::summary(state.desk.summary(turn)?, &generation, now))
@@ -280,7 +281,7 @@ impl Turns {
     fn publish(&self, state: &mut State, turn: TurnId, now: Tick) {
         let Ok(line) = state.desk.summary(turn) else { return };
         let began = match state.desk.turn(turn) {
-            Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.guard().generation)).is_none(),
+            Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.reviewer().generation)).is_none(),
             Err(_) => false,
         };
         let Some(generation) = state.told.get(&turn).cloned() else { return };

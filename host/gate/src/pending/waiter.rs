@@ -28,7 +28,7 @@ impl Paused {
             title: self.title,
             draft: self.draft,
             holds: self.holds,
-            guard: self.guard,
+            reviewer: self.guard,
         }
     }
 }
