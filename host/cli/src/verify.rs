@@ -1,8 +1,9 @@
 //! `verify`: proves on given requests that no planted secret gets through a policy.
 //!
-//! Each request is planted several times over (see `leafgate_verify::plant`), goes the way that `apply` goes, and what would leave is
-//! searched. A secret may still be in there only where the verdict holds the request because of that very place, or where the short
-//! list of what is not looked at says so. The positions come from a walk of the JSON that shares no code with the gate's tree.
+//! Each request is planted several times (see `leafgate_verify::plant`) and judged as by `apply`,
+//! and the output is searched. A secret may be left in it only if the verdict holds the request
+//! because of that very place, or if the short list of unsearched values names it. The positions
+//! come from a walk of the JSON that shares no code with the gate's tree.
 
 mod encodings;
 
@@ -21,7 +22,7 @@ use leafgate_verify::canary::Family;
 use leafgate_verify::fate::{Counts, Facts, Tally, fate};
 use leafgate_verify::plant::{self, Pass, Planted};
 use leafgate_verify::search::Search;
-use leafgate_verify::walk::What;
+use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
 use crate::args::{self, JsonArgs, PolicyArg};
@@ -29,10 +30,10 @@ use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::{home, policy, request};
 
-/// Leaks of one format that are printed; `--json` has all.
+/// Leaks of one format that are printed. `--json` has all.
 const SHOWN: usize = 20;
 
-/// What stands for a key that holds a secret of the request's own.
+/// Replaces a key that holds a secret of the request's own.
 const MASKED_KEY: &str = "[KEY]";
 
 #[derive(Args)]
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Ex
     Ok(if verified.clean { Exit::Done } else { Exit::Unmet })
 }
 
-/// A verification under way.
+/// A verification in progress.
 struct Check {
     policy: Policy,
     keys: TokenKeys,
@@ -88,7 +89,7 @@ impl Check {
         let body = request::body(Some(path))?;
         let (document, _) =
             request::document(&body, format).with_context(|| format!("cannot use {name} as a request"))?;
-        // A planted request has not the shape that a request is told by.
+        // A planted request no longer has the shape by which its format is detected.
         let (format, is_raw) = (document.format(), document.is_raw());
         let mut tally = Tally { files: 1, ..Tally::default() };
         let mut planted_so_far = 0;
@@ -109,7 +110,7 @@ impl Check {
         Ok(())
     }
 
-    /// Judges one planted request, and finds out what became of each secret.
+    /// Judges one planted request, and decides the result for each secret.
     fn pass(&self, name: &str, pass: Pass, planted: &Planted, document: Document, tally: &mut Tally) {
         let search = Search::new(self.family, planted.plants.iter().map(|plant| plant.canary.as_str()));
         let document = Arc::new(document);
@@ -134,7 +135,7 @@ impl Check {
         self.policy.evaluate(Arc::clone(document), &context, &Vault::new(self.keys.clone()))
     }
 
-    /// The keys of a request, before anything was planted, that no pointer may spell.
+    /// Returns the keys of a request before planting that no pointer may spell.
     fn secret_keys(&self, document: Document) -> Vec<String> {
         let document = Arc::new(document);
         let evaluation = self.judge(&document);
@@ -160,7 +161,7 @@ impl Check {
     }
 }
 
-/// A body with secrets in it. One that is no JSON has a single position.
+/// Returns a body with secrets in it. A body that is no JSON has a single position.
 fn planted(body: &Bytes, is_raw: bool, pass: Pass, family: Family, first: u64) -> anyhow::Result<Planted> {
     if is_raw {
         return Ok(plant::plant_raw(&String::from_utf8_lossy(body), family, first));
@@ -178,7 +179,7 @@ fn mask(pointer: &mut String, keys: &[String]) {
     }
 }
 
-/// Where the gate's tree holds a secret.
+/// The place of a secret in the gate's tree.
 #[derive(Clone, Copy)]
 struct Holder {
     node: NodeId,
@@ -198,7 +199,7 @@ impl Holder {
     }
 }
 
-/// Which leaf or key holds each secret.
+/// Finds the leaf or key of each secret.
 fn holders(document: &Document, search: &Search<'_>) -> BTreeMap<usize, Holder> {
     let mut holders = BTreeMap::new();
     let mut look = |text: &str, node: NodeId, in_key: bool| {
@@ -210,7 +211,7 @@ fn holders(document: &Document, search: &Search<'_>) -> BTreeMap<usize, Holder> 
     holders
 }
 
-/// What `--json` writes.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Verified {
@@ -259,7 +260,7 @@ fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cells(what: What, counts: &Counts) -> [String; 7] {
+fn cells(what: PositionKind, counts: &Counts) -> [String; 7] {
     let numbers =
         [counts.total(), counts.redacted, counts.held, counts.media, counts.no_prefix, counts.leaked];
     let [total, redacted, held, media, no_prefix, leaked] = numbers.map(|number| number.to_string());
@@ -272,13 +273,13 @@ fn row(cells: [String; 7]) -> String {
     format!("  {position:<9}{numbers}\n")
 }
 
-fn word(what: What) -> &'static str {
+fn word(what: PositionKind) -> &'static str {
     match what {
-        What::Text => "text",
-        What::Number => "number",
-        What::Boolean => "boolean",
-        What::Null => "null",
-        What::Key => "key",
-        What::Document => "document",
+        PositionKind::Text => "text",
+        PositionKind::Number => "number",
+        PositionKind::Boolean => "boolean",
+        PositionKind::Null => "null",
+        PositionKind::Key => "key",
+        PositionKind::Document => "document",
     }
 }

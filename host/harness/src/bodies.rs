@@ -1,7 +1,7 @@
 //! Reading a body twice: by the tree, and by the independent walk.
 
 use leafgate_tree::{Document, Format, Leaf, Limits, NodeId};
-use leafgate_verify::walk::{self, Position, What};
+use leafgate_verify::walk::{self, Position, PositionKind};
 
 /// A position of the walk, with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) fn align<'d>(document: &'d Document, entries: &[Entry]) -> Vec<(Leaf<
     let mut aligned = Vec::new();
     let mut at = 0;
     let next_value = |mut at: usize| {
-        while entries.get(at).is_some_and(|entry| entry.position.what == What::Key) {
+        while entries.get(at).is_some_and(|entry| entry.position.what == PositionKind::Key) {
             at += 1;
         }
         at
@@ -60,7 +60,7 @@ pub(crate) fn align<'d>(document: &'d Document, entries: &[Entry]) -> Vec<(Leaf<
         assert_eq!(document.pointer(value.id()), entry.position.pointer, "another value comes next");
         assert_eq!(value.text().expose(), entry.text, "at {}", entry.position.pointer);
         let is_leaf = document.leaf(value.id()).is_some();
-        let unwalked = is_leaf && entry.position.what == What::Document;
+        let unwalked = is_leaf && entry.position.what == PositionKind::Document;
         assert!(!unwalked || value.beyond_caps(), "the tree has not walked {}", entry.position.pointer);
         aligned.push((value, at));
         at = if unwalked { behind(entries, at) } else { at + 1 };

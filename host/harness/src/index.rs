@@ -1,7 +1,7 @@
 //! The index holds every position of a body, and names each so that it is found again.
 
 use leafgate_tree::{Access, Document, Draft, Format, Limits, ResolveError, unescape_deeply};
-use leafgate_verify::walk::What;
+use leafgate_verify::walk::PositionKind;
 
 use crate::bodies::{align, entries};
 use crate::input::Input;
@@ -26,7 +26,7 @@ pub fn index(input: &[u8]) {
         let what = entries[at].position.what;
         let known = format!("{:?}", value.value_type());
         assert!(
-            format!("{what:?}") == known || what == What::Document && known == "Text",
+            format!("{what:?}") == known || what == PositionKind::Document && known == "Text",
             "{what:?} as {known}"
         );
         let span = document.body_span(value.id());
@@ -36,7 +36,7 @@ pub fn index(input: &[u8]) {
         &document,
         &entries
             .iter()
-            .filter(|entry| entry.position.what == What::Key)
+            .filter(|entry| entry.position.what == PositionKind::Key)
             .map(|entry| &*entry.text)
             .collect::<Vec<_>>(),
     );

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_tree::{Author, Document, Draft, EditError, Format, Leaf, ValueType};
-use leafgate_verify::walk::What;
+use leafgate_verify::walk::PositionKind;
 
 use crate::bodies::{Entry, align, behind, entries, parse};
 use crate::input::Input;
@@ -94,7 +94,7 @@ fn read_again(rendered: &[u8], before: &[Entry], at: usize, expected: &str) {
             assert_eq!(place(old), place(new));
             // The strings around the value hold its new text.
             assert!(
-                old.position.what == What::Document || old.text == new.text,
+                old.position.what == PositionKind::Document || old.text == new.text,
                 "changed {}",
                 old.position.pointer
             );

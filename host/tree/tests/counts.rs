@@ -11,7 +11,7 @@ use std::path::Path;
 use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{Access, Document, Format, Limits};
 use leafgate_verify::plant::is_media;
-use leafgate_verify::walk::{self, What};
+use leafgate_verify::walk::{self, PositionKind};
 
 /// Leaves in a hundred that a format may keep from rules and plugins: ids, discriminators, signatures. More would be a table that
 /// protects what people write. Recordings of APIs are short and rich in both.
@@ -51,8 +51,8 @@ fn walked(body: &[u8]) -> Option<Walked> {
     let body = std::str::from_utf8(body).ok()?;
     walk::rewrite(body, &mut |place| {
         walked.leaves += usize::from(place.position.what.is_leaf());
-        walked.keys += usize::from(place.position.what == What::Key);
-        walked.media += usize::from(place.position.what == What::Text && is_media(place.text));
+        walked.keys += usize::from(place.position.what == PositionKind::Key);
+        walked.media += usize::from(place.position.what == PositionKind::Text && is_media(place.text));
         None
     })
     .ok()?;

@@ -7,7 +7,7 @@ use leafgate_harness::recordings::{self, Recording};
 use leafgate_tree::{
     Access, Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, SectionId, ValueType,
 };
-use leafgate_verify::walk::{self, What};
+use leafgate_verify::walk::{self, PositionKind};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -231,7 +231,7 @@ fn walked(body: &[u8]) -> (usize, usize) {
     let (mut leaves, mut keys) = (0, 0);
     walk::rewrite(std::str::from_utf8(body).expect("JSON is UTF-8"), &mut |place| {
         leaves += usize::from(place.position.what.is_leaf());
-        keys += usize::from(place.position.what == What::Key);
+        keys += usize::from(place.position.what == PositionKind::Key);
         None
     })
     .expect("a JSON body");

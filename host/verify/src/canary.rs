@@ -1,6 +1,7 @@
-//! Secrets of real format that belong to nobody, put together at run time so that no scanner takes this repository for a leak.
+//! Secrets of real format that belong to nobody, put together at run time so that no scanner takes
+//! this repository for a leak.
 //!
-//! Each number gives another secret, and the same number always the same one.
+//! Each number gives another secret, and the same number always gives the same one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use std::str::FromStr;
 pub enum Family {
     /// A GitHub token. Its `_` is no character of base64.
     Github,
-    /// An AWS access key id, all of whose characters are characters of base64.
+    /// An AWS access key id. All of its characters are characters of base64.
     Aws,
     /// A payment card number, which has no prefix and can be a JSON number.
     Card,
@@ -20,14 +21,15 @@ const BASE62: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 const BASE32: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const DIGITS: &[u8] = b"0123456789";
 
-/// How many different card numbers there are: thirteen digits stand between the issuer and the check digit.
+/// How many different card numbers there are: thirteen digits stand between the issuer and the
+/// check digit.
 const CARDS: u64 = 10_000_000_000_000;
 
 impl Family {
     /// Every family.
     pub const ALL: [Family; 3] = [Family::Github, Family::Aws, Family::Card];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,7 +39,7 @@ impl Family {
         }
     }
 
-    /// What every secret of this family begins with.
+    /// Returns the beginning of every secret of this family.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -47,7 +49,7 @@ impl Family {
         }
     }
 
-    /// Bytes of a secret, its prefix included.
+    /// Returns the bytes of a secret, its prefix included.
     #[must_use]
     pub fn length(self) -> usize {
         match self {
@@ -57,14 +59,14 @@ impl Family {
         }
     }
 
-    /// Whether the prefix alone tells a secret of this family from other text. Detectors without one do not look where nothing can be
-    /// replaced.
+    /// Returns whether the prefix alone tells a secret of this family from other text. Detectors
+    /// without a prefix do not look where nothing can be replaced.
     #[must_use]
     pub fn has_prefix(self) -> bool {
         self != Family::Card
     }
 
-    /// The secret with a number.
+    /// Returns the secret with a number.
     #[must_use]
     pub fn canary(self, number: u64) -> String {
         let prefix = self.prefix();
@@ -82,7 +84,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// A word that names no family of secrets.
+/// The name is not the name of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of secret is called that: say github, aws or card")]
 pub struct UnknownFamily;
@@ -95,7 +97,7 @@ impl FromStr for Family {
     }
 }
 
-/// Characters that look random enough for any entropy check.
+/// Returns characters that look random enough for any entropy check.
 fn random(number: u64, length: usize, alphabet: &[u8]) -> String {
     let mut state = number;
     let next = || {
@@ -105,21 +107,22 @@ fn random(number: u64, length: usize, alphabet: &[u8]) -> String {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-/// Characters of base64 with its signs among them.
+/// Returns characters of base64, with its signs among them.
 pub(crate) fn random_base64(number: u64, length: usize) -> String {
     random(number, length, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
 
-/// The finaliser of splitmix64: numbers beside each other give results that share nothing.
+/// The finaliser of splitmix64: the results of adjacent numbers have nothing in common.
 fn mix(state: u64) -> u64 {
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
 }
 
-/// A number that passes the check of ISO/IEC 7812 (Luhn).
+/// Returns a number that passes the check of ISO/IEC 7812 (Luhn).
 fn card(issuer: &str, number: u64) -> String {
-    // A multiplier that shares no factor with ten: a different card number for each of the first ten billion.
+    // A multiplier that shares no factor with ten: a different card number for each of the first
+    // ten billion.
     let account = (u128::from(number) * 7_393_913_335_919 + 2_718_281_828_459) % u128::from(CARDS);
     let digits = format!("{issuer}{account:013}");
     let doubled = |digit: usize| if digit > 4 { 2 * digit - 9 } else { 2 * digit };

@@ -1,7 +1,9 @@
-//! Encodings: how a secret is spelled in what tools print, and whether any of it is left in what would leave.
+//! Encodings: how a secret is spelled in the output of tools, and whether any of it is left in what
+//! would leave.
 //!
-//! The encoders share no code with the gate's decoders. They cover what people meet (`base64`, `xxd`, logs of web servers, pages) and
-//! some that the gate does not read, so that the matrix made of them is honest.
+//! The encoders share no code with the gate's decoders. They cover common ones (`base64`, `xxd`,
+//! logs of web servers, web pages) and some that the gate does not read, so that the matrix made of
+//! them is honest.
 
 mod encoders;
 mod sample;
@@ -17,11 +19,11 @@ const WINDOW: usize = 12;
 /// Characters of an encoded block that must not be left in a row.
 const PIECE: usize = 16;
 
-/// How a text is spelled, and how it is told whether any of it is left.
+/// How a text is spelled, and how a rest of it is recognised.
 pub struct Encoding {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'static str,
-    /// The gate says that it reads it.
+    /// The gate promises to read it.
     pub promised: bool,
     /// The kinds of secrets that are spelled so.
     pub kinds: &'static [Kind],
@@ -29,7 +31,7 @@ pub struct Encoding {
     encode: fn(&str) -> String,
 }
 
-/// What of an encoded text shows that a secret is left.
+/// The remains by which a secret is recognised in an encoded text.
 #[derive(Clone, Copy)]
 enum Left {
     /// A part of the secret, encoded by itself: each character has its own spelling.
@@ -50,11 +52,11 @@ pub enum Beside {
     PlainCopy,
 }
 
-/// What became of an encoded secret.
+/// The result for an encoded secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It would not leave: something else stands in its place.
+    /// It would not leave: it is replaced.
     Replaced,
     /// The request waits or is refused.
     Held,
@@ -127,7 +129,7 @@ fn windows(text: &str, length: usize) -> Vec<String> {
     windows_by(text, length, 1)
 }
 
-/// Every stretch of so many characters that begins at a multiple of `step`.
+/// Returns every stretch of this length that begins at a multiple of `step`.
 fn windows_by(text: &str, length: usize, step: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.windows(length).step_by(step).map(|window| window.iter().collect()).collect()

@@ -1,4 +1,4 @@
-//! What became of each planted secret.
+//! The result for each planted secret.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -7,23 +7,23 @@ use serde::Serialize;
 
 use crate::canary::Family;
 use crate::plant::{Pass, Plant};
-use crate::search::Seen;
-use crate::walk::{Position, What};
+use crate::search::FoundAs;
+use crate::walk::{Position, PositionKind};
 
-/// What the gate says about the value, or the key, in which a secret was planted.
+/// The gate's judgement of the value, or the key, in which a secret was planted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The request is held, and this very place is named as one where nothing can be replaced.
     pub held: bool,
     /// The gate takes it for media, which is not scanned.
     pub opaque: bool,
-    /// Nothing may be replaced there, so that only detectors with a prefix look.
+    /// Nothing may be replaced there, so only detectors with a prefix look.
     pub fixed: bool,
-    /// The gate's tree holds it at all.
+    /// The gate's tree has the value.
     pub known: bool,
 }
 
-/// What became of a secret.
+/// The result for a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -37,7 +37,7 @@ pub enum Fate {
     Leaked(Leak),
 }
 
-/// Why a secret may pass unseen. There are no further reasons.
+/// Why a secret may pass unseen. There are no other reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Listed {
@@ -47,20 +47,20 @@ pub enum Listed {
     NoPrefix,
 }
 
-/// What went wrong with a secret that would leave.
+/// The cause of a leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leak {
     /// No value or key of the gate's tree holds it.
     Unknown,
-    /// The gate takes for media what is none.
+    /// The gate takes a value for media that is none.
     NoMedia,
-    /// The gate has the value, and no rule has done anything about it.
+    /// The gate has the value, and no rule acted on it.
     Missed,
 }
 
 impl Leak {
-    /// The same for people, with what to look at.
+    /// Returns a sentence for people, with what to look at.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -71,10 +71,10 @@ impl Leak {
     }
 }
 
-/// Decides what became of a secret.
+/// Decides the result for a secret.
 #[must_use]
-pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<Seen>) -> Fate {
-    let is_key = plant.position.what == What::Key;
+pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<FoundAs>) -> Fate {
+    let is_key = plant.position.what == PositionKind::Key;
     match (seen, facts) {
         (None, _) => Fate::Redacted,
         (Some(_), Facts { held: true, .. }) => Fate::Held,
@@ -88,7 +88,7 @@ pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<Seen>) -> 
     }
 }
 
-/// How many secrets had which fate.
+/// The number of secrets with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -105,7 +105,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All of them.
+    /// Returns the sum.
     #[must_use]
     pub fn total(&self) -> usize {
         self.redacted + self.held + self.media + self.no_prefix + self.leaked
@@ -134,7 +134,7 @@ impl AddAssign<Fate> for Counts {
     }
 }
 
-/// A secret that would leave. Its position names it; the secret itself is not kept.
+/// A secret that would leave. Its position names it. The secret itself is not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leaked {
@@ -146,25 +146,25 @@ pub struct Leaked {
     #[serde(flatten)]
     pub position: Position,
     /// How it was found.
-    pub seen: Seen,
-    /// What went wrong.
+    pub seen: FoundAs,
+    /// The cause.
     pub leak: Leak,
 }
 
-/// What became of everything planted in the requests of one format.
+/// The results for everything planted in the requests of one format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
     /// Requests.
     pub files: usize,
-    /// By what had stood at the position.
-    pub positions: BTreeMap<What, Counts>,
+    /// Counts by the kind of position.
+    pub positions: BTreeMap<PositionKind, Counts>,
     /// Every secret that would leave.
     pub leaks: Vec<Leaked>,
 }
 
 impl Tally {
-    /// Adds what became of other requests.
+    /// Adds the results of other requests.
     pub fn append(&mut self, other: Tally) {
         self.files += other.files;
         other
@@ -174,7 +174,7 @@ impl Tally {
         self.leaks.extend(other.leaks);
     }
 
-    /// All positions together.
+    /// Returns the counts of all positions together.
     #[must_use]
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();
@@ -183,7 +183,7 @@ impl Tally {
     }
 
     /// Counts one secret.
-    pub fn add(&mut self, file: &str, pass: Pass, plant: &Plant, fate: Fate, seen: Option<Seen>) {
+    pub fn add(&mut self, file: &str, pass: Pass, plant: &Plant, fate: Fate, seen: Option<FoundAs>) {
         *self.positions.entry(plant.position.what).or_default() += fate;
         if let (Fate::Leaked(leak), Some(seen)) = (fate, seen) {
             let position = plant.position.clone();
@@ -196,16 +196,20 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn plant(what: What, in_media: bool) -> Plant {
+    fn plant(what: PositionKind, in_media: bool) -> Plant {
         let position = Position { pointer: "/a".to_owned(), occurrence: 0, what, level: 0 };
         Plant { canary: String::new(), position, in_media }
     }
 
     #[test]
     fn what_is_seen_is_a_leak_unless_it_is_held_or_listed() {
-        let seen = Some(Seen::Plain);
+        let seen = Some(FoundAs::Plain);
         let known = Facts { known: true, ..Facts::default() };
-        let (text, key, media) = (plant(What::Text, false), plant(What::Key, false), plant(What::Text, true));
+        let (text, key, media) = (
+            plant(PositionKind::Text, false),
+            plant(PositionKind::Key, false),
+            plant(PositionKind::Text, true),
+        );
         let opaque = Facts { opaque: true, ..known };
         let fixed = Facts { fixed: true, ..known };
         for (plant, family, facts, seen, expected) in [

@@ -1,12 +1,16 @@
-//! Plants a distinct secret at every position of a request, and looks for all of them in what would leave.
+//! Plants a distinct secret at every position of a request, and looks for all of them in what would
+//! leave.
 //!
-//! This is the check from outside of "no leaf unseen". Its walk of the JSON ([`walk`]) shares no code with the gate's own tree, and
-//! neither does its list of what counts as media. A caller plants ([`plant`]), applies a policy to the planted bodies, tells what the
-//! policy names as held, and gets each secret's fate ([`fate`]).
+//! This checks "no leaf unseen" from outside. Its walk of the JSON ([`walk`]) shares no code with
+//! the gate's own tree, and neither does its list of media. A caller plants ([`plant`]), applies a
+//! policy to the planted bodies, reports the places that the policy holds, and gets the result for
+//! each secret ([`fate`]).
 //!
-//! A second proof concerns encodings ([`encoding`]): secrets of several kinds, each spelled in many ways, alone and beside a plain copy.
+//! A second proof concerns encodings ([`encoding`]): secrets of several kinds, each spelled in many
+//! ways, alone and beside a plain copy.
 //!
-//! What this crate must not do: read policies, know rules or detectors, or depend on `leafgate-tree`.
+//! What this crate must not do: read policies, know rules or detectors, or depend on
+//! `leafgate-tree`.
 
 pub mod canary;
 pub mod encoding;

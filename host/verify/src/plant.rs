@@ -1,7 +1,8 @@
 //! Planting: every position of a request gets a secret of its own, all at once.
 //!
-//! What stands at some positions decides how a request is read: `role` and `type` say what an object is, keys where everything is. A
-//! secret there makes of a message something else, and what the policy does with messages goes untested. Hence three passes:
+//! Some values decide how a request is read: `role` and `type` say what an object is, and keys say
+//! it everywhere. A secret there makes a message something else, and the policy's treatment of
+//! messages would go untested. Hence three passes:
 //!
 //! | pass | what gets a secret | what it proves |
 //! |---|---|---|
@@ -9,21 +10,24 @@
 //! | [`Pass::Replaced`] | every leaf wholly, discriminators included | short values, ids, names, and objects of unknown type |
 //! | [`Pass::Keys`] | every key too | keys, and a body that nothing is known about |
 //!
-//! A number becomes a card number where the family is `card`, and a string otherwise; booleans and null become strings. A string that
-//! holds a document stays one: its own leaves and keys get secrets. Inside media the secret stands in the middle of the data where its
-//! alphabet allows that, so that the text still is media, and behind it otherwise. Text in a base64 data URL is encoded again.
+//! A number becomes a card number if the family is `card`, and a string otherwise. Booleans and
+//! null become strings. A string that holds a document stays one: its own leaves and keys get
+//! secrets. Inside media the secret stands in the middle of the data if its alphabet allows that,
+//! so that the text stays media, and behind the data otherwise. Text in a base64 data URL is
+//! encoded again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use crate::canary::Family;
-use crate::walk::{self, New, NotJson, Place, Position, What};
+use crate::walk::{self, NotJson, Place, Position, PositionKind, Replacement};
 
 /// Keys whose values say what the object around them is, in one of the formats.
 const DISCRIMINATORS: [&str; 4] = ["type", "role", "kind", "$mid"];
 
-/// First bytes of media, as this crate sees it. Longer than what the shortest of them needs is not asked for.
+/// First bytes of media, as this crate defines it. Each entry is as long as the shortest medium
+/// needs.
 const MEDIA: [&[u8]; 14] = [
     b"\x89PNG",
     b"\xff\xd8\xff",
@@ -41,7 +45,7 @@ const MEDIA: [&[u8]; 14] = [
     b"\0\0\0",
 ];
 
-/// Which positions get a secret, and how.
+/// The positions that get a secret, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pass {
@@ -54,10 +58,10 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// All passes, in the order in which they say more.
+    /// All passes. Each later one covers more.
     pub const ALL: [Pass; 3] = [Pass::Added, Pass::Replaced, Pass::Keys];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,9 +77,9 @@ impl Pass {
 pub struct Plant {
     /// The secret. It occurs nowhere else.
     pub canary: String,
-    /// Where it stands, by the pointers of the body before anything was planted.
+    /// Its position, by the pointers of the body before planting.
     pub position: Position,
-    /// Whether what it stands in the middle of is media by this crate's own judgement.
+    /// Whether this crate takes the text around it for media.
     pub in_media: bool,
 }
 
@@ -84,7 +88,7 @@ pub struct Plant {
 pub struct Planted {
     /// The body.
     pub body: String,
-    /// What is in it, in body order.
+    /// The secrets in it, in body order.
     pub plants: Vec<Plant>,
 }
 
@@ -106,54 +110,58 @@ pub fn plant(body: &str, pass: Pass, family: Family, first: u64) -> Result<Plant
     Ok(Planted { body, plants })
 }
 
-/// Plants a text that is no JSON, all of which is one position.
+/// Plants a secret in a text that is no JSON. All of it is one position.
 #[must_use]
 pub fn plant_raw(body: &str, family: Family, number: u64) -> Planted {
     let canary = family.canary(number);
-    let position = Position { pointer: String::new(), occurrence: 0, what: What::Text, level: 0 };
+    let position = Position { pointer: String::new(), occurrence: 0, what: PositionKind::Text, level: 0 };
     Planted { body: format!("{body}; {canary}"), plants: vec![Plant { canary, position, in_media: false }] }
 }
 
 fn gets_one(pass: Pass, place: &Place<'_>) -> bool {
-    // Inside strings nothing is a discriminator: no API reads there.
+    // Inside strings nothing is a discriminator, because no API reads there.
     let discriminates = place.position.level == 0 && DISCRIMINATORS.contains(&place.key);
     match place.position.what {
-        What::Document => false,
-        What::Key => pass == Pass::Keys,
+        PositionKind::Document => false,
+        PositionKind::Key => pass == Pass::Keys,
         _ => pass != Pass::Added || !discriminates,
     }
 }
 
-/// What a position becomes, and whether it still is media.
-fn planted(pass: Pass, family: Family, place: &Place<'_>, canary: &str) -> (New, bool) {
+/// Returns the new content of a position, and whether it still is media.
+fn planted(pass: Pass, family: Family, place: &Place<'_>, canary: &str) -> (Replacement, bool) {
     match place.position.what {
-        What::Number if family == Family::Card => (New::Spelled(canary.to_owned()), false),
-        What::Text if pass == Pass::Added => added(family, place.text, canary),
-        _ => (New::Text(canary.to_owned()), false),
+        PositionKind::Number if family == Family::Card => (Replacement::Spelled(canary.to_owned()), false),
+        PositionKind::Text if pass == Pass::Added => added(family, place.text, canary),
+        _ => (Replacement::Text(canary.to_owned()), false),
     }
 }
 
-fn added(family: Family, text: &str, canary: &str) -> (New, bool) {
+fn added(family: Family, text: &str, canary: &str) -> (Replacement, bool) {
     let (head, payload) = data(text);
     if is_media(text) && family != Family::Github {
-        // On a group of four characters, so that what stands behind it decodes to what it did.
+        // On a group of four characters, so that the text behind it decodes as before.
         let (before, behind) = payload.split_at((payload.len() / 2) & !3);
-        return (New::Text(format!("{head}{before}{canary}{behind}")), true);
+        return (Replacement::Text(format!("{head}{before}{canary}{behind}")), true);
     }
     if let (false, Some(words)) = (head.is_empty(), encoded_text(payload)) {
-        return (New::Text(format!("{head}{}", STANDARD.encode(format!("{words}; {canary}")))), false);
+        return (
+            Replacement::Text(format!("{head}{}", STANDARD.encode(format!("{words}; {canary}")))),
+            false,
+        );
     }
-    (New::Text(format!("{text}; {canary}")), false)
+    (Replacement::Text(format!("{text}; {canary}")), false)
 }
 
-/// What stands before the data of a data URL, and the data. Any other text is data.
+/// Splits a data URL before its data. Any other text is data.
 fn data(text: &str) -> (&str, &str) {
     let payload =
         text.strip_prefix("data:").and_then(|url| Some(url.split_once(";base64,")?.1)).unwrap_or(text);
     (&text[..text.len() - payload.len()], payload)
 }
 
-/// Whether a text is base64, bare or in a data URL, that begins like media. No file is shorter than what is looked at here.
+/// Returns whether a text is base64, bare or in a data URL, that begins like media. No real file is
+/// shorter than the compared beginning.
 #[must_use]
 pub fn is_media(text: &str) -> bool {
     let (_, payload) = data(text);
@@ -165,7 +173,7 @@ pub fn is_media(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// The words that a text is the base64 of.
+/// Returns the text whose base64 this is.
 fn encoded_text(payload: &str) -> Option<String> {
     let text = String::from_utf8(STANDARD.decode(payload).ok()?).ok()?;
     (!text.contains('\0')).then_some(text)

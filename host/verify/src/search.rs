@@ -1,7 +1,8 @@
-//! Looking for planted secrets in bytes that would leave, however they are wrapped.
+//! Finds planted secrets in bytes that would leave, however they are wrapped.
 //!
-//! The bytes are looked at as they are, and with JSON escapes undone as often as there are any (a document in a string in a document).
-//! Each of these texts is looked at again with percent escapes undone, and every stretch of it that could be base64 is decoded.
+//! The bytes are searched as they are, and with JSON escapes undone as often as there are any (a
+//! document in a string in a document). Each of these texts is searched again with percent escapes
+//! undone, and every stretch of it that could be base64 is decoded.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,10 +20,10 @@ const ROUNDS: usize = 8;
 /// The shortest stretch of base64 that can hold a secret of sixteen bytes.
 const SHORTEST: usize = 22;
 
-/// How a secret was found. The first that finds it counts.
+/// How a secret was found. The first way that finds it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Seen {
+pub enum FoundAs {
     /// As it is.
     Plain,
     /// Below JSON escapes.
@@ -33,15 +34,15 @@ pub enum Seen {
     Base64,
 }
 
-impl Seen {
-    /// The same for people.
+impl FoundAs {
+    /// Returns a phrase for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Seen::Plain => "as it is",
-            Seen::Escaped => "below JSON escapes",
-            Seen::PercentEncoded => "below percent escapes",
-            Seen::Base64 => "inside base64",
+            FoundAs::Plain => "as it is",
+            FoundAs::Escaped => "below JSON escapes",
+            FoundAs::PercentEncoded => "below percent escapes",
+            FoundAs::Base64 => "inside base64",
         }
     }
 }
@@ -53,7 +54,7 @@ pub struct Search<'c> {
 }
 
 impl<'c> Search<'c> {
-    /// Takes the secrets; results name them by their place.
+    /// Takes the secrets. Results name them by their index.
     #[must_use]
     pub fn new(family: Family, canaries: impl IntoIterator<Item = &'c str>) -> Self {
         let canaries =
@@ -61,11 +62,11 @@ impl<'c> Search<'c> {
         Search { family, canaries }
     }
 
-    /// The secrets that some bytes hold, and how.
+    /// Returns the secrets that some bytes hold, and how.
     #[must_use]
-    pub fn find(&self, bytes: &[u8]) -> BTreeMap<usize, Seen> {
+    pub fn find(&self, bytes: &[u8]) -> BTreeMap<usize, FoundAs> {
         let mut found = BTreeMap::new();
-        self.plain(bytes, Seen::Plain, &mut found);
+        self.plain(bytes, FoundAs::Plain, &mut found);
         let mut text = String::from_utf8_lossy(bytes).into_owned();
         for _ in 0..ROUNDS {
             self.encoded(&text, &mut found);
@@ -73,21 +74,21 @@ impl<'c> Search<'c> {
                 break;
             }
             text = unescape(&text);
-            self.plain(text.as_bytes(), Seen::Escaped, &mut found);
+            self.plain(text.as_bytes(), FoundAs::Escaped, &mut found);
         }
         found
     }
 
-    fn encoded(&self, text: &str, found: &mut BTreeMap<usize, Seen>) {
+    fn encoded(&self, text: &str, found: &mut BTreeMap<usize, FoundAs>) {
         self.base64(text.as_bytes(), found);
         if text.contains('%') {
             let decoded = undo_percent(text.as_bytes());
-            self.plain(&decoded, Seen::PercentEncoded, found);
+            self.plain(&decoded, FoundAs::PercentEncoded, found);
             self.base64(&decoded, found);
         }
     }
 
-    fn plain(&self, bytes: &[u8], seen: Seen, found: &mut BTreeMap<usize, Seen>) {
+    fn plain(&self, bytes: &[u8], seen: FoundAs, found: &mut BTreeMap<usize, FoundAs>) {
         let (prefix, length) = (self.family.prefix().as_bytes(), self.family.length());
         for window in bytes.windows(length).filter(|window| window.starts_with(prefix)) {
             if let Some(&place) = self.canaries.get(window) {
@@ -96,18 +97,18 @@ impl<'c> Search<'c> {
         }
     }
 
-    fn base64(&self, bytes: &[u8], found: &mut BTreeMap<usize, Seen>) {
+    fn base64(&self, bytes: &[u8], found: &mut BTreeMap<usize, FoundAs>) {
         let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
         for stretch in bytes.split(|byte| !is_base64(byte)).filter(|stretch| stretch.len() >= SHORTEST) {
-            // Where the encoding begins is not known: words may stand before it without a space.
+            // The start of the encoding is unknown: words may stand before it without a space.
             for start in 0..4 {
                 let groups = &stretch[start..];
                 let groups = &groups[..groups.len() - usize::from(groups.len() % 4 == 1)];
                 for decoded in [STANDARD, URL].iter().filter_map(|engine| engine.decode(groups).ok()) {
-                    self.plain(&decoded, Seen::Base64, found);
+                    self.plain(&decoded, FoundAs::Base64, found);
                     if decoded.contains(&b'\\') {
                         let unescaped = unescape(&String::from_utf8_lossy(&decoded));
-                        self.plain(unescaped.as_bytes(), Seen::Base64, found);
+                        self.plain(unescaped.as_bytes(), FoundAs::Base64, found);
                     }
                 }
             }
@@ -115,7 +116,7 @@ impl<'c> Search<'c> {
     }
 }
 
-/// Padding is cut off with everything else that is no character of base64, and a stretch may end inside a group.
+/// A stretch may end inside a group, and its padding is cut off like all characters outside base64.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -145,7 +146,7 @@ fn undo_percent(bytes: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn seen(family: Family, wrap: impl Fn(&str) -> String) -> Option<Seen> {
+    fn seen(family: Family, wrap: impl Fn(&str) -> String) -> Option<FoundAs> {
         let canaries: Vec<String> = (0..3).map(|number| family.canary(number)).collect();
         let found =
             Search::new(family, canaries.iter().map(String::as_str)).find(wrap(&canaries[1]).as_bytes());
@@ -162,17 +163,24 @@ mod tests {
     fn a_secret_is_found_in_every_wrapping() {
         for family in Family::ALL {
             let wrapped = |wrap: &dyn Fn(&str) -> String| seen(family, wrap);
-            assert_eq!(wrapped(&|canary| format!("x{canary}y")), Some(Seen::Plain));
-            assert_eq!(wrapped(&|canary| escaped(canary)), Some(Seen::Escaped));
-            assert_eq!(wrapped(&|canary| escaped(&escaped(canary))), Some(Seen::Escaped));
+            assert_eq!(wrapped(&|canary| format!("x{canary}y")), Some(FoundAs::Plain));
+            assert_eq!(wrapped(&|canary| escaped(canary)), Some(FoundAs::Escaped));
+            assert_eq!(wrapped(&|canary| escaped(&escaped(canary))), Some(FoundAs::Escaped));
             let percent =
                 |canary: &str| canary.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
-            assert_eq!(wrapped(&percent), Some(Seen::PercentEncoded));
+            assert_eq!(wrapped(&percent), Some(FoundAs::PercentEncoded));
             for words in ["", "a", "ab", "abc"] {
                 let encode = |canary: &str| STANDARD.encode(format!("{words}{canary}{words}"));
-                assert_eq!(wrapped(&|canary| format!("data:;base64,{}", encode(canary))), Some(Seen::Base64));
-                assert_eq!(wrapped(&|canary| format!("key{}", encode(canary))), Some(Seen::Base64), "glued");
-                assert_eq!(wrapped(&|canary| escaped(&encode(canary))), Some(Seen::Base64));
+                assert_eq!(
+                    wrapped(&|canary| format!("data:;base64,{}", encode(canary))),
+                    Some(FoundAs::Base64)
+                );
+                assert_eq!(
+                    wrapped(&|canary| format!("key{}", encode(canary))),
+                    Some(FoundAs::Base64),
+                    "glued"
+                );
+                assert_eq!(wrapped(&|canary| escaped(&encode(canary))), Some(FoundAs::Base64));
             }
             assert_eq!(wrapped(&|canary| canary[..canary.len() - 1].to_owned()), None);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Decodes the spelling of a string. A lone surrogate, and what is no escape, becomes U+FFFD.
+/// Decodes the spelling of a string. A lone surrogate or a bad escape becomes U+FFFD.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut units: Vec<u16> = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn unescape(raw: &str) -> String {
     text
 }
 
-/// Writes what a run of `\u` escapes spells, once the run has ended.
+/// Writes the text of a run of `\u` escapes, once the run has ended.
 fn flush(units: &mut Vec<u16>, text: &mut String, ended: bool) {
     if ended {
         let characters = char::decode_utf16(units.drain(..));

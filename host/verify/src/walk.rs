@@ -1,8 +1,10 @@
 //! A walk over JSON text that names every position and can rewrite any of them.
 //!
-//! The walk copies what it does not rewrite byte for byte: spaces, escapes, the spelling of numbers, the order of keys, keys that stand
-//! twice. A string that is wholly a JSON object or array is walked as well, four levels deep, and its positions continue the pointer
-//! of the string. All of this the gate promises too; it is written here a second time, in another manner (recursive descent that
+//! The walk copies everything else byte for byte: spaces, escapes, the spelling of numbers, the
+//! order of keys, duplicate keys. A string that is wholly a JSON object or array is walked as well,
+//! four levels deep, and its positions continue the pointer of the string. The gate promises the
+//! same. It is written here a second time and in another manner (recursive descent that copies,
+//! where the gate indexes), so that one mistake does not hide another.
 //! copies, where the gate indexes), so that one mistake does not hide another.
 
 use std::collections::HashMap;
@@ -16,13 +18,13 @@ use crate::spelling::{quote, unescape};
 /// Documents in strings in documents that are walked.
 pub const EMBEDDED_LEVELS: usize = 4;
 
-/// Containers around a value, those around its string included. What is nested deeper is no document here.
+/// Containers around a value, those around its string included. Deeper texts are no documents here.
 pub const DEPTH: usize = 200;
 
-/// What stands at a position.
+/// The kind of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum PositionKind {
     /// A string.
     Text,
     /// A number.
@@ -33,15 +35,15 @@ pub enum What {
     Null,
     /// The key of a member; the position's pointer is that of the member.
     Key,
-    /// A string that is wholly an object or an array. Its content follows as positions of their own.
+    /// A string that is wholly an object or an array. Its values follow as positions of their own.
     Document,
 }
 
-impl What {
-    /// Whether it is a scalar that holds no document.
+impl PositionKind {
+    /// Returns whether it is a scalar that holds no document.
     #[must_use]
     pub fn is_leaf(self) -> bool {
-        !matches!(self, What::Key | What::Document)
+        !matches!(self, PositionKind::Key | PositionKind::Document)
     }
 }
 
@@ -51,34 +53,36 @@ impl What {
 pub struct Position {
     /// RFC 6901 pointer, continued through strings that hold documents.
     pub pointer: String,
-    /// How many positions of the same kind and pointer came before: above 0 only where an object has a key twice.
+    /// How many positions of the same kind and pointer came before: above 0 only if an object has a
+    /// key twice.
     pub occurrence: usize,
-    /// What stands there.
-    pub what: What,
+    /// Its kind.
+    pub what: PositionKind,
     /// How many strings that hold documents are around it.
     pub level: usize,
 }
 
-/// A position during a walk, with its content: decoded, or for what is no string as it is spelled.
+/// A position during a walk, with its content: decoded text, or the spelling of a value that is no
+/// string.
 pub struct Place<'w> {
     /// Where it is.
     pub position: Position,
-    /// What stands there now.
+    /// The present content.
     pub text: &'w str,
     /// The key of the nearest member around it, or "".
     pub key: &'w str,
 }
 
-/// What a position becomes.
+/// The new content of a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum New {
+pub enum Replacement {
     /// A string with this text.
     Text(String),
-    /// This spelling, which is the caller's to get right.
+    /// This spelling, which must be valid JSON.
     Spelled(String),
 }
 
-/// A text that is no JSON by RFC 8259, or nested too deeply.
+/// The text is no JSON by RFC 8259, or nested too deeply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: expected {expected} at byte {at}")]
 pub struct NotJson {
@@ -101,8 +105,8 @@ pub fn positions(body: &str) -> Result<Vec<Position>, NotJson> {
     Ok(positions)
 }
 
-/// Copies a body, with what `visit` says in place of each position for which it says something. What it says for a document replaces
-/// the whole string, and the positions inside are not visited.
+/// Copies a body and replaces each position for which `visit` returns a replacement. A replacement
+/// of a document replaces the whole string, and the positions inside are not visited.
 ///
 /// # Errors
 /// Where the body is no JSON.
@@ -114,10 +118,10 @@ pub fn rewrite(body: &str, visit: &mut Visit<'_>) -> Result<String, NotJson> {
     Ok(format!("{}{copy}", &body[..body.len() - text.len()]))
 }
 
-/// What is asked at each position.
-pub type Visit<'v> = dyn FnMut(&Place<'_>) -> Option<New> + 'v;
+/// Is asked at each position.
+pub type Visit<'v> = dyn FnMut(&Place<'_>) -> Option<Replacement> + 'v;
 
-/// The way to the value that the walk is at, and how often each position has been passed.
+/// The path to the present value, and how often each position has been passed.
 #[derive(Default)]
 struct Way {
     pointer: String,
@@ -126,16 +130,17 @@ struct Way {
 }
 
 impl Way {
-    fn position(&mut self, what: What, level: usize) -> Position {
-        let passed = self.passed.entry((self.pointer.clone(), what == What::Key)).or_default();
-        // A document inside a string stands at the same pointer as the string: its root is no position of its own.
+    fn position(&mut self, what: PositionKind, level: usize) -> Position {
+        let passed = self.passed.entry((self.pointer.clone(), what == PositionKind::Key)).or_default();
+        // A document inside a string has the pointer of the string: its root is no position of its
+        // own.
         let occurrence = *passed;
         *passed += 1;
         Position { pointer: self.pointer.clone(), occurrence, what, level }
     }
 }
 
-/// One text on its way from input to copy: the body, or the content of a string.
+/// One text that is copied: the body, or the content of a string.
 struct Walk<'t, 'w, 'v> {
     text: &'t str,
     at: usize,
@@ -145,7 +150,7 @@ struct Walk<'t, 'w, 'v> {
     way: &'w mut Way,
     depth: usize,
     level: usize,
-    /// `None`: the walk only finds out whether the text is JSON.
+    /// `None`: the walk only checks whether the text is JSON.
     visit: Option<&'w mut Visit<'v>>,
 }
 
@@ -160,7 +165,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         Walk { text, at: 0, copied: 0, copy: String::new(), way, depth, level, visit }
     }
 
-    /// Walks the whole text and gives its copy.
+    /// Walks the whole text and returns its copy.
     fn whole(mut self) -> Result<String, NotJson> {
         self.space();
         self.value()?;
@@ -177,10 +182,10 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
             Some(b'{') => self.container(b'}', Self::members),
             Some(b'[') => self.container(b']', Self::elements),
             Some(b'"') => self.string(),
-            Some(b't') => self.scalar(What::Boolean, |walk| walk.word("true")),
-            Some(b'f') => self.scalar(What::Boolean, |walk| walk.word("false")),
-            Some(b'n') => self.scalar(What::Null, |walk| walk.word("null")),
-            Some(b'-' | b'0'..=b'9') => self.scalar(What::Number, Self::number),
+            Some(b't') => self.scalar(PositionKind::Boolean, |walk| walk.word("true")),
+            Some(b'f') => self.scalar(PositionKind::Boolean, |walk| walk.word("false")),
+            Some(b'n') => self.scalar(PositionKind::Null, |walk| walk.word("null")),
+            Some(b'-' | b'0'..=b'9') => self.scalar(PositionKind::Number, Self::number),
             _ => self.fail("a value"),
         }
     }
@@ -210,7 +215,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
             let around = self.way.pointer.len();
             self.step(&key.replace('~', "~0").replace('/', "~1"));
             self.way.keys.push(key);
-            self.ask(What::Key, start..self.at);
+            self.ask(PositionKind::Key, start..self.at);
             self.space();
             self.expect(b':', "`:`")?;
             self.space();
@@ -237,13 +242,17 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
     }
 
     fn step(&mut self, segment: &str) {
-        // Nothing looks at the pointer of a walk that only finds out whether a text is JSON.
+        // A walk that only checks for JSON needs no pointer.
         if self.visit.is_some() {
             let _ = write!(self.way.pointer, "/{segment}");
         }
     }
 
-    fn scalar(&mut self, what: What, spelling: fn(&mut Self) -> Result<(), NotJson>) -> Result<(), NotJson> {
+    fn scalar(
+        &mut self,
+        what: PositionKind,
+        spelling: fn(&mut Self) -> Result<(), NotJson>,
+    ) -> Result<(), NotJson> {
         let start = self.at;
         spelling(self)?;
         self.ask(what, start..self.at);
@@ -258,10 +267,10 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         }
         let text = unescape(raw);
         if self.level >= EMBEDDED_LEVELS || !is_document(&text, self.depth) {
-            self.ask(What::Text, start..self.at);
+            self.ask(PositionKind::Text, start..self.at);
             return Ok(());
         }
-        if !self.ask(What::Document, start..self.at) {
+        if !self.ask(PositionKind::Document, start..self.at) {
             let visit = self.visit.as_deref_mut();
             let inner = Walk::over(&text, self.way, self.depth, self.level + 1, visit).whole()?;
             if inner != text {
@@ -271,8 +280,9 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         Ok(())
     }
 
-    /// Asks what becomes of a position that has just been stepped over; true where it was rewritten.
-    fn ask(&mut self, what: What, span: Range<usize>) -> bool {
+    /// Asks for the replacement of a position that has just been stepped over. Returns true if it
+    /// was rewritten.
+    fn ask(&mut self, what: PositionKind, span: Range<usize>) -> bool {
         let spelling = &self.text[span.clone()];
         let Some(visit) = self.visit.as_deref_mut() else { return false };
         let unquoted = spelling.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(unescape);
@@ -282,8 +292,8 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         let place = Place { position, text: unquoted.as_deref().unwrap_or(spelling), key };
         match visit(&place) {
             None => return false,
-            Some(New::Text(text)) => self.write(span, &quote(&text)),
-            Some(New::Spelled(spelling)) => self.write(span, &spelling),
+            Some(Replacement::Text(text)) => self.write(span, &quote(&text)),
+            Some(Replacement::Spelled(spelling)) => self.write(span, &spelling),
         }
         true
     }
@@ -294,7 +304,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         self.copied = span.end;
     }
 
-    /// Steps over a string and gives its spelling without the quotes.
+    /// Steps over a string and returns its spelling without the quotes.
     fn quoted(&mut self) -> Result<&'t str, NotJson> {
         self.at += 1;
         let start = self.at;
@@ -361,7 +371,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         Ok(())
     }
 
-    /// Steps over a comma and the spaces around it; false where none stands.
+    /// Steps over a comma and the spaces around it. Returns false if there is none.
     fn comma(&mut self) -> bool {
         self.space();
         let found = self.peek() == Some(b',');
@@ -394,7 +404,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
     }
 }
 
-/// Whether a text is wholly a JSON object or array.
+/// Returns whether a text is wholly a JSON object or array.
 fn is_document(text: &str, depth: usize) -> bool {
     text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['{', '['])
         && Walk::over(text, &mut Way::default(), depth, 0, None).whole().is_ok()
@@ -436,14 +446,24 @@ mod tests {
         let nested = (0..5).fold("[7]".to_owned(), |inner, _| format!("[{}]", quote(&inner)));
         let found = positions(&nested).unwrap();
         let leaf = found.last().unwrap();
-        assert_eq!((leaf.what, leaf.level, leaf.pointer.as_str()), (What::Text, 4, "/0/0/0/0/0"));
+        assert_eq!((leaf.what, leaf.level, leaf.pointer.as_str()), (PositionKind::Text, 4, "/0/0/0/0/0"));
     }
 
     #[test]
     fn a_document_is_found_however_its_brackets_are_spelled() {
         let found = positions(r#"["\u007b\"k\":1}", " \n[]", "\ufeff[]", "[] x"]"#).unwrap();
         let what: Vec<_> = found.iter().map(|position| position.what).collect();
-        assert_eq!(what, [What::Document, What::Key, What::Number, What::Document, What::Text, What::Text]);
+        assert_eq!(
+            what,
+            [
+                PositionKind::Document,
+                PositionKind::Key,
+                PositionKind::Number,
+                PositionKind::Document,
+                PositionKind::Text,
+                PositionKind::Text
+            ]
+        );
     }
 
     #[test]
@@ -452,8 +472,8 @@ mod tests {
         let unchanged = rewrite(body, &mut |_| None).unwrap();
         assert_eq!(unchanged, body);
         let changed = rewrite(body, &mut |place| {
-            (place.position.pointer == "/b/c" && place.position.what == What::Number)
-                .then(|| New::Text("\"new\"".to_owned()))
+            (place.position.pointer == "/b/c" && place.position.what == PositionKind::Number)
+                .then(|| Replacement::Text("\"new\"".to_owned()))
         });
         assert_eq!(changed.unwrap(), r#" {"a" :"x\/\udead", "b":"{ \"c\": \"\\\"new\\\"\" }" } "#);
     }

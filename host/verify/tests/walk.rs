@@ -1,6 +1,6 @@
-//! The walk against a parser that shares nothing with it, on values of any form.
+//! The walk against an independent parser, on values of any form.
 
-use leafgate_verify::walk::{self, New, What};
+use leafgate_verify::walk::{self, PositionKind, Replacement};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ proptest! {
         let body = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
         let positions = walk::positions(&body).unwrap();
         let leaves = positions.iter().filter(|position| position.what.is_leaf()).count();
-        let keys = positions.iter().filter(|position| position.what == What::Key).count();
+        let keys = positions.iter().filter(|position| position.what == PositionKind::Key).count();
         prop_assert_eq!((leaves, keys), count(&value, 0));
         prop_assert_eq!(walk::rewrite(&body, &mut |_| None).unwrap(), body);
     }
@@ -60,7 +60,7 @@ proptest! {
         let body = value.to_string();
         let leaves = walk::positions(&body).unwrap().iter().filter(|position| position.what.is_leaf()).count();
         let text = format!("x{new}");
-        let rewritten = walk::rewrite(&body, &mut |place| place.position.what.is_leaf().then(|| New::Text(text.clone())));
+        let rewritten = walk::rewrite(&body, &mut |place| place.position.what.is_leaf().then(|| Replacement::Text(text.clone())));
         let rewritten: Value = serde_json::from_str(&rewritten.unwrap()).unwrap();
         prop_assert_eq!(count(&rewritten, 0).0, leaves);
     }

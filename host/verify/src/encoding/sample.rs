@@ -10,9 +10,9 @@ use crate::canary::{Family, random_base64};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A token that its prefix names.
+    /// A token with a prefix.
     Token,
-    /// An AWS access key id, and the secret key that its name alone tells from other text.
+    /// An AWS access key id, and the secret key that is known by its name alone.
     AwsPair,
     /// A payment card number.
     Card,
