@@ -1,4 +1,4 @@
-//! A call that failed, and the words for why.
+//! A call that failed, and the codes for why.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]
 pub struct ApiError {
-    /// A word for programs.
+    /// The code for programs.
     pub code: ErrorCode,
     /// One sentence for people, without leaf text.
     pub message: String,
@@ -21,47 +21,47 @@ pub struct ApiError {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The call bears no token, or another one.
+    /// The call has no token, or another one.
     Unauthorised,
     /// Host or Origin are not the gate's own.
     ForeignOrigin,
     /// There is no such path, or no such turn.
     NotFound,
-    /// The path is asked with another method.
+    /// The path does not take this method.
     WrongMethod,
     /// The body of a POST is not labelled as JSON.
     NoJson,
-    /// The body is not what the call takes.
+    /// The body is not what the call expects.
     Malformed,
     /// The body is too large.
     TooLarge,
-    /// The turn is over, or its time is.
+    /// The turn is over, or its deadline has passed.
     Over,
     /// Another turn of its session comes first.
     Queued,
-    /// Its client is gone.
+    /// Its client is disconnected.
     Disconnected,
-    /// Something else would leave than what was seen.
+    /// The body that would leave is not the one that the person saw.
     Stale,
-    /// Somebody else changed the turn meanwhile.
+    /// Another change of the turn was faster.
     Conflict,
     /// A rule blocks the request as it stands.
     Blocked,
     /// The API would refuse the request as it stands.
     Invalid,
-    /// There is no room for what an edit adds.
+    /// There is no room for the text that an edit adds.
     Full,
     /// Undo, redo or reset found nothing to do.
     Nothing,
-    /// The request does not take the edit.
+    /// The request does not accept the edit.
     RefusedEdit,
     /// The gate failed.
     Internal,
-    /// No gate answers. Said by callers, never by a gate.
+    /// No gate answers. Set by callers, never by a gate.
     Unreachable,
-    /// What answers is no gate that speaks this API. Said by callers, never by a gate.
+    /// The answer does not come from a gate that speaks this API. Set by callers, never by a gate.
     Unexpected,
-    /// A word of a newer gate.
+    /// A code of a newer gate.
     #[serde(other)]
     Unknown,
 }

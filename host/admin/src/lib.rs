@@ -1,8 +1,9 @@
-//! The admin API's words: what its requests and answers hold, as JSON in camelCase.
+//! The types of the admin API: its requests and answers, as JSON in camelCase.
 //!
-//! The gate serves it on a listener of its own; the approval prompt, the command line and, one day, a web page speak it. Nothing here
-//! does I/O. Every text in an answer is what would leave: findings are redacted before anything is put into these types, and there is
-//! no field for a value that was taken away. Control characters are still in it: whoever prints shows them as visible text.
+//! The gate serves the API on a listener of its own. The approval prompt and the command line call
+//! it. Nothing here does I/O. Every text in an answer is what would leave: findings are redacted
+//! before anything is put into these types, and no field can hold a redacted value. Texts still
+//! hold control characters, which the printer must show as visible text.
 //!
 //! | call | body | answer |
 //! |---|---|---|
@@ -17,8 +18,9 @@
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
-//! Every other call bears `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]; a POST has `content-type: application/json`.
-//! What fails is answered with an [`ApiError`] and the status of its [`ErrorCode`].
+//! Every other call has `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]. A POST
+//! has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
+//! status of its [`ErrorCode`].
 
 mod error;
 mod turn;
@@ -31,7 +33,7 @@ pub use turn::{
 
 use serde::{Deserialize, Serialize};
 
-/// Where a running gate is to be found. Written with mode 0600 into the runtime directory of the user.
+/// How a running gate is reached. Written with mode 0600 into the runtime directory of the user.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFile {
@@ -39,7 +41,7 @@ pub struct RuntimeFile {
     pub pid: u32,
     /// Base URL of the admin API, `http://127.0.0.1:PORT`.
     pub admin: String,
-    /// The token that every call bears.
+    /// The token that every call must have.
     pub token: String,
     /// Base URL that clients send their requests to.
     pub listen: String,
@@ -54,7 +56,7 @@ impl std::fmt::Debug for RuntimeFile {
     }
 }
 
-/// How the gate is.
+/// The state of the gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -64,11 +66,11 @@ pub struct Status {
     pub listen: String,
     /// Where requests go.
     pub upstream: String,
-    /// What serves, and whether the files on disk are newer.
+    /// The policy that serves, and whether the files on disk are newer.
     pub policy: PolicyStatus,
     /// Turns that wait for a person.
     pub pending: usize,
-    /// Requests that are not answered to their end, those that wait included.
+    /// Requests that are not completely answered, pending ones included.
     #[serde(default)]
     pub in_flight: usize,
     /// Memory that they take.
@@ -78,13 +80,13 @@ pub struct Status {
     pub requests: Counts,
 }
 
-/// How much of a bound is used, in bytes.
+/// The used part of a bound, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// So much is taken.
+    /// The bytes in use.
     pub used: usize,
-    /// So much there is; beyond it requests that need a person are refused.
+    /// The bound. Beyond it, requests that need a person are refused.
     pub limit: usize,
 }
 
@@ -98,39 +100,42 @@ pub struct PolicyStatus {
     pub generation: String,
     /// How many loads have succeeded since the start, the first included.
     pub loads: u64,
-    /// How many have failed since.
+    /// How many loads have failed since.
     pub failed_loads: u64,
-    /// Why the files on disk do not serve: their diagnostics. `None` while the newest files serve.
+    /// The diagnostics of the files on disk, if they do not serve. `None` while the newest files
+    /// serve.
     pub refused: Option<String>,
-    /// What the last load changed, a rule each: `−gone`, `+new`, `watched: only counts now`.
+    /// What the last load changed, one line a rule: `−gone`, `+new`, `watched: only counts now`.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// What is sound in the policy that serves and can hardly be meant, a line each.
+    /// Warnings about the policy that serves, a line each: it is valid, but hardly meant so.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// For how many seconds the gate has been reading or compiling what is on disk now. `None` while it is not.
+    /// How many seconds the gate has been reading or compiling the files on disk. `None` while it
+    /// is not.
     #[serde(default)]
     pub loading_seconds: Option<u64>,
 }
 
-/// Requests by how they ended.
+/// Requests by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Sent on, edited or not.
+    /// Forwarded, edited or not.
     pub forwarded: u64,
-    /// Stopped by a rule, or by a guard that could not run.
+    /// Blocked by a rule, or by a guard that could not run.
     pub blocked: u64,
     /// Held for a person.
     pub paused: u64,
-    /// Given up by a person, a deadline or the client.
+    /// Cancelled by a person, a deadline or the client.
     pub cancelled: u64,
     /// Refused before any rule ran.
     pub refused: u64,
-    /// What the upstream answered to those that were sent on.
+    /// The upstream's answers to forwarded requests.
     #[serde(default)]
     pub answers: Answers,
-    /// How often a rule could not run to its end, whatever its `on_error` made of that. The log says which, and why.
+    /// How often a rule could not run to its end, whatever its `on_error` decided. The log names
+    /// the rule and the cause.
     #[serde(default)]
     pub faults: u64,
 }
@@ -155,34 +160,34 @@ pub struct Answers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
-    /// One line each.
+    /// The turns, one line each.
     pub turns: Vec<TurnSummary>,
 }
 
-/// What would leave.
+/// The body that would leave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
-    /// The body; tokens stand where something was redacted.
+    /// The body, with tokens in the places of redacted values.
     pub body: ShownText,
     /// Digest of method, upstream, path and these bytes: what [`Resume`] must carry.
     pub digest: String,
 }
 
-/// Lets a turn go.
+/// Resumes a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resume {
-    /// The digest of what the person saw. Another one is refused: shown is sent.
+    /// The digest of what the person saw. Any other digest is refused: shown is sent.
     pub digest: String,
 }
 
-/// Gives a turn up.
+/// Cancels a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cancel {}
 
-/// Something that happened. The name of the server-sent event is the tag.
+/// A published event. The name of the server-sent event is the tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
 pub enum Event {
@@ -196,7 +201,7 @@ pub enum Event {
         /// The turn.
         turn: TurnSummary,
     },
-    /// A turn is over; its state says how.
+    /// A turn is over. Its state says how.
     Resolved {
         /// The turn.
         turn: TurnSummary,

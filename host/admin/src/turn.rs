@@ -3,7 +3,7 @@
 use leafgate_tree::{Access, LeafKind, Role, SectionKind, ValueType};
 use serde::{Deserialize, Serialize};
 
-/// Where a turn is in its life.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
@@ -11,23 +11,23 @@ pub enum State {
     Waiting,
     /// Waits behind another turn of its session.
     Queued,
-    /// Waits, and its client is gone; it has a moment to come back.
+    /// Waits, and its client is disconnected. The same request may still come again.
     Disconnected,
-    /// Was let go.
+    /// Was resumed.
     Resumed,
-    /// Was given up.
+    /// Was cancelled.
     Cancelled,
     /// Its deadline passed.
     TimedOut,
 }
 
-/// What a deadline does.
+/// The effect of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnTimeout {
-    /// Gives the turn up.
+    /// Cancels the turn.
     Cancel,
-    /// Lets it go as it stands.
+    /// Resumes it as it is.
     Resume,
 }
 
@@ -39,47 +39,48 @@ pub struct HoldView {
     pub rule: String,
     /// Its reason, in its own words.
     pub reason: String,
-    /// What it saw, for the reviewer: a place or a fault, never text.
+    /// The cause, for the reviewer: a place or a fault, never text.
     pub detail: String,
-    /// Every place that it is about, up to a bound.
+    /// Its places, up to a bound.
     #[serde(default)]
     pub places: Vec<HoldPlace>,
-    /// How many places there are, those that are not listed included.
+    /// The number of places, those that are not listed included.
     #[serde(default)]
     pub total: usize,
-    /// Whether it stops the request for good: a block that an edit brought about. Undo or reset before resuming.
+    /// Whether it prevents a resume: a block that an edit caused. Undo or reset first.
     pub blocks: bool,
-    /// How it stands.
+    /// Its state.
     #[serde(default)]
     pub state: HoldState,
 }
 
-/// One place that a hold is about.
+/// One place of a hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldPlace {
-    /// What is wrong there, never text.
+    /// The problem there, never text.
     pub what: String,
-    /// Pointer in the body as received, or the name of a part outside the body; `None` for the request as a whole.
+    /// Pointer in the body as received, or the name of a part outside the body; `None` for the
+    /// request as a whole.
     pub at: Option<String>,
-    /// Whether what would leave still is as it was there.
+    /// Whether the text there is unchanged in what would leave.
     pub stands: bool,
 }
 
-/// How a hold stands.
+/// The state of a hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldState {
     /// A person must decide about it.
     #[default]
     Open,
-    /// Edits took away what it asked about.
+    /// Edits removed what it asked about.
     Lapsed,
-    /// It was open when the turn was let go.
+    /// It was open when the turn was resumed.
     Answered,
 }
 
-/// One line about a turn.
+/// A turn in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSummary {
@@ -89,11 +90,11 @@ pub struct TurnSummary {
     pub label: String,
     /// The session, opaque.
     pub session: String,
-    /// The model asked for.
+    /// The model of the request.
     pub model: String,
     /// The format's name.
     pub format: String,
-    /// Where it is in its life.
+    /// Its state.
     pub state: State,
     /// Why it waits.
     pub holds: Vec<HoldView>,
@@ -101,7 +102,7 @@ pub struct TurnSummary {
     pub waited_ms: u64,
     /// How long it may still wait, in milliseconds.
     pub left_ms: u64,
-    /// What happens then.
+    /// The effect of the deadline.
     pub on_timeout: OnTimeout,
     /// Edits whose effect stands in what would leave, redactions not counted.
     pub edits: usize,
@@ -121,17 +122,17 @@ pub struct TurnView {
     pub summary: TurnSummary,
     /// Messages, parts, calls and options in order; parents before children.
     pub sections: Vec<SectionView>,
-    /// What was done, oldest first.
+    /// Its edits and redactions, oldest first.
     pub edits: Vec<EditView>,
     /// Digest of method, upstream, path and body as they stand now: what a resume must carry.
     pub digest: String,
     /// Number of the last change. Counts up and never repeats.
     pub version: u64,
-    /// Whether there is an edit to take back.
+    /// Whether there is an edit to undo.
     pub can_undo: bool,
-    /// Whether there is one to make again.
+    /// Whether there is an undone edit to redo.
     pub can_redo: bool,
-    /// Why the API would refuse it as it stands; reset helps.
+    /// Why the API would refuse it as it is. A reset removes the cause.
     pub invalid: Option<String>,
 }
 
@@ -139,12 +140,12 @@ pub struct TurnView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
-    /// Its key, `user-1/content/0`: what [`EditCommand`] names it by. A message that was put in is `inserted-0`; no edit reaches it
-    /// but undo and reset, and its leaf has no pointer.
+    /// Its key, `user-1/content/0`, by which [`EditCommand`] names it. The key of an inserted
+    /// message is `inserted-0`: only undo and reset reach it, and its leaf has no pointer.
     pub key: String,
     /// Its label for people.
     pub label: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SectionKind,
     /// Role of its message.
     pub role: Role,
@@ -158,13 +159,14 @@ pub struct SectionView {
     pub deletable: bool,
     /// Whether it is left out.
     pub deleted: bool,
-    /// Whether rules are kept away from it, or from one of its leaves.
+    /// Whether rules may not change it, or one of its leaves.
     pub pinned: bool,
-    /// The leaves that belong to it and to no section inside it.
+    /// Its leaves that belong to no section inside it.
     pub leaves: Vec<LeafView>,
 }
 
-/// Text of a request as it would leave. `Debug` prints its length: even redacted, it is the user's.
+/// Text of a request as it would leave. `Debug` prints its length, because even redacted text is
+/// private.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ShownText(String);
@@ -176,7 +178,7 @@ impl ShownText {
         ShownText(text.into())
     }
 
-    /// The text, for a printer that shows control characters as visible text.
+    /// Returns the text, for a printer that shows control characters as visible text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -193,11 +195,11 @@ impl std::fmt::Debug for ShownText {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeafView {
-    /// RFC 6901 pointer in the body as received: what [`EditCommand`] names it by.
+    /// RFC 6901 pointer in the body as received, by which [`EditCommand`] names it.
     pub pointer: String,
     /// Display path relative to the section, for people.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LeafKind,
     /// Its JSON type.
     pub value: ValueType,
@@ -205,11 +207,11 @@ pub struct LeafView {
     pub access: Access,
     /// Its text as it would leave.
     pub text: ShownText,
-    /// Where redaction wrote in it.
+    /// The stretches that redaction wrote in it.
     pub redacted: Vec<RedactedSpan>,
-    /// Whether it differs from what came, redactions included.
+    /// Whether its text differs from the received one, redactions included.
     pub changed: bool,
-    /// Whether rules are kept away from it.
+    /// Whether rules may not change it.
     #[serde(default)]
     pub pinned: bool,
 }
@@ -220,9 +222,9 @@ pub struct LeafView {
 pub struct RedactedSpan {
     /// UTF-8 byte offset of its start in the leaf's text.
     pub start: usize,
-    /// And of its end.
+    /// UTF-8 byte offset of its end.
     pub end: usize,
-    /// What was recognised.
+    /// The label of the finding.
     pub label: String,
 }
 
@@ -242,15 +244,15 @@ pub struct EditView {
     pub pointer: String,
     /// Label of a redaction.
     pub label: Option<String>,
-    /// Whether its effect stands in what would leave: it was not undone, reset or written over.
+    /// Whether its effect stands in what would leave: it was not undone, reset or overwritten.
     pub stands: bool,
 }
 
-/// What a person does to a turn.
+/// An edit that a person makes to a turn.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "action", deny_unknown_fields)]
 pub enum EditCommand {
-    /// Gives a leaf another text; for a number, boolean or null its JSON spelling.
+    /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
     Set {
         /// The leaf.
         pointer: String,
@@ -262,21 +264,21 @@ pub enum EditCommand {
         /// The section's key.
         section: String,
     },
-    /// Puts it back.
+    /// Puts a deleted section back.
     Restore {
         /// The section's key.
         section: String,
     },
-    /// Puts a message of the user directly before another one.
+    /// Inserts a message of the user directly before another one.
     Insert {
         /// Key of the message's section.
         before: String,
         /// Its text.
         text: ShownText,
     },
-    /// Takes the last edit back.
+    /// Undoes the last edit.
     Undo,
-    /// Makes it again.
+    /// Redoes the last undone edit.
     Redo,
     /// Takes all edits back.
     Reset,
@@ -298,27 +300,27 @@ impl std::fmt::Debug for EditCommand {
     }
 }
 
-/// What came against what would leave.
+/// The received request against what would leave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
     /// The leaves that differ, in body order.
     pub leaves: Vec<LeafDiff>,
-    /// Display paths of what is left out.
+    /// Display paths of the sections that are left out.
     pub deleted: Vec<String>,
-    /// The messages that were put in.
+    /// The inserted messages.
     pub inserted: Vec<InsertedDiff>,
 }
 
-/// A message that was put in.
+/// An inserted message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InsertedDiff {
-    /// Display path of the message that it stands before.
+    /// Display path of the message behind it.
     pub before: String,
-    /// Who speaks in it.
+    /// Its role.
     pub role: Role,
-    /// Who put it in.
+    /// The author of the insertion.
     pub author: String,
     /// Its text.
     pub text: ShownText,
@@ -332,10 +334,10 @@ pub struct LeafDiff {
     pub path: String,
     /// Pointer in the body as received.
     pub pointer: String,
-    /// Who changed it.
+    /// The authors of the changes.
     pub authors: Vec<String>,
-    /// What came; what was redacted in it is shown as `‹LABEL›`.
+    /// The received text, with `‹LABEL›` for redacted values.
     pub before: ShownText,
-    /// What would leave.
+    /// The text that would leave.
     pub after: ShownText,
 }
