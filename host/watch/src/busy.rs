@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Shared by the thread that runs a step and those that ask.
+/// Shared by the thread that runs a step and the threads that read its time.
 #[derive(Clone, Debug, Default)]
 pub struct Busy(Arc<Mutex<Option<Instant>>>);
 
@@ -26,13 +26,13 @@ impl Busy {
         step()
     }
 
-    /// Returns how long the present step has been running, `None` between steps.
+    /// Returns how long the present step has been running, or `None` between steps.
     #[must_use]
     pub fn running_for(&self) -> Option<Duration> {
         self.lock().map(|began| began.elapsed())
     }
 
-    /// The value is whole between any two statements, so a poisoned lock is as good as any.
+    /// The value is complete between any two statements, so a poisoned lock is safe to use.
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,13 +1,12 @@
-//! Tells when a policy folder holds something new.
+//! Reports when the content of a policy folder has changed.
 //!
-//! Events of the file system are only the reason to look: they come in bursts, twice, too early, or
-//! not at all (network mounts, full queues, symlinks to elsewhere). What decides is a [`Snapshot`]:
-//! the digest of every file that counts. A change is reported once the folder has been quiet for a
-//! moment and two snapshots agree, so that an editor that truncates before it writes, or a
-//! deployment that swaps a symlink, is one change. A slow rescan finds the changes without an
-//! event.
+//! Events of the file system only start a look: they come in bursts, twice, too early, or not at
+//! all (network mounts, full queues, symlinks to elsewhere). A [`Snapshot`] decides: the digest of
+//! every file that counts. A change is reported once the folder has been quiet for a moment and two
+//! snapshots agree, so that an editor that truncates before it writes, or a deployment that swaps a
+//! symlink, is one change. A slow rescan finds changes that had no event.
 //!
-//! What to do about a change is the caller's: this crate knows no policies.
+//! The caller decides what a change means: this crate knows no policies.
 
 mod busy;
 mod snapshot;
@@ -22,12 +21,13 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 pub use busy::Busy;
 pub use snapshot::Snapshot;
 
-/// How long to wait for what.
+/// The times of a watch.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// How long the folder must be quiet. Editors write and rename within a few milliseconds.
     pub quiet: Duration,
-    /// The longest wait for quiet. A folder that never rests is read all the same, and read again.
+    /// The longest wait for quiet. A folder that changes all the time is read all the same, and
+    /// read again.
     pub longest_wait: Duration,
     /// The time between two looks without an event.
     pub rescan: Duration,
@@ -43,7 +43,7 @@ impl Default for Timing {
     }
 }
 
-/// A thread that looks after one folder. Dropping it ends the thread.
+/// A thread that watches one folder. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct FolderWatch {
     signals: Sender<Signal>,
@@ -68,8 +68,8 @@ enum Signal {
 }
 
 impl FolderWatch {
-    /// Starts to look after a folder, which need not exist yet. `loaded` is the snapshot that the
-    /// caller has acted on already.
+    /// Starts to watch a folder, which need not exist yet. `loaded` is the snapshot that the caller
+    /// has acted on already.
     ///
     /// `on_change` runs on the watch's own thread, for one change at a time. A change during the
     /// call is the next change.
@@ -101,7 +101,7 @@ impl FolderWatch {
         FolderWatch { signals, thread, events, looking }
     }
 
-    /// Returns an error where the system reports no changes, so that only the rescan finds them.
+    /// Returns an error if the system reports no changes, so that only the rescan finds them.
     ///
     /// # Errors
     /// The system's reason.
@@ -109,7 +109,8 @@ impl FolderWatch {
         self.events.clone()
     }
 
-    /// Returns the look at the folder: one that runs for long is one that the disk does not answer.
+    /// Returns the time of the present look at the folder. A long one means that the disk does not
+    /// answer.
     #[must_use]
     pub fn looking(&self) -> Busy {
         self.looking.clone()
@@ -126,8 +127,8 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Asks the system for events of the folder and of its parent: the folder itself may be renamed,
-/// removed or a symlink that swaps.
+/// Subscribes to events of the folder and of its parent: the folder itself may be renamed, removed
+/// or a symlink that is swapped.
 fn subscribe(
     folder: &Path,
     timing: Timing,
@@ -139,8 +140,7 @@ fn subscribe(
         why: error.to_string(),
     };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is not changing, and this crate reads. Errors (a full queue) are a reason to
-        // look.
+        // This crate reads, and reads are no changes. Errors (a full queue) are a reason to look.
         if event.map_or(true, |event| !event.kind.is_access()) {
             let _ = signals.send(Signal::Event);
         }
@@ -154,13 +154,14 @@ fn subscribe(
     Ok(watcher)
 }
 
-/// Follows the folder that now stands at the path; a removed one is followed again once it is back.
+/// Subscribes to the folder that is now at the path. After a removal this happens when the folder
+/// is back.
 fn follow(watcher: &mut RecommendedWatcher, folder: &Path) {
     let _ = watcher.unwatch(folder);
     let _ = watcher.watch(folder, RecursiveMode::Recursive);
 }
 
-/// The thread's state.
+/// The state of the thread.
 struct WatchLoop {
     folder: PathBuf,
     timing: Timing,
@@ -172,7 +173,7 @@ struct WatchLoop {
 
 impl WatchLoop {
     fn run(mut self, mut on_change: impl FnMut(Snapshot)) {
-        // No event was sent for a change between the caller's look and the subscription.
+        // A change between the caller's look and the subscription had no event.
         self.report_change(&mut on_change);
         loop {
             match self.received.recv_timeout(self.timing.rescan) {
@@ -198,7 +199,7 @@ impl WatchLoop {
         on_change(changed);
     }
 
-    /// Waits until no event has come for a moment; `None` when told to stop.
+    /// Waits until no event has come for a moment. Returns `None` when told to stop.
     fn settle(&self) -> Option<()> {
         let end = Instant::now() + self.timing.longest_wait;
         while Instant::now() < end {
@@ -211,7 +212,7 @@ impl WatchLoop {
         Some(())
     }
 
-    /// The folder's new content, if it differs from what was reported last and two looks agree on
+    /// Returns the folder's new content, if it differs from the last report and two looks agree on
     /// it.
     fn stable_change(&self) -> Option<Snapshot> {
         let mut first = Snapshot::take(&self.folder);

@@ -8,15 +8,15 @@ use std::time::SystemTime;
 use leafgate_folder::Listing;
 use sha2::{Digest, Sha256};
 
-/// Content that one look reads at most. Of files beyond it, size and time stand for the content: a
-/// folder of gigabytes must not keep a disk busy, and the loader refuses what is larger than a
-/// plugin can be.
+/// Most content that one look reads. For files beyond it, size and time stand for the content: a
+/// folder of gigabytes must not keep a disk busy, and the loader refuses files that are larger than
+/// a plugin can be.
 const MAX_READ: u64 = 256 << 20;
 
-/// The files of a folder that count, as a digest of their content, and the names of those that are
-/// passed over.
+/// The files of a folder that count, as a digest of their content, and the names of the files that
+/// are ignored.
 ///
-/// Which files count is what [`leafgate_folder::list`] says: the same that are loaded.
+/// [`leafgate_folder::list`] decides which files count, for the loader too.
 #[derive(Clone)]
 pub struct Snapshot {
     content: Option<[u8; 32]>,
@@ -27,7 +27,7 @@ pub struct Snapshot {
 type Stamp = (PathBuf, Option<(u64, Option<SystemTime>)>);
 
 impl Snapshot {
-    /// Reads the folder. One that is not there, or cannot be read, is a snapshot of its own.
+    /// Reads the folder. A missing or unreadable folder is a snapshot of its own.
     #[must_use]
     pub fn take(folder: &Path) -> Snapshot {
         Snapshot::take_within(folder, MAX_READ)
@@ -50,21 +50,21 @@ impl Snapshot {
         Snapshot { content: Some(digest.hash.finalize().into()), signature }
     }
 
-    /// Returns true where the folder is there.
+    /// Returns true if the folder exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.content.is_some()
     }
 
-    /// Returns true where names, sizes and times are what they were: reason enough not to read
-    /// everything again without an event.
+    /// Returns true if names, sizes and times are unchanged, so that a look without an event need
+    /// not read everything again.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {
         leafgate_folder::list(folder).map(|listing| signature(&listing)).unwrap_or_default() == self.signature
     }
 }
 
 impl PartialEq for Snapshot {
-    /// By content alone: a file that was saved again unchanged is no change.
+    /// Compares the content alone: a file that was saved again unchanged is no change.
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
     }
@@ -83,21 +83,21 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// A digest under way, and how much may still be read for it.
+/// A digest in progress, and how much may still be read for it.
 struct FolderDigest {
     hash: Sha256,
     left: u64,
 }
 
 impl FolderDigest {
-    /// Adds bytes with their length, which keeps neighbours apart.
+    /// Adds bytes with their length, which separates neighbours.
     fn part(&mut self, bytes: &[u8]) {
         self.hash.update((bytes.len() as u64).to_le_bytes());
         self.hash.update(bytes);
     }
 
-    /// Adds what a file holds. One that vanishes between listing and reading differs from an empty
-    /// one.
+    /// Adds the content of a file. A file that vanishes between listing and reading differs from an
+    /// empty one.
     fn content(&mut self, path: &Path) {
         let Ok(mut file) = leafgate_folder::open(path) else { return self.part(b"unreadable") };
         let mut hash = Sha256::new();

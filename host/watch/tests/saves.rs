@@ -54,7 +54,7 @@ impl Fixture {
     }
 }
 
-/// No rescan within the test: events alone must do.
+/// No rescan within the test: it must pass by events alone.
 const EVENTS_ALONE: Duration = Duration::from_secs(3600);
 
 fn rename_over(file: &Path, text: &str) {
@@ -115,7 +115,7 @@ fn a_folder_removed_and_back() {
     fs::create_dir(&fixture.folder).unwrap();
     fs::write(fixture.rules(), "two").unwrap();
     fixture.expect(Some("two"));
-    // And the folder that is there now is followed like the first.
+    // The folder that is now at the path is watched like the first.
     rename_over(&fixture.rules(), "three");
     fixture.expect(Some("three"));
 }
@@ -123,7 +123,7 @@ fn a_folder_removed_and_back() {
 #[cfg(unix)]
 #[test]
 fn a_symlink_swapped_behind_the_files() {
-    // The way configuration volumes of orchestrators do it: files point through one link, which is
+    // Configuration volumes of orchestrators do so: files point through one link, which is
     // replaced.
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("policy");
@@ -193,7 +193,7 @@ fn what_is_not_loaded_is_a_change_by_its_name_alone() {
     let write = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
     write("a.toml", "one");
     let before = Snapshot::take(root.path());
-    // The loader warns of it, so its coming is a change; what it holds is read by nobody.
+    // The loader warns of such a file, so its appearance is a change, but nothing reads it.
     write(".b.toml", "hidden");
     let warned = Snapshot::take(root.path());
     assert_ne!(before, warned);
