@@ -42,8 +42,8 @@ impl Style {
 }
 
 impl From<RowStyle> for Style {
-    fn from(look: RowStyle) -> Style {
-        match look {
+    fn from(style: RowStyle) -> Style {
+        match style {
             RowStyle::Plain => Style::Plain,
             RowStyle::Strong | RowStyle::Warning => Style::Heading,
             RowStyle::Dim => Style::Faint,
@@ -81,7 +81,7 @@ impl Printer {
     /// Rows as the prompt shows them.
     pub(crate) fn rows(&mut self, rows: &[Row]) -> io::Result<()> {
         for row in rows {
-            row.0.iter().try_for_each(|piece| self.printed(piece.look.into(), piece.text()))?;
+            row.0.iter().try_for_each(|piece| self.printed(piece.style.into(), piece.text()))?;
             self.out.write_all(b"\n")?;
         }
         Ok(())

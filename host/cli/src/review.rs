@@ -1,6 +1,7 @@
-//! `review`, and `run --review`: binds the approval prompt to a running gate.
+//! `review`, and `run --review`: bind the approval prompt to a running gate.
 //!
-//! Both ask over the admin API, so what the prompt can do in the gate's own terminal is what it can do in another.
+//! Both ask over the admin API, so the prompt in the gate's own terminal can do what one in another
+//! terminal can.
 
 use std::io::{self, IsTerminal, stdin, stdout};
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use anyhow::bail;
 use leafgate_admin::{ApiError, Diff, EditCommand, Event, RuntimeFile, TurnSummary, TurnView};
 use leafgate_review::screen::{
-    self, EditorCommand, Happening, Happenings, TerminalHappenings, TerminalSurface, Theme, farewell,
+    self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
 use leafgate_review::{AdminApi, plain};
 
@@ -29,13 +30,13 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     if let Some(id) = &only
         && let Err(error) = AdminClient::new(&gate)?.turn(id)
     {
-        // Better said here than on a screen that stays empty.
+        // An error here is better than an empty screen.
         return refused(&error, false, printer);
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
-        let mut desk = Table::new(&gate, only)?;
-        plain::run(&mut desk, &mut stdin().lock(), &mut stdout().lock(), prompt)?;
+        let mut turns = GateTurns::new(&gate, only)?;
+        plain::run(&mut turns, &mut stdin().lock(), &mut stdout().lock(), prompt)?;
         return Ok(Exit::Done);
     }
     require_terminal()?;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     Ok(Exit::Done)
 }
 
-/// Refuses what can show no screen.
+/// Refuses an output that can show no screen.
 pub(crate) fn require_terminal() -> anyhow::Result<()> {
     if stdin().is_terminal() && stdout().is_terminal() {
         return Ok(());
@@ -63,14 +64,15 @@ pub(crate) fn on_screen(
     only: Option<String>,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<usize> {
-    // Heard before the first list is asked for: no turn begins to wait between the two.
-    let told = only_about(only.clone(), admin::listen(gate)?);
-    let mut desk = Table::new(gate, only)?;
+    // Listening starts before the first list is asked for, so that no turn begins to wait between
+    // the two.
+    let events = only_about(only.clone(), admin::listen(gate)?);
+    let mut turns = GateTurns::new(gate, only)?;
     let mut outside = EditorCommand::new(editor(), private_folder()?);
     let theme = if print::may_colour(&stdout()) { Theme::Colour } else { Theme::Plain };
-    let mut happenings = Until { stop: Arc::clone(stop), happenings: TerminalHappenings::new(told) };
+    let mut events = UntilStopped { stop: Arc::clone(stop), events: TerminalEvents::new(events) };
     let mut surface = TerminalSurface::open(theme)?;
-    let left = screen::run(&mut desk, &mut happenings, &mut surface, &mut outside);
+    let left = screen::run(&mut turns, &mut events, &mut surface, &mut outside);
     drop(surface);
     match left {
         Err(_) if stop.load(Relaxed) => Ok(0),
@@ -78,31 +80,31 @@ pub(crate) fn on_screen(
     }
 }
 
-/// The person's editor, as most programs find it.
+/// Returns the person's editor, found as most programs do.
 fn editor() -> String {
     let named = |name: &str| std::env::var(name).ok().filter(|command| !command.trim().is_empty());
     named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Where a leaf lies while it is in that editor: often in memory, always the user's own.
+/// Returns the folder for a leaf in that editor: often in memory, always the user's own.
 fn private_folder() -> anyhow::Result<PathBuf> {
     let folder = runtime::folder()?;
     Ok(if folder.is_dir() { folder } else { home::data_folder()? })
 }
 
-/// The gate's turns, or the one that was asked for.
-struct Table {
+/// The gate's turns, or the one of the call.
+struct GateTurns {
     gate: AdminClient,
     only: Option<String>,
 }
 
-impl Table {
+impl GateTurns {
     fn new(gate: &RuntimeFile, only: Option<String>) -> anyhow::Result<Self> {
-        Ok(Table { gate: AdminClient::new(gate)?, only })
+        Ok(GateTurns { gate: AdminClient::new(gate)?, only })
     }
 }
 
-impl AdminApi for Table {
+impl AdminApi for GateTurns {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         let mut turns = self.gate.pending()?;
         turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
@@ -130,34 +132,35 @@ impl AdminApi for Table {
     }
 }
 
-/// Leaves out what is told about other turns.
-fn only_about(only: Option<String>, told: Receiver<admin::Told>) -> Receiver<admin::Told> {
-    let Some(only) = only else { return told };
+/// Drops events about other turns.
+fn only_about(only: Option<String>, events: Receiver<admin::Told>) -> Receiver<admin::Told> {
+    let Some(only) = only else { return events };
     let (sender, kept) = mpsc::channel();
     std::thread::spawn(move || {
-        let wanted = |told: &admin::Told| match told {
+        let wanted = |event: &admin::Told| match event {
             Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
                 turn.id == only
             }
             Ok(Event::Policy { .. }) | Err(_) => true,
         };
-        told.into_iter().filter(wanted).all(|told| sender.send(told).is_ok());
+        events.into_iter().filter(wanted).all(|event| sender.send(event).is_ok());
     });
     kept
 }
 
-/// What happens, until the gate in this process stops: the prompt over it ends then, and the terminal is given back.
-struct Until<H> {
+/// The events, until the gate in this process stops. The prompt then ends and gives the terminal
+/// back.
+struct UntilStopped<H> {
     stop: Arc<AtomicBool>,
-    happenings: H,
+    events: H,
 }
 
-impl<H: Happenings> Happenings for Until<H> {
-    fn next(&mut self, timeout: Duration) -> io::Result<Happening> {
-        let happening = self.happenings.next(timeout)?;
+impl<H: EventSource> EventSource for UntilStopped<H> {
+    fn next(&mut self, timeout: Duration) -> io::Result<ScreenEvent> {
+        let event = self.events.next(timeout)?;
         if self.stop.load(Relaxed) {
             return Err(io::Error::other("the gate stops"));
         }
-        Ok(happening)
+        Ok(event)
     }
 }

@@ -1,9 +1,10 @@
-//! The prompt over a desk in memory, to look at it without a gate: `cargo run -p leafgate-review --example demo [-- --plain]`.
+//! The prompt over a gate in memory, to look at it without a gate:
+//! `cargo run -p leafgate-review --example demo [-- --plain]`.
 
 use std::io::{self, stdin, stdout};
 use std::sync::mpsc;
 
-use leafgate_review::screen::{EditorCommand, TerminalHappenings, TerminalSurface, Theme, farewell, run};
+use leafgate_review::screen::{EditorCommand, TerminalEvents, TerminalSurface, Theme, farewell, run};
 
 #[path = "../tests/review/support/mod.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use more of it")]
@@ -20,7 +21,7 @@ fn main() -> io::Result<()> {
     let (_gate, events) = mpsc::channel();
     let mut surface = TerminalSurface::open(theme)?;
     let mut outside = EditorCommand::new(editor, std::env::temp_dir());
-    let waiting = run(&mut desk, &mut TerminalHappenings::new(events), &mut surface, &mut outside)?;
+    let waiting = run(&mut desk, &mut TerminalEvents::new(events), &mut surface, &mut outside)?;
     drop(surface);
     if let Some(text) = farewell(waiting) {
         io::Write::write_all(&mut stdout(), format!("{text}\n").as_bytes())?;

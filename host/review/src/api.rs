@@ -1,49 +1,50 @@
-//! What the prompt asks of the gate: the admin API as a trait, its calls and their answers as values.
+//! The admin API as the prompt uses it: a trait, with its calls and answers as values.
 //!
-//! Calls and answers are values so that the model can ask without doing I/O, and so that a test can answer what it likes.
+//! Calls and answers are values so that the model can ask without I/O, and a test can answer
+//! anything.
 
 use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
 
 /// The pending turns of a running gate. Calls block.
 pub trait AdminApi {
-    /// The turns that wait, oldest first.
+    /// Returns the turns that wait, oldest first.
     ///
     /// # Errors
-    /// What the gate answered, or that it could not be reached.
+    /// The error that the gate answered, or that it could not be reached.
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError>;
 
-    /// One turn in full.
+    /// Returns one turn in full.
     ///
     /// # Errors
     /// As above.
     fn turn(&mut self, id: &str) -> Result<TurnView, ApiError>;
 
-    /// What came against what would leave.
+    /// Returns the received request against what would leave.
     ///
     /// # Errors
     /// As above.
     fn diff(&mut self, id: &str) -> Result<Diff, ApiError>;
 
-    /// Changes a turn; the answer is the turn after it.
+    /// Changes a turn and returns it as it is then.
     ///
     /// # Errors
-    /// As above; nothing has changed then.
+    /// As above. Nothing has changed then.
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError>;
 
-    /// Lets a turn go, if its digest is still this one.
+    /// Resumes a turn, if its digest is still this one.
     ///
     /// # Errors
-    /// As above; `stale` where the turn has changed.
+    /// As above. `stale` where the turn has changed.
     fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError>;
 
-    /// Gives a turn up.
+    /// Cancels a turn.
     ///
     /// # Errors
     /// As above.
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError>;
 }
 
-/// One call to the desk. `Debug` shows no text: [`EditCommand`] hides its own.
+/// One call to the gate. `Debug` shows no text: [`EditCommand`] hides its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the methods of `AdminApi` say what each is")]
 pub enum ApiCall {
@@ -55,7 +56,7 @@ pub enum ApiCall {
     Cancel { id: String },
 }
 
-/// What the desk answered, by the kind of call.
+/// The gate's answer, by the kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the methods of `AdminApi` say what each is")]
 pub enum ApiAnswer {

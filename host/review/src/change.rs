@@ -1,13 +1,14 @@
-//! What differs between two looks at one turn, in words, for a person whose look turned out to be old.
+//! The difference of two views of one turn, in words, for a person whose view was stale.
 
 use std::collections::HashMap;
 
 use leafgate_admin::{LeafView, SectionView, TurnView};
 
-/// Places named before the rest is only counted: one status line holds about three.
+/// Most places that are named. The rest is counted, because one status line holds about three.
 const NAMED: usize = 3;
 
-/// One sentence part: `User: changed, Tool result · run_sql: deleted`; empty where nothing a person sees differs.
+/// Returns a part of a sentence: `User: changed, Tool result · run_sql: deleted`. It is empty if a
+/// person sees no difference.
 #[must_use]
 pub fn describe(before: &TurnView, after: &TurnView) -> String {
     let old: HashMap<&str, &SectionView> =

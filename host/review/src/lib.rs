@@ -1,14 +1,14 @@
 //! The approval prompt: shows a paused turn to a person and does what they decide.
 //!
-//! - [`AdminApi`]: what it asks of the gate, whose only words are those of `leafgate-admin`.
+//! - [`AdminApi`]: the calls to the gate, in the types of `leafgate-admin`.
 //! - [`Model`]: one state machine, no I/O, no clock.
 //! - [`screen`]: pages, a cursor, an editor and questions over it, drawn with ratatui.
 //! - [`plain`]: line by line, for pipes and screen readers.
-//! - [`printer`]: the one way of any text to a terminal. [`rows`] arranges what passed it.
+//! - [`printer`]: the one way of any text to a terminal. [`rows`] arranges printed text.
 //!
-//! What it promises: nothing that a terminal would obey reaches one; a resume carries the digest of what was shown; meaning never
-//! hangs on colour; what was typed is not lost when the gate refuses it; leaving decides nothing. What it must not know: HTTP, the
-//! policy, values that were redacted.
+//! What it promises: no control sequence of a text reaches a terminal. A resume carries the digest
+//! of what was shown. Meaning never depends on colour. Typed text is not lost when the gate refuses
+//! it. Leaving decides nothing. What it must not know: HTTP, the policy, values that were redacted.
 
 mod api;
 mod change;

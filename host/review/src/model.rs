@@ -1,8 +1,10 @@
-//! The state machine under both front ends: which turns wait, which one is looked at, what was said last.
+//! The state machine under both front ends: the turns that wait, the selected turn, the last
+//! notice.
 //!
-//! It does no I/O and knows no clock: [`Model::update`] takes one [`Input`] and gives the [`Effect`]s that the front end carries out,
-//! whose answers come back as inputs. What the gate refuses is told and changes nothing here, so that a front end can keep what was
-//! typed. A resume carries the digest of the turn that was shown when the person agreed, never a newer one.
+//! It does no I/O and knows no clock: [`Model::update`] takes one [`Input`] and returns the
+//! [`Effect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
+//! gate gives a notice and changes nothing else, so that a front end can keep typed text. A resume
+//! carries the digest of the turn that was shown when the person agreed, never a newer one.
 
 use std::time::Duration;
 
@@ -12,74 +14,74 @@ use crate::api::{ApiAnswer, ApiCall};
 use crate::change;
 use crate::outline::Outline;
 
-/// Something that happened.
+/// One input.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// The person wants something.
+    /// An action of the person.
     Act(Action),
-    /// The gate answered a call.
+    /// The gate's answer to a call.
     Answer(ApiAnswer),
-    /// The gate told something.
+    /// An event of the gate.
     Gate(Event),
     /// This much time has passed.
     Tick(Duration),
 }
 
-/// What a person can want.
+/// An action of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// See which turns wait.
+    /// Lists the turns that wait.
     List,
-    /// Look at a turn.
+    /// Shows a turn.
     Show {
         /// Its id.
         id: String,
     },
-    /// Look at the present turn again.
+    /// Shows the present turn again.
     Reload,
-    /// Change the present turn.
+    /// Changes the present turn.
     Edit(EditCommand),
-    /// See what came against what would leave.
+    /// Shows the received request against what would leave.
     Diff,
-    /// Let the present turn go as it was shown.
+    /// Resumes the present turn as it was shown.
     Resume {
         /// The digest of what was shown.
         digest: String,
     },
-    /// Give the present turn up.
+    /// Cancels the present turn.
     Cancel,
 }
 
-/// Something for the front end to do.
+/// Something that the front end must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Make this call and hand its answer back.
+    /// Make this call and pass its answer back.
     Ask(ApiCall),
-    /// Get the person's attention: a turn began to wait.
+    /// Ring the bell: a turn began to wait.
     Bell,
 }
 
-/// How much a notice matters.
+/// The importance of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Something was done.
     Done,
-    /// Something that the person should look at.
+    /// The person should look at something.
     Warning,
     /// Something was refused or failed.
     Error,
 }
 
-/// The last thing to say.
+/// The last message to the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How much it matters.
+    /// Its importance.
     pub level: Level,
     /// One sentence or two.
     pub text: String,
 }
 
-/// What is known of the gate.
+/// The known state of the gate.
 #[derive(Debug, Default)]
 pub struct Model {
     turns: Vec<TurnSummary>,
@@ -87,57 +89,58 @@ pub struct Model {
     outline: Outline,
     diff: Option<Diff>,
     notice: Option<Notice>,
-    /// The turn as the person saw it when a resume was refused as stale; compared with the next answer.
+    /// The turn as the person saw it when a resume was refused as stale. It is compared with the
+    /// next answer.
     stale: Option<Box<TurnView>>,
 }
 
 impl Model {
-    /// The turns that wait, oldest first.
+    /// Returns the turns that wait, oldest first.
     #[must_use]
     pub fn turns(&self) -> &[TurnSummary] {
         &self.turns
     }
 
-    /// The turn that is looked at.
+    /// Returns the selected turn.
     #[must_use]
     pub fn turn(&self) -> Option<&TurnView> {
         self.turn.as_deref()
     }
 
-    /// How that turn is arranged.
+    /// Returns the arrangement of that turn.
     #[must_use]
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
 
-    /// The last diff asked for, as long as the turn has not changed since.
+    /// Returns the last diff, unless the turn has changed since.
     #[must_use]
     pub fn diff(&self) -> Option<&Diff> {
         self.diff.as_ref()
     }
 
-    /// The last thing to say.
+    /// Returns the last message.
     #[must_use]
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
     }
 
-    /// Says something.
-    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+    /// Sets the message.
+    pub fn notify(&mut self, level: Level, text: impl Into<String>) {
         self.notice = Some(Notice { level, text: text.into() });
     }
 
-    /// Takes the last notice away.
-    pub fn hush(&mut self) {
+    /// Removes the message.
+    pub fn clear_notice(&mut self) {
         self.notice = None;
     }
 
-    /// Takes one input in.
+    /// Takes one input.
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Act(action) => self.act(action),
             Input::Answer(answer) => self.answered(answer),
-            Input::Gate(event) => self.told(event),
+            Input::Gate(event) => self.on_event(event),
             Input::Tick(passed) => {
                 self.pass(passed);
                 Vec::new()
@@ -152,7 +155,7 @@ impl Model {
                 Action::List => ask(ApiCall::Pending),
                 Action::Show { id } => ask(ApiCall::Turn { id }),
                 _ => {
-                    self.say(Level::Error, "No turn is open. Open one first.");
+                    self.notify(Level::Error, "No turn is open. Open one first.");
                     Vec::new()
                 }
             };
@@ -186,7 +189,7 @@ impl Model {
             | ApiAnswer::Diff(Err(error))
             | ApiAnswer::Edit(Err(error))
             | ApiAnswer::Resume(Err(error))
-            | ApiAnswer::Cancel(Err(error)) => self.say(Level::Error, sentence(&error)),
+            | ApiAnswer::Cancel(Err(error)) => self.notify(Level::Error, sentence(&error)),
         }
         Vec::new()
     }
@@ -205,21 +208,21 @@ impl Model {
             turn.invalid.as_ref().map(|why| format!("The API would refuse it: {why}. Undo or reset."));
         self.look_at(turn);
         match blocked.or(invalid) {
-            Some(text) => self.say(Level::Warning, text),
-            None if unchanged => self.say(Level::Done, "Nothing changed."),
+            Some(text) => self.notify(Level::Warning, text),
+            None if unchanged => self.notify(Level::Done, "Nothing changed."),
             None => {}
         }
     }
 
     fn over(&mut self, summary: TurnSummary) {
         self.turns.retain(|turn| turn.id != summary.id);
-        self.say(Level::Done, format!("{}: {}.", summary.label, ended(summary.state)));
+        self.notify(Level::Done, format!("{}: {}.", summary.label, ended(summary.state)));
         if self.turn().is_some_and(|turn| turn.summary.id == summary.id) {
             self.close();
         }
     }
 
-    /// Forgets the turn that is looked at. It keeps waiting.
+    /// Closes the selected turn, which keeps waiting.
     pub fn close(&mut self) {
         self.turn = None;
         self.diff = None;
@@ -228,7 +231,7 @@ impl Model {
     }
 
     fn refused_as_stale(&mut self, error: &ApiError) -> Vec<Effect> {
-        self.say(Level::Error, sentence(error));
+        self.notify(Level::Error, sentence(error));
         self.stale = self.turn.clone();
         match self.turn() {
             Some(turn) => ask(ApiCall::Turn { id: turn.summary.id.clone() }),
@@ -244,14 +247,14 @@ impl Model {
             empty if empty.is_empty() => "nothing that is shown, but other bytes would leave".to_owned(),
             changes => changes,
         };
-        self.say(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
+        self.notify(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
     }
 
-    fn told(&mut self, event: Event) -> Vec<Effect> {
+    fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Paused { turn } => {
                 if self.turn.is_some() {
-                    self.say(Level::Warning, format!("Another turn waits: {}", turn.label));
+                    self.notify(Level::Warning, format!("Another turn waits: {}", turn.label));
                 }
                 self.note(turn);
                 vec![Effect::Bell]
@@ -263,7 +266,7 @@ impl Model {
                 if looked_at { ask(ApiCall::Turn { id }) } else { Vec::new() }
             }
             Event::Resolved { turn } => {
-                // The answer to one's own resume or cancel has said it already.
+                // The answer to one's own resume or cancel has set the message already.
                 if self.turns.iter().any(|known| known.id == turn.id) {
                     self.over(turn);
                 }
@@ -271,10 +274,9 @@ impl Model {
             }
             Event::Policy { policy } => {
                 match policy.refused {
-                    Some(_) => {
-                        self.say(Level::Warning, "Newer policy files were refused; the last good ones serve.")
-                    }
-                    None => self.say(
+                    Some(_) => self
+                        .notify(Level::Warning, "Newer policy files were refused; the last good ones serve."),
+                    None => self.notify(
                         Level::Done,
                         "A new policy serves. Turns that wait keep the one they came with.",
                     ),
@@ -284,7 +286,7 @@ impl Model {
         }
     }
 
-    /// Takes a summary into the list and into the turn that is looked at.
+    /// Updates the list and the selected turn by a summary.
     fn note(&mut self, summary: TurnSummary) {
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.summary.id == summary.id) {
             turn.summary = summary.clone();
@@ -313,7 +315,7 @@ fn blocked(hold: &HoldView) -> String {
     format!("Rule {} blocks it as it stands: {}. Undo or reset before resuming.", hold.rule, hold.reason)
 }
 
-/// An error for people: what was wrong, and what to do.
+/// Returns an error as a sentence: the fault, and what to do.
 pub(crate) fn sentence(error: &ApiError) -> String {
     match &error.hint {
         Some(hint) => format!("{}: {hint}", error.message.trim_end_matches('.')),
@@ -321,7 +323,7 @@ pub(crate) fn sentence(error: &ApiError) -> String {
     }
 }
 
-/// How a turn ended, or that it has not.
+/// Returns how a turn ended, or that it has not.
 #[must_use]
 pub fn ended(state: State) -> &'static str {
     match state {

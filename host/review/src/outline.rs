@@ -1,19 +1,21 @@
-//! A turn arranged for looking at: how deep each section lies, what happened to it, and who did it.
+//! A turn arranged for people: how deep each section lies, its edits, and their authors.
 //!
-//! Built once per answer of the gate, so that drawing does not search. It holds places and words, no text of leaves.
+//! It is built once per answer of the gate, so that drawing need not search. It holds indices and
+//! words, no text of leaves.
 
 use std::collections::HashMap;
 
 use leafgate_admin::{EditView, LeafView, SectionView, TurnView};
 
-/// What there is to say about one section, in the order of [`TurnView::sections`].
+/// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Sections around it.
     pub depth: usize,
-    /// Place behind the last section inside it.
+    /// Index behind the last section inside it.
     pub end: usize,
-    /// Who edited, deleted or restored it or a leaf of its own, in order, each once. Redaction is not among them.
+    /// The authors of its edits, deletions and restorations, and of those of its own leaves, in
+    /// order, each once. Redaction is not among them.
     pub authors: Vec<String>,
     /// Whether an edit in force set a leaf of its own.
     pub edited: bool,
@@ -36,7 +38,8 @@ impl Outline {
         let edits = Edits::new(turn);
         let mut entries: Vec<Entry> = Vec::with_capacity(turn.sections.len());
         for (at, section) in turn.sections.iter().enumerate() {
-            // A parent that does not come first would be the gate's fault; the section then stands at the left edge.
+            // A parent that does not come first would be the gate's fault. The section then stands
+            // at the left edge.
             let parent =
                 section.parent.as_deref().and_then(|key| places.get(key)).filter(|&&place| place < at);
             let depth = parent.map_or(0, |&place| entries[place].depth + 1);
@@ -50,14 +53,14 @@ impl Outline {
         Outline { entries }
     }
 
-    /// The entry of a section.
+    /// Returns the entry of a section.
     #[must_use]
     pub fn entry(&self, section: usize) -> Option<&Entry> {
         self.entries.get(section)
     }
 }
 
-/// Who changed one leaf, in order, each once.
+/// Returns the authors of the changes of one leaf, in order, each once.
 #[must_use]
 pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
     Edits::new(turn).authors(leaf)
@@ -69,20 +72,20 @@ pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 impl<'t> Edits<'t> {
     pub(crate) fn new(turn: &'t TurnView) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
-        let told = turn.edits.iter().filter(|edit| edit.stands && edit.kind != "redact");
-        for edit in told {
+        let standing = turn.edits.iter().filter(|edit| edit.stands && edit.kind != "redact");
+        for edit in standing {
             by_target.entry(edit.pointer.as_str()).or_default().push(edit);
         }
         Edits(by_target)
     }
 
-    /// Edits of a value or of anything around it.
+    /// Returns the edits of a value or of anything around it.
     fn on<'a>(&'a self, pointer: &'a str) -> impl Iterator<Item = &'t EditView> + 'a {
         let ends = pointer.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([pointer.len()]);
         ends.filter_map(|end| self.0.get(&pointer[..end])).flatten().copied()
     }
 
-    /// Who changed a leaf, in order, each once.
+    /// Returns the authors of the changes of a leaf, in order, each once.
     pub(crate) fn authors(&self, leaf: &LeafView) -> Vec<String> {
         let mut authors = Vec::new();
         for edit in self.on(&leaf.pointer) {

@@ -1,17 +1,23 @@
 //! The one place that turns any text into what may reach a terminal.
 //!
-//! Whatever comes from a request, a rule or a plugin can hold bytes that a terminal obeys: escape sequences that move the cursor or
-//! set the clipboard, bidirectional controls that show a text in another order than it is sent, characters that are not seen at all.
-//! A person who decides must see them. So every text passes here, and only a [`Printed`] comes out:
+//! Texts of requests, rules and plugins can hold bytes that a terminal obeys: escape sequences that
+//! move the cursor or set the clipboard, bidirectional controls that show a text in another order
+//! than it is sent, characters that are not visible. A person who decides must see them. So every
+//! text passes here, and only a [`Printed`] comes out:
 //!
-//! - what is not printable (control, C1, format, bidirectional, zero-width, private use, unassigned, odd spaces, variation selectors,
-//!   blank letters) becomes `\u{1b}`, the number in hexadecimal;
-//! - in a [`line()`], a newline becomes `↵` and a tab `⇥`; in a [`block`], a newline stays, and a tab becomes `⇥` and three spaces;
-//! - a combining mark that has nothing to stand on, or more than [`MARKS`] of them on one letter, becomes a number as well;
-//! - a text that itself spells `\u{`, `↵` or `⇥` has that character as a number, so that nothing is shown like something else;
+//! - what is not printable (control, C1, format, bidirectional, zero-width, private use,
+//!   unassigned, odd spaces, variation selectors, blank letters) becomes `\u{1b}`, the number in
+//!   hexadecimal;
+//! - in a [`line()`], a newline becomes `↵` and a tab `⇥`; in a [`block`], a newline stays, and a
+//!   tab becomes `⇥` and three spaces;
+//! - a combining mark that has nothing to stand on, or more than [`MARKS`] of them on one letter,
+//!   becomes a number as well;
+//! - a text that itself spells `\u{`, `↵` or `⇥` has that character as a number, so that nothing is
+//!   shown like something else;
 //! - no output is longer than its bound; what was left out is counted at the end.
 //!
-//! What it does not do: look-alike letters of other scripts and the order of right-to-left letters stay as they are.
+//! What it does not do: look-alike letters of other scripts and the order of right-to-left letters
+//! stay as they are.
 
 use std::fmt::{self, Write as _};
 
@@ -22,7 +28,8 @@ pub const BLOCK_BYTES: usize = 4 * 1024 * 1024;
 /// Combining marks that one letter may carry; Vietnamese and vowelled Hebrew need three.
 pub const MARKS: usize = 4;
 
-/// Invisible though a letter, a mark or a symbol: fillers, variation selectors, the blank braille pattern.
+/// Invisible although a letter, a mark or a symbol: fillers, variation selectors, the blank braille
+/// pattern.
 const BLANKS: &[std::ops::RangeInclusive<char>] = &[
     '\u{34f}'..='\u{34f}',
     '\u{115f}'..='\u{1160}',
@@ -43,13 +50,14 @@ const BLANKS: &[std::ops::RangeInclusive<char>] = &[
 pub struct Printed(String);
 
 impl Printed {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A part of it, which is printed as well. Not to be printed again: a number would be shown as one.
+    /// Returns a part of it, which is printed as well. It must not be printed again: a number would
+    /// be shown as one.
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Printed {
         Printed(self.0[range].to_owned())
     }
@@ -67,19 +75,19 @@ impl fmt::Debug for Printed {
     }
 }
 
-/// A text on one line, without any control character.
+/// Prints a text on one line, without any control character.
 #[must_use]
 pub fn line(text: &str) -> Printed {
     print(text, LINE_BYTES, Form::Line)
 }
 
-/// A text on as many lines as it has; `'\n'` is its only control character.
+/// Prints a text on as many lines as it has. `'\n'` is its only control character.
 #[must_use]
 pub fn block(text: &str) -> Printed {
     print(text, BLOCK_BYTES, Form::Block)
 }
 
-/// A text on one line of at most `bytes` input bytes.
+/// Prints a text on one line of at most `bytes` input bytes.
 #[must_use]
 pub fn line_within(text: &str, bytes: usize) -> Printed {
     print(text, bytes.min(LINE_BYTES), Form::Line)
@@ -145,7 +153,8 @@ pub struct Glyph {
     pub shape: Shape,
 }
 
-/// Every character of a text with its shape, for an editor that must know which cell is which byte.
+/// Returns every character of a text with its shape, for an editor that must know which cell is
+/// which byte.
 pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     let mut carried = None;
     text.char_indices().map(move |(at, c)| {
@@ -165,13 +174,14 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     })
 }
 
-/// Whether a character is shown as itself, on a letter or alone: for output such as JSON, which has escapes of its own.
+/// Returns whether a character is shown as itself, on a letter or alone: for output such as JSON,
+/// which has escapes of its own.
 #[must_use]
 pub fn is_seen(c: char) -> bool {
     matches!(class(c), Class::Plain | Class::Mark)
 }
 
-/// Whether a character stands on the one before it.
+/// Returns whether a character stands on the one before it.
 pub(crate) fn is_mark(c: char) -> bool {
     matches!(class(c), Class::Mark)
 }
@@ -189,12 +199,13 @@ fn class(c: char) -> Class {
         '\n' => Class::Newline,
         '\t' => Class::Tab,
         ' '..='~' => Class::Plain,
-        // Wide as a letter, so nobody takes it for a space; Chinese and Japanese texts are full of it.
+        // Wide as a letter, so nobody takes it for a space. Chinese and Japanese texts are full of
+        // it.
         '\u{3000}' => Class::Plain,
         '↵' | '⇥' => Class::Hidden,
         c if BLANKS.iter().any(|range| range.contains(&c)) => Class::Hidden,
-        // The standard library's own table: alone it escapes what is not printable and what extends a letter, after a letter only
-        // the former.
+        // The standard library's own table: alone it escapes characters that are not printable or
+        // extend a letter, after a letter only the former.
         c if c.escape_debug().len() == 1 => Class::Plain,
         c if ['a', c].iter().collect::<String>().escape_debug().count() == 2 => Class::Mark,
         _ => Class::Hidden,
@@ -257,7 +268,7 @@ mod tests {
         assert_eq!(line_within("日本語", 4).as_str(), "日… (6 bytes more)");
     }
 
-    /// Text with many characters that matter, beside arbitrary ones.
+    /// Text with many special characters, beside arbitrary ones.
     fn hostile() -> impl Strategy<Value = String> {
         let odd = prop::sample::select(vec![
             '\\',

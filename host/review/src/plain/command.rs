@@ -1,6 +1,6 @@
 //! The commands of the line mode: one line, one command.
 
-/// What a line asks for.
+/// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     List,
@@ -56,7 +56,7 @@ pub(super) const HELP: &[&str] = &[
 ];
 
 impl Command {
-    /// Reads a line; `None` where it is empty.
+    /// Reads a line. Returns `None` if it is empty.
     pub(super) fn parse(line: &str) -> Result<Option<Command>, CommandError> {
         let mut words = line.split_whitespace();
         let Some(word) = words.next() else { return Ok(None) };

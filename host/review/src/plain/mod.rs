@@ -1,8 +1,9 @@
 //! The prompt line by line, for pipes and screen readers.
 //!
-//! Numbered lines out, commands in. It prints what the screen shows, through the same printer and over the same state machine. A word
-//! that is typed out is its own confirmation: `resume` sends what was printed last, and nothing newer. It hears of no events; `list`
-//! and `show` ask again. The end of the input leaves every turn waiting.
+//! Numbered lines out, commands in. It prints what the screen shows, through the same printer and
+//! over the same state machine. A command that is typed out needs no confirmation: `resume` sends
+//! what was printed last, and nothing newer. It receives no events: `list` and `show` ask again.
+//! The end of the input leaves every turn waiting.
 
 mod command;
 
@@ -18,13 +19,14 @@ use crate::printer;
 use crate::rows::{self, Row};
 use crate::screen::farewell;
 
-/// Cells of a line that stands for a longer text; `open` prints it in full.
+/// Cells of a line that stands for a longer text. `open` prints it in full.
 const CELLS: usize = 160;
 
-/// Runs until `quit` or the end of the input. `prompt` is written before each command, `""` for pipes.
+/// Runs until `quit` or the end of the input. `prompt` is written before each command, `""` for
+/// pipes.
 ///
 /// # Errors
-/// Reading or writing failed. What the gate refuses is printed and is no error.
+/// Reading or writing failed. A refusal of the gate is printed and is no error.
 pub fn run(
     desk: &mut dyn AdminApi,
     input: &mut dyn BufRead,
@@ -44,7 +46,8 @@ pub fn run(
             Ok(Some(command)) => plain.obey(command)?,
             Err(error) => {
                 plain.refuse(&error.to_string())?;
-                // What follows a malformed `edit` is its text: a line of it must not be taken for a command.
+                // The lines behind a malformed `edit` are its text, and none of them may count as a
+                // command.
                 if line.split_whitespace().next() == Some("edit") {
                     read_text(input)?;
                     plain.refuse("the text up to the line with a single dot was not used")?;
@@ -55,7 +58,7 @@ pub fn run(
     plain.leave()
 }
 
-/// A line without its end; `None` at the end of the input.
+/// Reads a line without its end. Returns `None` at the end of the input.
 fn read_line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if input.read_until(b'\n', &mut line)? == 0 {
@@ -116,7 +119,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Carries an action out and prints what there is to say. `false`: it failed.
+    /// Carries an action out and prints the notice. Returns `false` if it failed.
     fn act(&mut self, action: Action) -> io::Result<bool> {
         let mut effects = self.model.update(Input::Act(action));
         while let Some(effect) = effects.pop() {
@@ -195,7 +198,7 @@ impl Plain<'_> {
     }
 
     fn edit(&mut self, target: Target, input: &mut dyn BufRead) -> io::Result<()> {
-        // The lines are read in any case: text for a leaf that is not there must not be taken for commands.
+        // The lines are read in any case: text for a missing leaf must not count as commands.
         let Some(text) = read_text(input)? else {
             return self.refuse("the input ended before the line with a single dot: nothing was changed");
         };
@@ -224,7 +227,8 @@ impl Plain<'_> {
             return self.refuse("no turn is open: `show 1` opens the first of the list");
         };
         self.act(Action::Resume { digest: digest.clone() })?;
-        // A stale answer was followed by the turn as it stands now: it must be seen before it can be resumed.
+        // A stale answer was followed by the present turn, which must be shown before it can be
+        // resumed.
         match self.model.turn() {
             Some(turn) if turn.digest != digest => self.print_turn(),
             _ => Ok(()),
@@ -279,7 +283,8 @@ fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> 
     out
 }
 
-/// Lines up to one with a single dot; of the others that begin with a dot, the first one is dropped. `None`: there was no such line.
+/// Reads lines up to one with a single dot. Of other lines that begin with a dot, that dot is
+/// dropped. Returns `None` if there was no such line.
 fn read_text(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut lines = Vec::new();
     while let Some(line) = read_line(input)? {

@@ -1,4 +1,4 @@
-//! What came against what would leave, as a unified diff over the leaves that differ.
+//! The received request against what would leave, as a unified diff over the leaves that differ.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use similar::{ChangeTag, TextDiff};
 
 use super::{Row, RowStyle};
 
-/// How long one leaf may take; beyond it the diff is coarser, and still right.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Longest time for one leaf. Beyond it the diff is coarser, and still right.
+const TIMEOUT: Duration = Duration::from_millis(300);
 /// Lines of context around a change.
 const CONTEXT: usize = 2;
 
-/// The diff, leaf by leaf. What was redacted stands as `‹LABEL›` on the side of what came.
+/// Returns the diff, leaf by leaf. Redacted values are `‹LABEL›` on the received side.
 #[must_use]
 pub fn diff_rows(diff: &Diff) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -50,17 +50,17 @@ fn leaf_rows(leaf: &LeafDiff, rows: &mut Vec<Row>) {
         Row::of(&leaf.path, RowStyle::Strong)
             .and(&format!("  by {}", leaf.authors.join(", ")), RowStyle::Edited),
     );
-    let changes = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let changes = TextDiff::configure().timeout(TIMEOUT).diff_lines(before, after);
     for hunk in changes.unified_diff().context_radius(CONTEXT).iter_hunks() {
         rows.push(Row::of(&hunk.header().to_string(), RowStyle::Dim));
         for change in hunk.iter_changes() {
-            let (sign, look) = match change.tag() {
+            let (sign, style) = match change.tag() {
                 ChangeTag::Delete => ("-", RowStyle::Deleted),
                 ChangeTag::Insert => ("+", RowStyle::Added),
                 ChangeTag::Equal => (" ", RowStyle::Plain),
             };
             let line = change.value().strip_suffix('\n').unwrap_or(change.value());
-            rows.push(Row::of(sign, look).and(line, look));
+            rows.push(Row::of(sign, style).and(line, style));
         }
     }
     if before.ends_with('\n') != after.ends_with('\n') {

@@ -1,8 +1,8 @@
-//! The keys and the commands, said once.
+//! The help page: keys and marks.
 
 use super::{Row, RowStyle};
 
-/// Key or keys, and what they do.
+/// Keys and their effects.
 const KEYS: &[(&str, &str)] = &[
     ("↑ ↓ j k PgUp PgDn", "move; Home and End go all the way"),
     ("Enter", "open a turn, a section, a leaf in full"),
@@ -20,7 +20,7 @@ const KEYS: &[(&str, &str)] = &[
     ("q", "leave: turns keep waiting until their time is up"),
 ];
 
-/// Marks, as the printer gets them, and what they mean.
+/// Marks, as the printer takes them, and their meanings.
 const MARKS: &[(&str, &str)] = &[
     ("‹EMAIL_…›", "redacted: this is what leaves, the value never does"),
     ("\u{1b} \n \t", "a character one does not see, a newline, a tab"),
@@ -31,7 +31,7 @@ const MARKS: &[(&str, &str)] = &[
 /// Cells of the first column.
 const WIDTH: usize = 22;
 
-/// The help page of the screen.
+/// Returns the help page of the screen.
 #[must_use]
 pub fn help_rows() -> Vec<Row> {
     let table = |rows: &[(&str, &str)]| -> Vec<Row> {

@@ -1,4 +1,5 @@
-//! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label where the text does not begin with it.
+//! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label if the text does
+//! not begin with it.
 
 use leafgate_admin::LeafView;
 use leafgate_tree::Access;
@@ -6,10 +7,10 @@ use leafgate_tree::Access;
 use super::{Piece, Row, RowStyle};
 use crate::printer;
 
-/// Bytes of a leaf's text that one line looks at.
+/// Bytes of a leaf's text that one line shows at most.
 const LINE_BYTES: usize = 2000;
 
-/// `path: value`, indented.
+/// Returns `path: value`, indented.
 #[must_use]
 pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     let path = if leaf.path.is_empty() { "(value)" } else { &leaf.path };
@@ -26,26 +27,27 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     let pinned = if leaf.pinned { " [pinned]" } else { "" };
     row = row.and(access, RowStyle::Dim).and(pinned, RowStyle::Dim).and(": ", RowStyle::Dim);
     let end = leaf.text.expose().floor_char_boundary(LINE_BYTES);
-    for (text, look) in stretches(leaf, end) {
-        row = row.and(&text, look);
+    for (text, style) in stretches(leaf, end) {
+        row = row.and(&text, style);
     }
     row
 }
 
-/// The text of a leaf up to so many bytes, one row per line; says what it left out.
+/// Returns the text of a leaf up to so many bytes, one row per line, and says what is left out.
 #[must_use]
 pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
     let end = leaf.text.expose().floor_char_boundary(bytes);
     let mut rows = vec![Row::default()];
-    for (text, look) in stretches(leaf, end) {
+    for (text, style) in stretches(leaf, end) {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
                 rows.push(Row::default());
             }
-            // The printer bounds a line; a longer one is printed in parts, so that all of it can be scrolled to.
+            // The printer bounds a line. A longer one is printed in parts, so that all of it can be
+            // scrolled to.
             for part in parts(line) {
                 if let Some(row) = rows.last_mut() {
-                    row.0.push(Piece::new(part, look));
+                    row.0.push(Piece::new(part, style));
                 }
             }
         }
@@ -66,7 +68,8 @@ fn parts(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text up to `end`, cut where redaction wrote. A span that does not fit the text would be the gate's fault and is left unmarked.
+/// Returns the text up to `end`, cut at redactions. A span that does not fit the text would be the
+/// gate's fault and is left unmarked.
 fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, RowStyle)> {
     let text = &leaf.text.expose()[..end];
     let mut stretches = Vec::new();

@@ -4,7 +4,7 @@ use leafgate_admin::{OnTimeout, State, TurnSummary};
 
 use super::{Row, RowStyle, count};
 
-/// A turn in the list: time left first, because that is what hurries.
+/// Returns a turn in the list: the time left comes first, because it is urgent.
 #[must_use]
 pub fn list_row(turn: &TurnSummary) -> Row {
     let row =
@@ -28,7 +28,7 @@ pub fn list_row(turn: &TurnSummary) -> Row {
     }
 }
 
-/// A time left, `4:05` or `1:02:03`.
+/// Returns a time left, `4:05` or `1:02:03`.
 #[must_use]
 pub fn time(left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1000);
@@ -36,7 +36,7 @@ pub fn time(left_ms: u64) -> String {
     if hours == 0 { format!("{minutes}:{seconds:02}") } else { format!("{hours}:{minutes:02}:{seconds:02}") }
 }
 
-/// What the deadline does.
+/// Returns the effect of the deadline.
 pub(super) fn then(on_timeout: OnTimeout) -> &'static str {
     match on_timeout {
         OnTimeout::Cancel => "then cancelled",

@@ -1,7 +1,7 @@
 //! What people see, as rows of printed pieces: the same for the screen and for the line mode.
 //!
-//! A [`Piece`] can only be made by passing the printer, so nothing that a terminal would obey gets further. A look only adds to what
-//! the words say: without colour the same rows mean the same.
+//! A [`Piece`] can only be made by the printer, so no control sequence gets further. A style only
+//! repeats what the words say: without colour the same rows mean the same.
 
 mod diff;
 mod help;
@@ -25,46 +25,46 @@ pub enum RowStyle {
     /// As the terminal writes.
     #[default]
     Plain,
-    /// What a row is about.
+    /// The subject of a row.
     Strong,
-    /// What helps to find one's way.
+    /// Orientation.
     Dim,
     /// Written by redaction.
     Redacted,
-    /// Edited by somebody.
+    /// Edited.
     Edited,
     /// Left out.
     Deleted,
     /// Added in a diff.
     Added,
-    /// Wants attention.
+    /// Needs attention.
     Warning,
     /// Failed or refused.
     Error,
 }
 
-/// A printed text and its look.
+/// A printed text and its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     text: Printed,
-    /// How it looks.
-    pub look: RowStyle,
+    /// Its style.
+    pub style: RowStyle,
 }
 
 impl Piece {
     /// Prints a text on one line.
     #[must_use]
-    pub fn new(text: &str, look: RowStyle) -> Piece {
-        Piece { text: printer::line(text), look }
+    pub fn new(text: &str, style: RowStyle) -> Piece {
+        Piece { text: printer::line(text), style }
     }
 
-    /// The printed text.
+    /// Returns the printed text.
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.as_str()
     }
 
-    /// Cells that it takes.
+    /// Returns its width in cells.
     #[must_use]
     pub fn width(&self) -> usize {
         width(self.text())
@@ -76,32 +76,32 @@ impl Piece {
 pub struct Row(pub Vec<Piece>);
 
 impl Row {
-    /// A row of one piece.
+    /// Creates a row of one piece.
     #[must_use]
-    pub fn of(text: &str, look: RowStyle) -> Row {
-        Row(vec![Piece::new(text, look)])
+    pub fn of(text: &str, style: RowStyle) -> Row {
+        Row(vec![Piece::new(text, style)])
     }
 
     /// Adds a piece.
     #[must_use]
-    pub fn and(mut self, text: &str, look: RowStyle) -> Row {
-        self.0.push(Piece::new(text, look));
+    pub fn and(mut self, text: &str, style: RowStyle) -> Row {
+        self.0.push(Piece::new(text, style));
         self
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> String {
         self.0.iter().map(Piece::text).collect()
     }
 
-    /// Cells that it takes.
+    /// Returns its width in cells.
     #[must_use]
     pub fn width(&self) -> usize {
         self.0.iter().map(Piece::width).sum()
     }
 
-    /// Cut to a width, with `…` where something is missing.
+    /// Cuts the row to a width, with `…` if something is missing.
     #[must_use]
     pub fn cut(self, cells: usize) -> Row {
         if self.width() <= cells {
@@ -113,7 +113,7 @@ impl Row {
             let kept = fitting(piece.text(), left);
             let cut = kept < piece.text().len();
             left -= width(&piece.text()[..kept]);
-            row.0.push(Piece { text: piece.text.slice(0..kept), look: piece.look });
+            row.0.push(Piece { text: piece.text.slice(0..kept), style: piece.style });
             if cut {
                 break;
             }
@@ -124,7 +124,7 @@ impl Row {
         row
     }
 
-    /// Broken into rows of at most `cells`, the later ones indented by two.
+    /// Breaks the row into rows of at most `cells`, the later ones indented by two.
     #[must_use]
     pub fn wrap(self, cells: usize) -> Vec<Row> {
         let cells = cells.max(8);
@@ -137,7 +137,7 @@ impl Row {
                 let kept = breaking(rest, left);
                 left -= width(&rest[..kept]);
                 if kept > 0 {
-                    row.0.push(Piece { text: piece.text.slice(at..at + kept), look: piece.look });
+                    row.0.push(Piece { text: piece.text.slice(at..at + kept), style: piece.style });
                 }
                 at += kept;
                 if at == piece.text().len() {
@@ -152,7 +152,8 @@ impl Row {
     }
 }
 
-/// Bytes of a printed text to put into a row of so many cells: up to a space in its second half, where there is one.
+/// Returns the bytes of a printed text for a row of so many cells: up to a space in its second
+/// half, if there is one.
 fn breaking(text: &str, cells: usize) -> usize {
     let kept = fitting(text, cells);
     if kept == text.len() {
@@ -161,7 +162,7 @@ fn breaking(text: &str, cells: usize) -> usize {
     text[..kept].rfind(' ').map(|space| space + 1).filter(|&after| after > kept / 2).unwrap_or(kept)
 }
 
-/// Bytes of a printed text that fit into so many cells.
+/// Returns the bytes of a printed text that fit into so many cells.
 fn fitting(text: &str, cells: usize) -> usize {
     let mut left = cells;
     for (at, c) in text.char_indices() {
@@ -173,17 +174,18 @@ fn fitting(text: &str, cells: usize) -> usize {
     text.len()
 }
 
-/// Cells of a printed text.
+/// Returns the cells of a printed text.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
-/// Cells of a printed character, counted alone: terminals disagree about clusters, and a cell too many hides nothing.
+/// Returns the cells of a printed character, counted alone: terminals disagree about clusters, and
+/// a cell too many hides nothing.
 pub(crate) fn char_width(c: char) -> usize {
     if matches!(c, ' '..='~') { 1 } else { Span::raw(c.encode_utf8(&mut [0; 4]) as &str).width() }
 }
 
-/// `1 edit`, `2 edits`.
+/// Returns `1 edit`, `2 edits`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -9,7 +9,7 @@ use crate::outline::Entry;
 /// Bytes of a leaf that a preview looks at.
 const PREVIEW_BYTES: usize = 400;
 
-/// Who asks, why it waits, how long it may, what was done.
+/// Returns the client, the holds, the time left, and the counts of edits.
 #[must_use]
 pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     let summary = &turn.summary;
@@ -38,22 +38,22 @@ pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     rows
 }
 
-/// A hold: which rule, why, how it stands, and every place that it is about.
+/// Returns a hold: its rule, its reason, its state, and its places.
 fn hold_rows(hold: &HoldView) -> Vec<Row> {
-    let (verb, look) = match (hold.blocks, hold.state) {
+    let (verb, style) = match (hold.blocks, hold.state) {
         (true, _) => ("Blocked by ", RowStyle::Error),
         (false, HoldState::Open) => ("Paused by ", RowStyle::Warning),
         (false, HoldState::Lapsed) => ("No longer paused by ", RowStyle::Dim),
         (false, HoldState::Answered) => ("Was paused by ", RowStyle::Dim),
     };
-    let row = Row::of(verb, look)
+    let row = Row::of(verb, style)
         .and(&hold.rule, RowStyle::Strong)
         .and(": ", RowStyle::Plain)
         .and(&hold.reason, RowStyle::Plain);
     if hold.places.len() < 2 {
-        let told =
+        let reason =
             if hold.detail.is_empty() { row } else { row.and(&format!(" ({})", hold.detail), RowStyle::Dim) };
-        return vec![told];
+        return vec![reason];
     }
     let mut rows = vec![row.and(&format!(" ({})", count(hold.total, "place")), RowStyle::Dim)];
     for place in &hold.places {
@@ -67,7 +67,7 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
     rows
 }
 
-/// A section: its label, its marks in words, and how its text begins.
+/// Returns a section: its label, its marks in words, and the beginning of its text.
 #[must_use]
 pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
@@ -78,16 +78,16 @@ pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
     }
 }
 
-/// A section above its leaves: its label, its marks in words, and its place.
+/// Returns a section above its leaves: its label, its marks in words, and its path.
 #[must_use]
 pub fn section_head(section: &SectionView, entry: &Entry) -> Row {
     named(section, entry).and("  ", RowStyle::Plain).and(&section.path, RowStyle::Dim)
 }
 
 fn named(section: &SectionView, entry: &Entry) -> Row {
-    let look = if section.deleted { RowStyle::Deleted } else { RowStyle::Strong };
-    marks(section, entry).into_iter().fold(Row::of(&section.label, look), |row, (mark, look)| {
-        row.and(" ", RowStyle::Plain).and(&format!("[{mark}]"), look)
+    let style = if section.deleted { RowStyle::Deleted } else { RowStyle::Strong };
+    marks(section, entry).into_iter().fold(Row::of(&section.label, style), |row, (mark, style)| {
+        row.and(" ", RowStyle::Plain).and(&format!("[{mark}]"), style)
     })
 }
 
@@ -114,13 +114,13 @@ fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, RowStyle)> {
     marks
 }
 
-/// The first own leaf that is no mere name, else the first.
+/// Returns the first own leaf that is more than a name, else the first.
 fn preview(section: &SectionView) -> Option<&str> {
     use leafgate_tree::LeafKind;
-    let told = section
+    let leaf = section
         .leaves
         .iter()
         .find(|leaf| leaf.kind != LeafKind::Metadata && !leaf.text.expose().is_empty())?;
-    let text = told.text.expose();
+    let text = leaf.text.expose();
     Some(&text[..text.floor_char_boundary(PREVIEW_BYTES)])
 }

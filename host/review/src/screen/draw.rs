@@ -1,4 +1,5 @@
-//! A screen on a frame: head, page, two lines for what there is to say, one line of keys. Draws rows, hence only printed text.
+//! A screen on a frame: head, page, two status lines, one line of keys. It draws rows, hence only
+//! printed text.
 
 use ratatui::Frame;
 use ratatui::layout::Position;
@@ -9,16 +10,16 @@ use super::{Editing, Question, SMALLEST, Screen, Theme};
 use crate::model::Level;
 use crate::rows::{self, Row, RowStyle};
 
-/// Rows that one paragraph of the head may take: a rule's reason is as long as its author likes.
+/// Rows that one paragraph of the head may take: a rule's reason may be of any length.
 const HEAD_PARAGRAPH: usize = 3;
 /// Rows of the head in all, so that the page keeps half of the smallest terminal.
 const HEAD_ROWS: usize = 9;
 
-/// Rows for what there is to say: an error and what to do about it do not fit into one of 80 cells.
+/// Rows of the status: an error and what to do about it do not fit into one of 80 cells.
 pub(super) const STATUS_ROWS: usize = 2;
 
 impl Screen {
-    /// What stands above the page.
+    /// Returns the rows above the page.
     pub(super) fn head_rows(&self) -> Vec<Row> {
         let cells = usize::from(self.size.0);
         let head = match &self.editing {
@@ -31,7 +32,7 @@ impl Screen {
             .collect()
     }
 
-    /// What there is to say or to answer.
+    /// Returns the notice or the question.
     fn status(&self) -> Row {
         if let Some(question) = &self.question {
             return self.question_row(question);
@@ -58,7 +59,8 @@ impl Screen {
         Row::of("? ", RowStyle::Warning).and(&text, RowStyle::Warning)
     }
 
-    /// The line between head and page. On it, where the head does not say it, how long the turn may still wait.
+    /// Returns the line between head and page. It shows how long the turn may still wait, unless
+    /// the head does.
     fn rule(&self, cells: usize) -> Row {
         let bare = matches!(self.place().view, View::List | View::Turn) && self.editing.is_none();
         let left = match self.model.turn() {
@@ -143,7 +145,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
         None => {
             let mut status = screen.status().wrap(cells);
             status.truncate(STATUS_ROWS);
-            // One line of it stands right above the keys.
+            // A status of one line stands right above the keys.
             for (y, row) in (height - 1 - status.len() as u16..).zip(status) {
                 canvas.put(y, row);
             }
@@ -152,7 +154,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
     canvas.put(height - 1, screen.keys_row().cut(cells));
 }
 
-/// On a small terminal: what can be done at all.
+/// Draws the remaining choices on a small terminal.
 fn draw_small(screen: &Screen, canvas: &mut Canvas<'_, '_>) {
     let cells = usize::from(canvas.frame.area().width);
     let (columns, rows) = screen.size;
@@ -186,7 +188,7 @@ struct Canvas<'c, 'f> {
 
 impl Canvas<'_, '_> {
     fn put(&mut self, y: u16, row: Row) {
-        let spans = row.0.iter().map(|piece| Span::styled(piece.text(), self.theme.style(piece.look)));
+        let spans = row.0.iter().map(|piece| Span::styled(piece.text(), self.theme.style(piece.style)));
         let line = Line::from_iter(spans);
         let area = self.frame.area();
         if y < area.height {
@@ -194,7 +196,7 @@ impl Canvas<'_, '_> {
         }
     }
 
-    /// A line of the editor, which it printed glyph by glyph.
+    /// Draws a line of the editor, which has printed it glyph by glyph.
     fn put_printed(&mut self, y: u16, shown: &str) {
         let area = self.frame.area();
         if y < area.height {

@@ -1,7 +1,7 @@
 //! A text being edited: the text, a cursor, and how both lie in a box of so many cells.
 //!
-//! What is shown of it passes the printer glyph by glyph, so that every cell belongs to one character of the text. `Debug` prints
-//! the length.
+//! Its shown form passes the printer glyph by glyph, so that every cell belongs to one character of
+//! the text. `Debug` prints the length.
 
 use std::fmt;
 
@@ -26,51 +26,51 @@ pub(super) struct Line {
 }
 
 impl Editor {
-    /// A text with the cursor at its end.
+    /// Creates an editor with the cursor at the end of the text.
     #[must_use]
     pub fn new(text: &str) -> Editor {
         Editor { text: text.to_owned(), at: text.len() }
     }
 
-    /// The text as it stands.
+    /// Returns the present text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Puts a text in at the cursor.
+    /// Inserts a text at the cursor.
     pub fn insert(&mut self, text: &str) {
         self.text.insert_str(self.at, text);
         self.at += text.len();
     }
 
-    /// Takes the character before the cursor away.
+    /// Deletes the character before the cursor.
     pub fn backspace(&mut self) {
         self.cut_to(self.before(self.at));
     }
 
-    /// Takes the character at the cursor away.
+    /// Deletes the character at the cursor.
     pub fn delete(&mut self) {
         self.cut_to(self.behind(self.at));
     }
 
-    /// Takes the word before the cursor away.
+    /// Deletes the word before the cursor.
     pub fn delete_word(&mut self) {
         self.cut_to(self.word_before());
     }
 
-    /// Takes the word behind the cursor away.
+    /// Deletes the word behind the cursor.
     pub fn delete_word_behind(&mut self) {
         self.cut_to(self.word_behind());
     }
 
-    /// Takes the rest of the line away; at its end, the newline.
+    /// Deletes the rest of the line. At its end, deletes the newline.
     pub fn delete_to_end(&mut self) {
         let end = self.line_end();
         self.cut_to(if end == self.at { self.behind(end) } else { end });
     }
 
-    /// Takes the line up to the cursor away.
+    /// Deletes the line up to the cursor.
     pub fn delete_to_start(&mut self) {
         self.cut_to(self.line_start());
     }
@@ -81,37 +81,38 @@ impl Editor {
         self.at = start;
     }
 
-    /// One character to the left.
+    /// Moves one character to the left.
     pub fn left(&mut self) {
         self.at = self.before(self.at);
     }
 
-    /// One character to the right.
+    /// Moves one character to the right.
     pub fn right(&mut self) {
         self.at = self.behind(self.at);
     }
 
-    /// To the start of the word before the cursor.
+    /// Moves to the start of the word before the cursor.
     pub fn word_left(&mut self) {
         self.at = self.word_before();
     }
 
-    /// To the end of the word behind the cursor.
+    /// Moves to the end of the word behind the cursor.
     pub fn word_right(&mut self) {
         self.at = self.word_behind();
     }
 
-    /// To the start of the line.
+    /// Moves to the start of the line.
     pub fn home(&mut self) {
         self.at = self.line_start();
     }
 
-    /// To the end of the line.
+    /// Moves to the end of the line.
     pub fn end(&mut self) {
         self.at = self.line_end();
     }
 
-    /// So many rows down in a box of `cells`, up where negative, as near to the column as the row allows.
+    /// Moves so many rows down in a box of `cells`, up if negative, as near to the column as the
+    /// row allows.
     pub fn rows_down(&mut self, rows: isize, cells: usize) {
         let lines = self.lines(cells);
         let (row, column) = self.cursor(&lines);
@@ -153,7 +154,8 @@ impl Editor {
         self.text[self.at..].find('\n').map_or(self.text.len(), |newline| self.at + newline)
     }
 
-    /// The rows of a box of `cells`; at least one. A newline is shown, since a row may also end because the box does.
+    /// Returns the rows of a box of `cells`, at least one. A newline is shown, because a row may
+    /// also end where the box does.
     pub(super) fn lines(&self, cells: usize) -> Vec<Line> {
         // A number such as `\u{10ffff}` takes ten cells, and the cursor behind the text one more.
         let cells = cells.max(12) - 1;
@@ -183,7 +185,7 @@ impl Editor {
         lines
     }
 
-    /// Row and column of the cursor.
+    /// Returns row and column of the cursor.
     pub(super) fn cursor(&self, lines: &[Line]) -> (usize, usize) {
         let row = lines.partition_point(|line| line.start <= self.at).saturating_sub(1);
         let column =
@@ -236,7 +238,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done, the cursor stands in the box and on a character, and the rows hold the whole text.
+        /// After any step the cursor stands in the box and on a character, and the rows hold the
+        /// whole text.
         #[test]
         fn the_cursor_stays_in_the_text(text in "(a|é|日|\u{301}|\u{1b}|\n| |\t|👍){0,40}", steps in prop::collection::vec(0..14u8, 0..40)) {
             let mut editor = Editor::new(&text);

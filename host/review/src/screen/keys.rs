@@ -1,14 +1,15 @@
-//! What each key does, by what has the floor: a question, the search line, the editor, or the page.
+//! The effect of each key, by what has the focus: a question, the search line, the editor, or the
+//! page.
 
 use leafgate_admin::EditCommand;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::view::{Item, Place, View, find_leaf};
-use super::{Editor, Question, Screen, ToDo};
+use super::{Editor, Question, Screen, ScreenEffect};
 use crate::model::{Action, Level};
 
 impl Screen {
-    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ToDo> {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
@@ -28,7 +29,7 @@ impl Screen {
         self.key_on_page(key)
     }
 
-    fn answer_question(&mut self, question: Question, key: KeyEvent) -> Vec<ToDo> {
+    fn answer_question(&mut self, question: Question, key: KeyEvent) -> Vec<ScreenEffect> {
         let yes = match key.code {
             KeyCode::Char('c') if is_control(key) => false,
             KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
@@ -36,7 +37,7 @@ impl Screen {
             }
             KeyCode::Char('y' | 'Y') => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
-            // Any other key may have been meant for something else: the question stays.
+            // Any other key may have been meant for something else, so the question stays.
             _ => return Vec::new(),
         };
         self.question = None;
@@ -45,22 +46,22 @@ impl Screen {
             (true, Question::Cancel) => self.act(Action::Cancel),
             (true, Question::Discard) => {
                 self.editing = None;
-                self.model.say(Level::Done, "What was typed is discarded.");
+                self.model.notify(Level::Done, "What was typed is discarded.");
                 Vec::new()
             }
             (false, Question::Discard) => Vec::new(),
             (false, _) => {
-                self.model.say(Level::Done, "Nothing was decided. The turn waits.");
+                self.model.notify(Level::Done, "Nothing was decided. The turn waits.");
                 Vec::new()
             }
         }
     }
 
-    /// On a terminal too small to show what would be sent, a turn can only be given up.
-    fn key_when_small(&mut self, key: KeyEvent) -> Vec<ToDo> {
+    /// On a terminal too small to show what would be sent, a turn can only be cancelled.
+    fn key_when_small(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
         match key.code {
-            KeyCode::Char('c') if is_control(key) => vec![ToDo::Leave],
-            KeyCode::Char('q') => vec![ToDo::Leave],
+            KeyCode::Char('c') if is_control(key) => vec![ScreenEffect::Leave],
+            KeyCode::Char('q') => vec![ScreenEffect::Leave],
             KeyCode::Char('c') => {
                 self.ask_to_cancel();
                 Vec::new()
@@ -84,7 +85,7 @@ impl Screen {
         }
     }
 
-    fn key_in_editor(&mut self, key: KeyEvent) -> Vec<ToDo> {
+    fn key_in_editor(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
         let columns = usize::from(self.size.0);
         let Some(editing) = &mut self.editing else { return Vec::new() };
         let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
@@ -115,10 +116,10 @@ impl Screen {
         }
     }
 
-    fn key_on_page(&mut self, key: KeyEvent) -> Vec<ToDo> {
+    fn key_on_page(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
         let height = self.body().1 as isize;
         match key.code {
-            KeyCode::Char('c') if is_control(key) => return vec![ToDo::Leave],
+            KeyCode::Char('c') if is_control(key) => return vec![ScreenEffect::Leave],
             KeyCode::Char('r') if is_control(key) => return self.act(Action::Edit(EditCommand::Redo)),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
@@ -138,15 +139,15 @@ impl Screen {
                 self.leave_turn();
                 return self.act(Action::List);
             }
-            KeyCode::Char('q') => return vec![ToDo::Leave],
+            KeyCode::Char('q') => return vec![ScreenEffect::Leave],
             KeyCode::Char(command) => return self.command(command),
             _ => {}
         }
         Vec::new()
     }
 
-    /// What a letter does to the turn.
-    fn command(&mut self, letter: char) -> Vec<ToDo> {
+    /// Carries out a letter's command.
+    fn command(&mut self, letter: char) -> Vec<ScreenEffect> {
         match letter {
             'e' => match self.chosen_leaf() {
                 Some(pointer) => self.edit_here(pointer),
@@ -161,7 +162,7 @@ impl Screen {
                     return self.act(Action::Edit(EditCommand::Delete { section }));
                 }
                 Some(section) => return self.act(Action::Edit(EditCommand::Restore { section })),
-                None => self.model.say(Level::Error, "Choose a section first."),
+                None => self.model.notify(Level::Error, "Choose a section first."),
             },
             'u' => return self.act(Action::Edit(EditCommand::Undo)),
             'U' => return self.act(Action::Edit(EditCommand::Redo)),
@@ -175,31 +176,31 @@ impl Screen {
     }
 
     fn no_leaf(&mut self) {
-        self.model.say(Level::Error, "Choose a leaf first: Enter opens a section as its leaves.");
+        self.model.notify(Level::Error, "Choose a leaf first: Enter opens a section as its leaves.");
     }
 
     fn ask_to_resume(&mut self) {
         match self.model.turn() {
             Some(turn) => self.question = Some(Question::Resume { digest: turn.digest.clone() }),
-            None => self.model.say(Level::Error, "No turn is open: Enter opens the selected one."),
+            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
 
     fn ask_to_cancel(&mut self) {
         match self.model.turn() {
             Some(_) => self.question = Some(Question::Cancel),
-            None => self.model.say(Level::Error, "No turn is open: Enter opens the selected one."),
+            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
 
     fn step(&mut self, rows: isize) {
-        self.model.hush();
+        self.model.clear_notice();
         let place = self.place_mut();
         place.at = place.at.saturating_add_signed(rows);
     }
 
-    fn open(&mut self) -> Vec<ToDo> {
-        self.model.hush();
+    fn open(&mut self) -> Vec<ScreenEffect> {
+        self.model.clear_notice();
         match (self.selected(), self.model.turn()) {
             (Some(Item::Turn(at)), _) => {
                 let id = self.model.turns()[at].id.clone();
@@ -219,7 +220,7 @@ impl Screen {
     }
 
     fn back(&mut self) {
-        self.model.hush();
+        self.model.clear_notice();
         if self.places.len() > 1 {
             self.places.pop();
         }
@@ -255,7 +256,7 @@ impl Screen {
         }
     }
 
-    /// Goes to the next row that holds what is wanted, `skip` rows on, round the end.
+    /// Goes to the next row with the searched text, `skip` rows on, round the end.
     fn find(&mut self, forward: bool, skip: usize) {
         if self.wanted.is_empty() {
             return;
@@ -275,15 +276,15 @@ impl Screen {
         });
         match ways.find(|&row| hits[row]) {
             Some(row) => {
-                self.model.hush();
+                self.model.clear_notice();
                 self.place_mut().at = row;
             }
-            None => self.model.say(Level::Warning, format!("Not found here: {}", self.wanted)),
+            None => self.model.notify(Level::Warning, format!("Not found here: {}", self.wanted)),
         }
     }
 }
 
-/// The keys that an editor of one line and one of many have in common.
+/// Handles the keys that an editor of one line and one of many have in common.
 fn edit_line(editor: &mut Editor, key: KeyEvent) {
     let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
     match key.code {

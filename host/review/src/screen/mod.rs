@@ -1,8 +1,9 @@
 //! The prompt as a screen: pages, a cursor, an editor and questions over the one state machine.
 //!
-//! [`Screen::update`] takes what happened and gives what is to be done; [`draw`] shows a screen on a frame; [`run`] is the loop that
-//! binds both to a [`crate::AdminApi`], a [`Surface`] and a source of [`Happenings`]. Only the last three do I/O, and tests drive all of it
-//! without a terminal or a clock.
+//! [`Screen::update`] takes an event and returns what is to be done. [`draw`] shows a screen on a
+//! frame. [`run`] is the loop that binds both to a [`crate::AdminApi`], a [`Surface`] and an
+//! [`EventSource`]. Only the last three do I/O, and tests drive all of it without a terminal or a
+//! clock.
 
 mod draw;
 mod editor;
@@ -16,8 +17,8 @@ mod view;
 pub use draw::draw;
 pub use editor::Editor;
 pub use outside::{EditorCommand, OutsideEditor};
-pub use run::{Happenings, Surface, run};
-pub use terminal::{TerminalHappenings, TerminalSurface};
+pub use run::{EventSource, Surface, run};
+pub use terminal::{TerminalEvents, TerminalSurface};
 pub use theme::Theme;
 pub use view::{Place, View};
 
@@ -32,51 +33,51 @@ use self::view::Item;
 use crate::api::{ApiAnswer, ApiCall};
 use crate::model::{Action, Effect, Input, Level, Model};
 
-/// Smallest terminal on which the screen is of use.
+/// Smallest terminal on which the screen can be used.
 pub const SMALLEST: (u16, u16) = (80, 24);
 
-/// Something that happened. No `Debug`: what is typed and pasted may be anything.
-pub enum Happening {
+/// An event. It has no `Debug`, because typed and pasted text may be anything.
+pub enum ScreenEvent {
     /// A key was pressed.
     Key(KeyEvent),
     /// A text was pasted.
     Paste(String),
     /// The terminal has so many columns and rows now.
     Resize(u16, u16),
-    /// The gate told something.
+    /// An event of the gate.
     Gate(Event),
-    /// The gate's events stopped coming.
+    /// The gate's events ended.
     Lost(ApiError),
     /// This much time has passed.
     Tick(Duration),
-    /// The gate answered a call.
+    /// The gate's answer to a call.
     Answer(ApiAnswer),
-    /// The editor outside was closed, with the text that it left.
+    /// The outside editor was closed, with this text.
     Outside(io::Result<String>),
 }
 
-/// Something to be done.
+/// Something that the loop must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToDo {
-    /// Make this call and hand its answer back.
+pub enum ScreenEffect {
+    /// Make this call and pass its answer back.
     Ask(ApiCall),
-    /// Ring.
+    /// Ring the bell.
     Bell,
     /// Open this text in the person's own editor.
     EditOutside(ShownText),
-    /// End.
+    /// End the loop.
     Leave,
 }
 
-/// A leaf being edited.
+/// A leaf that is being edited.
 #[derive(Clone, Debug)]
 struct Editing {
-    /// The turn that the leaf belongs to: another one may be open by the time the text is saved.
+    /// The turn of the leaf: another one may be open by the time the text is saved.
     turn: String,
     pointer: String,
     title: String,
     editor: Editor,
-    /// The text that the editing began with.
+    /// The text before the editing.
     before: ShownText,
 }
 
@@ -100,20 +101,20 @@ pub struct Screen {
     model: Model,
     places: Vec<Place>,
     editing: Option<Editing>,
-    /// The leaf whose text is in the editor outside, as it was handed over.
+    /// The leaf whose text is in the outside editor, as it was handed over.
     outside: Option<Editing>,
     question: Option<Question>,
     /// The search line while it is typed.
     search: Option<Editor>,
-    /// What was searched for last, in lower case.
+    /// The last searched text, in lower case.
     wanted: String,
     size: (u16, u16),
 }
 
 impl Screen {
-    /// A screen of so many columns and rows, and the first thing to do.
+    /// Creates a screen of so many columns and rows, and returns the first things to do.
     #[must_use]
-    pub fn new(columns: u16, rows: u16) -> (Screen, Vec<ToDo>) {
+    pub fn new(columns: u16, rows: u16) -> (Screen, Vec<ScreenEffect>) {
         let screen = Screen {
             model: Model::default(),
             places: vec![Place::new(View::List)],
@@ -124,75 +125,75 @@ impl Screen {
             wanted: String::new(),
             size: (columns, rows),
         };
-        (screen, vec![ToDo::Ask(ApiCall::Pending)])
+        (screen, vec![ScreenEffect::Ask(ApiCall::Pending)])
     }
 
-    /// What is known of the gate.
+    /// Returns the known state of the gate.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Takes in what happened.
-    pub fn update(&mut self, happening: Happening) -> Vec<ToDo> {
-        let todo = match happening {
-            Happening::Key(key) => self.key(key),
-            Happening::Paste(text) => {
+    /// Takes one event.
+    pub fn update(&mut self, event: ScreenEvent) -> Vec<ScreenEffect> {
+        let todo = match event {
+            ScreenEvent::Key(key) => self.key(key),
+            ScreenEvent::Paste(text) => {
                 self.paste(&text);
                 Vec::new()
             }
-            Happening::Resize(columns, rows) => {
+            ScreenEvent::Resize(columns, rows) => {
                 self.size = (columns, rows);
                 Vec::new()
             }
-            Happening::Gate(event) => self.gate(event),
-            Happening::Lost(error) => {
+            ScreenEvent::Gate(event) => self.gate(event),
+            ScreenEvent::Lost(error) => {
                 let text = format!(
                     "{}. What is shown may be old; L asks again.",
                     error.message.trim_end_matches('.')
                 );
-                self.model.say(Level::Error, text);
+                self.model.notify(Level::Error, text);
                 Vec::new()
             }
-            Happening::Tick(passed) => self.input(Input::Tick(passed)),
-            Happening::Answer(answer) => self.answered(answer),
-            Happening::Outside(text) => self.outside_closed(text),
+            ScreenEvent::Tick(passed) => self.input(Input::Tick(passed)),
+            ScreenEvent::Answer(answer) => self.answered(answer),
+            ScreenEvent::Outside(text) => self.outside_closed(text),
         };
         self.settle();
         todo
     }
 
-    fn act(&mut self, action: Action) -> Vec<ToDo> {
+    fn act(&mut self, action: Action) -> Vec<ScreenEffect> {
         self.input(Input::Act(action))
     }
 
-    fn input(&mut self, input: Input) -> Vec<ToDo> {
+    fn input(&mut self, input: Input) -> Vec<ScreenEffect> {
         let effects = self.model.update(input).into_iter();
         effects
             .map(|effect| match effect {
-                Effect::Ask(call) => ToDo::Ask(call),
-                Effect::Bell => ToDo::Bell,
+                Effect::Ask(call) => ScreenEffect::Ask(call),
+                Effect::Bell => ScreenEffect::Bell,
             })
             .collect()
     }
 
-    fn gate(&mut self, event: Event) -> Vec<ToDo> {
+    fn gate(&mut self, event: Event) -> Vec<ScreenEffect> {
         // A person who waits at an empty list wants to see the first turn that comes.
         let arrived = match &event {
             Event::Paused { turn } if self.is_idle() => Some(turn.id.clone()),
             _ => None,
         };
         let mut todo = self.input(Input::Gate(event));
-        todo.extend(arrived.map(|id| ToDo::Ask(ApiCall::Turn { id })));
+        todo.extend(arrived.map(|id| ScreenEffect::Ask(ApiCall::Turn { id })));
         todo
     }
 
-    /// Whether nothing is looked at, and nothing typed.
+    /// Returns whether no turn is shown, and nothing typed.
     fn is_idle(&self) -> bool {
         self.model.turns().is_empty() && self.place().view == View::List && self.editing.is_none()
     }
 
-    fn answered(&mut self, answer: ApiAnswer) -> Vec<ToDo> {
+    fn answered(&mut self, answer: ApiAnswer) -> Vec<ScreenEffect> {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let had_diff = self.place().view == View::Diff;
         let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
@@ -208,7 +209,7 @@ impl Screen {
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
-            todo.push(ToDo::Ask(ApiCall::Turn { id }));
+            todo.push(ScreenEffect::Ask(ApiCall::Turn { id }));
         }
         if diffed && !had_diff {
             self.places.push(Place::new(View::Diff));
@@ -220,31 +221,31 @@ impl Screen {
         todo
     }
 
-    /// Like [`Screen::act`], for what the person did not ask for: the last notice stays.
-    fn act_quietly(&mut self, action: Action) -> Vec<ToDo> {
+    /// Like [`Screen::act`], for actions that the person did not ask for: the last notice stays.
+    fn act_quietly(&mut self, action: Action) -> Vec<ScreenEffect> {
         let notice = self.model.notice().cloned();
         let todo = self.act(action);
         if let Some(notice) = notice {
-            self.model.say(notice.level, notice.text);
+            self.model.notify(notice.level, notice.text);
         }
         todo
     }
 
-    /// A question about what was shown is void once something else is.
+    /// Withdraws a question about a turn that is no longer shown.
     fn withdraw_question(&mut self, before: Option<&str>) {
         let now = self.model.turn().map(|turn| turn.digest.as_str());
         if matches!(self.question, Some(Question::Resume { .. } | Question::Cancel)) && before != now {
             self.question = None;
-            self.model.say(Level::Warning, "The turn changed while you were asked. Look again.");
+            self.model.notify(Level::Warning, "The turn changed while you were asked. Look again.");
         }
     }
 
-    fn outside_closed(&mut self, text: io::Result<String>) -> Vec<ToDo> {
+    fn outside_closed(&mut self, text: io::Result<String>) -> Vec<ScreenEffect> {
         let Some(mut editing) = self.outside.take() else { return Vec::new() };
         let text = match text {
             Ok(text) => text,
             Err(error) => {
-                self.model.say(
+                self.model.notify(
                     Level::Error,
                     format!("The editor failed: {error}. Nothing was changed; e edits here."),
                 );
@@ -262,16 +263,16 @@ impl Screen {
         self.save()
     }
 
-    /// Sends what is being edited to the gate; it stays in the editor until it is taken.
-    fn save(&mut self) -> Vec<ToDo> {
+    /// Sends the edited text to the gate. It stays in the editor until the gate has taken it.
+    fn save(&mut self) -> Vec<ScreenEffect> {
         let Some(editing) = &self.editing else { return Vec::new() };
         if !editing.changed() {
             self.editing = None;
-            self.model.say(Level::Done, "Nothing changed.");
+            self.model.notify(Level::Done, "Nothing changed.");
             return Vec::new();
         }
         if self.model.turn().is_none_or(|turn| turn.summary.id != editing.turn) {
-            self.model.say(
+            self.model.notify(
                 Level::Error,
                 "The turn of this text is over. Copy what you need; Esc leaves the editor.",
             );
@@ -281,7 +282,7 @@ impl Screen {
         self.act(Action::Edit(EditCommand::Set { pointer: editing.pointer.clone(), text }))
     }
 
-    /// A leaf as something to edit; where nobody may, says why.
+    /// Begins to edit a leaf. If nobody may edit it, says why.
     fn begin(&mut self, pointer: String) -> Option<Editing> {
         let turn = self.model.turn()?.summary.id.clone();
         let (section, leaf) = view::find_leaf(&self.model, &pointer)?;
@@ -294,7 +295,7 @@ impl Screen {
         let (title, before) = (view::title(section, leaf), leaf.text.clone());
         match refusal {
             Some(text) => {
-                self.model.say(Level::Error, text);
+                self.model.notify(Level::Error, text);
                 None
             }
             None => Some(Editing { turn, pointer, title, editor: Editor::new(before.expose()), before }),
@@ -305,19 +306,19 @@ impl Screen {
         if let Some(editing) = self.begin(pointer) {
             if editing.before.expose().len() > view::LEAF_BYTES {
                 self.model
-                    .say(Level::Error, "This leaf is too long to be edited here: E opens it in $EDITOR.");
+                    .notify(Level::Error, "This leaf is too long to be edited here: E opens it in $EDITOR.");
                 return;
             }
-            self.model.hush();
+            self.model.clear_notice();
             self.editing = Some(editing);
         }
     }
 
-    fn edit_outside(&mut self, pointer: String) -> Vec<ToDo> {
+    fn edit_outside(&mut self, pointer: String) -> Vec<ScreenEffect> {
         let Some(editing) = self.begin(pointer) else { return Vec::new() };
         let text = editing.before.clone();
         self.outside = Some(editing);
-        vec![ToDo::EditOutside(text)]
+        vec![ScreenEffect::EditOutside(text)]
     }
 
     fn paste(&mut self, text: &str) {
@@ -342,7 +343,7 @@ impl Screen {
         self.size.0 < SMALLEST.0 || self.size.1 < SMALLEST.1
     }
 
-    /// Columns and rows for the page itself.
+    /// Returns columns and rows of the page itself.
     fn body(&self) -> (usize, usize) {
         let others = self.head_rows().len() + 1 + draw::STATUS_ROWS + 1;
         (usize::from(self.size.0), usize::from(self.size.1).saturating_sub(others).max(1))
@@ -353,10 +354,10 @@ impl Screen {
         place.view.items(&self.model).get(place.at).copied()
     }
 
-    /// Brings cursor and pages back to what there is.
+    /// Moves cursor and pages to existing rows.
     fn settle(&mut self) {
         if self.is_small() && matches!(self.question, Some(Question::Resume { .. })) {
-            // What would be sent can no longer be seen.
+            // The content that would be sent is no longer visible.
             self.question = None;
         }
         if self.model.turn().is_none() {
@@ -378,7 +379,7 @@ impl Screen {
     }
 }
 
-/// What to tell a person who leaves while turns wait.
+/// Returns the message for a person who leaves while turns wait.
 #[must_use]
 pub fn farewell(waiting: usize) -> Option<String> {
     match waiting {

@@ -1,4 +1,5 @@
-//! A leaf's text in the person's own editor: through a file that only they can read, and that is removed afterwards.
+//! A leaf's text in the person's own editor: through a file that only they can read, and that is
+//! removed afterwards.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,10 +12,10 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// An editor outside this program.
 pub trait OutsideEditor {
-    /// Lets the person edit a text. The terminal is theirs meanwhile.
+    /// Lets the person edit a text. The editor has the terminal meanwhile.
     ///
     /// # Errors
-    /// The editor could not be started, failed, or left no text; then nothing is changed.
+    /// The editor could not be started, failed, or left no text. Nothing is changed then.
     fn edit(&mut self, text: &str) -> io::Result<String>;
 }
 
@@ -26,7 +27,8 @@ pub struct EditorCommand {
 }
 
 impl EditorCommand {
-    /// The command as the shell would read it (`code --wait`), and a folder in which a private one is made for the file.
+    /// Takes the command as the shell would read it (`code --wait`), and the parent of the private
+    /// folder for the file.
     #[must_use]
     pub fn new(command: impl Into<String>, parent: impl Into<PathBuf>) -> Self {
         EditorCommand { command: command.into(), parent: parent.into() }
@@ -43,7 +45,8 @@ impl OutsideEditor for EditorCommand {
             .mode(0o600)
             .open(&file)?
             .write_all(text.as_bytes())?;
-        // The shell splits the command as its user wrote it; the file's name reaches it as an argument, never as a part of the line.
+        // The shell splits the command as its user wrote it. The name of the file is an argument
+        // and never a part of the line.
         let line = format!("{} \"$1\"", self.command);
         let status = Command::new("sh").arg("-c").arg(line).arg("sh").arg(&file).status()?;
         if !status.success() {
@@ -55,7 +58,7 @@ impl OutsideEditor for EditorCommand {
     }
 }
 
-/// A folder of mode 0700 that goes with everything in it, an editor's backups too.
+/// A folder of mode 0700, which is removed with everything in it, an editor's backups too.
 struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
@@ -63,7 +66,7 @@ impl PrivateFolder {
         for number in 0..1000 {
             let path = parent.join(format!("leafgate-edit-{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
-                // Made by nobody else: `create` fails where anything stands, a link included.
+                // Nobody else made it: `create` fails if anything exists there, a link included.
                 Ok(()) => return Ok(PrivateFolder(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -75,7 +78,7 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        // Nobody is left to tell; the folder is private.
+        // An error cannot be reported here, and the folder is private.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

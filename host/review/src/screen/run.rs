@@ -1,27 +1,27 @@
-//! The loop: waits for what happens, lets the screen take it in, does what there is to do, draws.
+//! The loop: waits for an event, updates the screen, carries out its effects, draws.
 
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use super::{Happening, OutsideEditor, Screen, ToDo};
+use super::{OutsideEditor, Screen, ScreenEffect, ScreenEvent};
 use crate::api::AdminApi;
 
-/// How long to wait for something to happen before the clocks on the screen move on.
+/// Longest wait for an event before the times on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Keys, sizes, events of the gate and the passing of time, in the order in which they happen.
-pub trait Happenings {
-    /// The next one; a [`Happening::Tick`] when nothing else happened for this long.
+/// Keys, sizes, events of the gate and the passing of time, in order.
+pub trait EventSource {
+    /// Returns the next event, or a [`ScreenEvent::Tick`] after this time without one.
     ///
     /// # Errors
     /// The terminal is gone.
-    fn next(&mut self, timeout: Duration) -> io::Result<Happening>;
+    fn next(&mut self, timeout: Duration) -> io::Result<ScreenEvent>;
 }
 
 /// Where a screen is shown.
 pub trait Surface {
-    /// Columns and rows.
+    /// Returns columns and rows.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -33,7 +33,7 @@ pub trait Surface {
     /// As above.
     fn draw(&mut self, screen: &Screen) -> io::Result<()>;
 
-    /// Rings.
+    /// Rings the bell.
     ///
     /// # Errors
     /// As above.
@@ -45,20 +45,21 @@ pub trait Surface {
     /// As above.
     fn suspend(&mut self) -> io::Result<()>;
 
-    /// Takes it again.
+    /// Takes the terminal again.
     ///
     /// # Errors
     /// As above.
     fn resume(&mut self) -> io::Result<()>;
 }
 
-/// Runs the prompt until the person leaves it. Returns how many turns still wait; see [`super::farewell`].
+/// Runs the prompt until the person leaves it. Returns how many turns still wait, for
+/// [`super::farewell`].
 ///
 /// # Errors
-/// The terminal is gone. What the gate refuses is shown and is no error.
+/// The terminal is gone. A refusal of the gate is shown and is no error.
 pub fn run(
     desk: &mut dyn AdminApi,
-    happenings: &mut dyn Happenings,
+    events: &mut dyn EventSource,
     surface: &mut dyn Surface,
     outside: &mut dyn OutsideEditor,
 ) -> io::Result<usize> {
@@ -68,18 +69,18 @@ pub fn run(
     loop {
         while let Some(next) = todo.pop_front() {
             match next {
-                ToDo::Ask(call) => todo.extend(screen.update(Happening::Answer(call.run(desk)))),
-                ToDo::Bell => surface.bell()?,
-                ToDo::EditOutside(text) => {
+                ScreenEffect::Ask(call) => todo.extend(screen.update(ScreenEvent::Answer(call.run(desk)))),
+                ScreenEffect::Bell => surface.bell()?,
+                ScreenEffect::EditOutside(text) => {
                     surface.suspend()?;
                     let edited = outside.edit(text.expose());
                     surface.resume()?;
-                    todo.extend(screen.update(Happening::Outside(edited)));
+                    todo.extend(screen.update(ScreenEvent::Outside(edited)));
                 }
-                ToDo::Leave => return Ok(screen.model().turns().len()),
+                ScreenEffect::Leave => return Ok(screen.model().turns().len()),
             }
         }
         surface.draw(&screen)?;
-        todo.extend(screen.update(happenings.next(TICK)?));
+        todo.extend(screen.update(events.next(TICK)?));
     }
 }

@@ -1,4 +1,5 @@
-//! The real terminal: raw mode and the second screen while the prompt runs, and its keys beside the gate's events.
+//! The real terminal: raw mode and the second screen while the prompt runs, and its keys beside the
+//! gate's events.
 
 use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -10,12 +11,12 @@ use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPast
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 
-use super::{Happening, Happenings, Screen, Surface, Theme, draw};
+use super::{EventSource, Screen, ScreenEvent, Surface, Theme, draw};
 
-/// How long the terminal is asked for a key before the gate's events are looked at: an event waits no longer than this.
-const SLICE: Duration = Duration::from_millis(50);
+/// Longest wait for a key, and so the longest delay of an event of the gate.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Standard output as a surface. Dropping it gives the terminal back; so does a panic.
+/// Standard output as a surface. Dropping it gives the terminal back, and so does a panic.
 pub struct TerminalSurface {
     terminal: DefaultTerminal,
     theme: Theme,
@@ -25,7 +26,7 @@ impl TerminalSurface {
     /// Takes the terminal.
     ///
     /// # Errors
-    /// Standard output is no terminal; line mode works there.
+    /// Standard output is no terminal. The line mode works there.
     pub fn open(theme: Theme) -> io::Result<TerminalSurface> {
         // Made before anything else can fail, so that dropping it gives the terminal back.
         let surface = TerminalSurface { terminal: ratatui::try_init()?, theme };
@@ -64,29 +65,29 @@ impl Surface for TerminalSurface {
 
 impl Drop for TerminalSurface {
     fn drop(&mut self) {
-        // The terminal may be gone; there is nobody to tell.
+        // If the terminal is gone, the error cannot be shown.
         let _ = self.suspend();
     }
 }
 
-/// The terminal's keys, the gate's events as another thread hands them over, and a clock.
-pub struct TerminalHappenings {
-    /// `None` once the events have stopped coming.
+/// The terminal's keys, the gate's events from another thread, and a clock.
+pub struct TerminalEvents {
+    /// `None` once the events have ended.
     gate: Option<Receiver<Result<Event, ApiError>>>,
-    told: Instant,
+    last_tick: Instant,
 }
 
-impl TerminalHappenings {
-    /// Keys and events together. The sender ends with an error when its connection does.
+impl TerminalEvents {
+    /// Joins keys and events. The sender sends an error when its connection ends.
     #[must_use]
     pub fn new(gate: Receiver<Result<Event, ApiError>>) -> Self {
-        TerminalHappenings { gate: Some(gate), told: Instant::now() }
+        TerminalEvents { gate: Some(gate), last_tick: Instant::now() }
     }
 
-    fn next_of_gate(&mut self) -> Option<Happening> {
+    fn next_of_gate(&mut self) -> Option<ScreenEvent> {
         match self.gate.as_ref()?.try_recv() {
-            Ok(Ok(event)) => Some(Happening::Gate(event)),
-            Ok(Err(error)) => Some(Happening::Lost(error)),
+            Ok(Ok(event)) => Some(ScreenEvent::Gate(event)),
+            Ok(Err(error)) => Some(ScreenEvent::Lost(error)),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
                 self.gate = None;
@@ -96,25 +97,25 @@ impl TerminalHappenings {
     }
 }
 
-impl Happenings for TerminalHappenings {
-    fn next(&mut self, timeout: Duration) -> io::Result<Happening> {
+impl EventSource for TerminalEvents {
+    fn next(&mut self, timeout: Duration) -> io::Result<ScreenEvent> {
         loop {
             // Before anything else, so that typing does not stop the clocks.
-            let passed = self.told.elapsed();
+            let passed = self.last_tick.elapsed();
             if passed >= timeout {
-                self.told += passed;
-                return Ok(Happening::Tick(passed));
+                self.last_tick += passed;
+                return Ok(ScreenEvent::Tick(passed));
             }
-            if let Some(happening) = self.next_of_gate() {
-                return Ok(happening);
+            if let Some(event) = self.next_of_gate() {
+                return Ok(event);
             }
-            if !event::poll(SLICE.min(timeout - passed))? {
+            if !event::poll(POLL_INTERVAL.min(timeout - passed))? {
                 continue;
             }
             match event::read()? {
-                event::Event::Key(key) => return Ok(Happening::Key(key)),
-                event::Event::Paste(text) => return Ok(Happening::Paste(text)),
-                event::Event::Resize(columns, rows) => return Ok(Happening::Resize(columns, rows)),
+                event::Event::Key(key) => return Ok(ScreenEvent::Key(key)),
+                event::Event::Paste(text) => return Ok(ScreenEvent::Paste(text)),
+                event::Event::Resize(columns, rows) => return Ok(ScreenEvent::Resize(columns, rows)),
                 _ => {}
             }
         }

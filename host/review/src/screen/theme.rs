@@ -1,10 +1,10 @@
-//! Colours, and their absence. The rows say everything in words; a theme only helps to find it.
+//! Colours, or none. The rows say everything in words, and a theme only helps to find it.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::rows::RowStyle;
 
-/// How looks are drawn.
+/// How styles are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// With the sixteen colours that every terminal lets its user choose.
@@ -14,7 +14,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The style of a look.
+    /// Returns the terminal's style for a row style.
     #[must_use]
     pub fn style(self, look: RowStyle) -> Style {
         let strong = matches!(look, RowStyle::Strong | RowStyle::Warning | RowStyle::Error);

@@ -1,4 +1,4 @@
-//! Which page is shown, where its cursor stands, and what its rows are.
+//! The present page, its cursor, and its rows.
 
 use leafgate_admin::{LeafView, SectionView, TurnView};
 
@@ -6,7 +6,8 @@ use crate::model::Model;
 use crate::outline;
 use crate::rows::{self, Row, RowStyle};
 
-/// Bytes of one leaf that the screen shows and edits itself: every key lays them out anew, and must not be felt to.
+/// Most bytes of one leaf that the screen shows and edits itself: every key lays them out again,
+/// which must not be noticeable.
 pub(super) const LEAF_BYTES: usize = 256 * 1024;
 
 /// A page.
@@ -20,13 +21,13 @@ pub enum View {
     Section(String),
     /// A leaf in full, by pointer.
     Leaf(String),
-    /// What came against what would leave.
+    /// The received request against what would leave.
     Diff,
     /// The keys.
     Help,
 }
 
-/// A page and where one stands on it.
+/// A page and the position on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The page.
@@ -37,7 +38,7 @@ pub struct Place {
     pub top: usize,
 }
 
-/// What a row of a page of items stands for.
+/// The item of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Turn(usize),
@@ -54,12 +55,12 @@ impl Place {
 }
 
 impl View {
-    /// Whether its rows are text to scroll rather than items to select.
+    /// Returns whether its rows are text to scroll rather than items to select.
     pub(super) fn is_text(&self) -> bool {
         matches!(self, View::Leaf(_) | View::Diff | View::Help)
     }
 
-    /// The items of a page, in order; none on pages of text.
+    /// Returns the items of a page, in order. Pages of text have none.
     pub(super) fn items(&self, model: &Model) -> Vec<Item> {
         match (self, model.turn()) {
             (View::List, _) => (0..model.turns().len()).map(Item::Turn).collect(),
@@ -69,7 +70,7 @@ impl View {
         }
     }
 
-    /// The rows of a page of text.
+    /// Returns the rows of a page of text.
     pub(super) fn text(&self, model: &Model, cells: usize) -> Vec<Row> {
         let rows = match self {
             View::Leaf(pointer) => {
@@ -82,7 +83,7 @@ impl View {
         rows.into_iter().flat_map(|row| row.wrap(cells)).collect()
     }
 
-    /// What stands above the page.
+    /// Returns the rows above the page.
     pub(super) fn head(&self, model: &Model) -> Vec<Row> {
         match (self, model.turn()) {
             (View::List, _) => vec![list_head(model.turns().len())],
@@ -119,7 +120,7 @@ fn leaf_head(model: &Model, turn: &TurnView, pointer: &str) -> Vec<Row> {
     }]
 }
 
-/// What a leaf is called: its section and its place in it.
+/// Returns the name of a leaf: its section and its path in it.
 pub(super) fn title(section: &SectionView, leaf: &LeafView) -> String {
     if leaf.path.is_empty() { section.label.clone() } else { format!("{} · {}", section.label, leaf.path) }
 }
@@ -147,7 +148,7 @@ pub(super) fn find_leaf<'m>(model: &'m Model, pointer: &str) -> Option<(&'m Sect
 }
 
 impl Item {
-    /// Its row. `base` is the depth of the page's own section.
+    /// Returns its row. `base` is the depth of the page's own section.
     pub(super) fn row(self, model: &Model, base: usize) -> Row {
         let turn = model.turn();
         let row = match (self, turn) {
@@ -159,7 +160,7 @@ impl Item {
         row.unwrap_or_default()
     }
 
-    /// Whether a text, in lower case, stands in it. A section answers for its own leaves.
+    /// Returns whether it contains a text in lower case. A section is searched with its own leaves.
     pub(super) fn holds(self, model: &Model, wanted: &str) -> bool {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let leaf_has = |leaf: &LeafView| has(&leaf.path) || has(leaf.text.expose());
@@ -186,7 +187,8 @@ fn section_at(model: &Model, turn: &TurnView, at: usize, base: usize) -> Option<
 
 fn leaf_at(model: &Model, turn: &TurnView, (section, leaf): (usize, usize), base: usize) -> Option<Row> {
     let leaf = turn.sections.get(section)?.leaves.get(leaf)?;
-    // Leaves stand below the row of their section; those of the page's own section have none above them.
+    // Leaves stand below the row of their section; those of the page's own section have none above
+    // them.
     let depth = match model.outline().entry(section)?.depth.saturating_sub(base) {
         0 => 0,
         inside => inside + 1,

@@ -1,4 +1,4 @@
-//! What people see and what happens when they decide, over a desk in memory.
+//! What people see, and the effect of their decisions, over a gate in memory.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 

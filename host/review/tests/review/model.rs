@@ -28,7 +28,7 @@ fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
     model.update(Input::Answer(ApiAnswer::Resume(Ok(gone.clone()))));
     assert!(model.turn().is_none() && model.turns().is_empty());
-    model.hush();
+    model.clear_notice();
     model.update(Input::Gate(Event::Resolved { turn: gone }));
     assert_eq!(model.notice(), None);
 }

@@ -1,4 +1,5 @@
-//! A person at the screen: a script of keys run through the real loop, over a desk in memory and a frame in memory.
+//! A person at the screen: a script of keys run through the real loop, over a gate in memory and a
+//! frame in memory.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
 use leafgate_review::AdminApi;
-use leafgate_review::screen::{Happening, Happenings, OutsideEditor, Screen, Surface, Theme, draw, run};
+use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -19,7 +20,7 @@ use crate::support::FakeDesk;
 
 /// One step of a script.
 pub(crate) enum Step {
-    Happens(Box<Happening>),
+    Happens(Box<ScreenEvent>),
     /// Something is done behind the prompt's back.
     Meddle(Box<dyn FnOnce(&mut FakeDesk)>),
 }
@@ -53,11 +54,11 @@ pub(crate) struct Script {
     desk: Shared,
 }
 
-impl Happenings for Script {
-    fn next(&mut self, _: Duration) -> io::Result<Happening> {
+impl EventSource for Script {
+    fn next(&mut self, _: Duration) -> io::Result<ScreenEvent> {
         loop {
             match self.steps.pop_front() {
-                Some(Step::Happens(happening)) => return Ok(*happening),
+                Some(Step::Happens(event)) => return Ok(*event),
                 Some(Step::Meddle(meddle)) => meddle(&mut self.desk.0.borrow_mut()),
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
@@ -97,7 +98,8 @@ impl Surface for Paper {
         for cell in frame.buffer.content() {
             assert!(!cell.symbol().contains(char::is_control), "a control character reached a cell");
         }
-        // The frame, not the backend: the latter keeps old cells under the second half of a wide character.
+        // The frame, not the backend: the latter keeps old cells under the second half of a wide
+        // character.
         self.shown = rows_of(frame.buffer);
         Ok(())
     }
@@ -182,11 +184,11 @@ impl Player {
     }
 
     fn key(self, code: KeyCode, modifiers: KeyModifiers) -> Player {
-        self.happens(Happening::Key(KeyEvent::new(code, modifiers)))
+        self.happens(ScreenEvent::Key(KeyEvent::new(code, modifiers)))
     }
 
-    pub(crate) fn happens(mut self, happening: Happening) -> Player {
-        self.steps.push(Step::Happens(Box::new(happening)));
+    pub(crate) fn happens(mut self, event: ScreenEvent) -> Player {
+        self.steps.push(Step::Happens(Box::new(event)));
         self
     }
 
@@ -195,7 +197,8 @@ impl Player {
         self
     }
 
-    /// Runs the script and returns what the screen shows at its end, with the cursor where there is one.
+    /// Runs the script and returns what the screen shows at its end, with the cursor where there is
+    /// one.
     pub(crate) fn screen(&mut self) -> String {
         let mut script = Script { steps: self.steps.drain(..).collect(), desk: self.desk.clone() };
         let ended = run(&mut self.desk, &mut script, &mut self.paper, &mut self.outside);

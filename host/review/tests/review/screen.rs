@@ -1,10 +1,11 @@
-//! The screen: what it looks like after a script of keys, run through the same loop as in a terminal.
+//! The screen: what it looks like after a script of keys, run through the same loop as in a
+//! terminal.
 
 use std::time::Duration;
 
 use leafgate_admin::{EditCommand, ErrorCode, Event, ShownText, State, TurnSummary};
 use leafgate_review::AdminApi;
-use leafgate_review::screen::{Happening, farewell};
+use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
 
 use crate::player::Player;
@@ -71,9 +72,9 @@ fn what_was_typed_survives_a_refusal() {
 fn what_was_typed_survives_the_end_of_its_turn() {
     let gone = FakeDesk::with(&[AGENT]).pending().unwrap().remove(0);
     let resolved = Event::Resolved { turn: TurnSummary { state: State::TimedOut, ..gone } };
-    let script = Player::new(&[AGENT]).keys("end enter end e 'Typed").happens(Happening::Gate(resolved));
+    let script = Player::new(&[AGENT]).keys("end enter end e 'Typed").happens(ScreenEvent::Gate(resolved));
     let other = Event::Paused { turn: FakeDesk::with(&[OTHER]).pending().unwrap().remove(0) };
-    let mut player = script.happens(Happening::Gate(other)).keys("enter");
+    let mut player = script.happens(ScreenEvent::Gate(other)).keys("enter");
     insta::assert_snapshot!(player.screen());
 }
 
@@ -151,7 +152,7 @@ fn a_change_withdraws_the_question() {
     let mut player = Player::new(&[AGENT])
         .keys("s")
         .meddle(|desk| desk.turns[0].edit(&set("/messages/4/content", "Changed elsewhere.")).unwrap())
-        .happens(Happening::Gate(changed))
+        .happens(ScreenEvent::Gate(changed))
         .keys("y");
     let shown = player.screen();
     assert!(
@@ -164,7 +165,7 @@ fn a_change_withdraws_the_question() {
 #[test]
 fn a_small_terminal_can_only_cancel() {
     insta::assert_snapshot!(Player::sized(&[AGENT], 60, 12).keys("s c").screen());
-    let mut player = Player::new(&[AGENT]).keys("s").happens(Happening::Resize(60, 12)).keys("y s y c y");
+    let mut player = Player::new(&[AGENT]).keys("s").happens(ScreenEvent::Resize(60, 12)).keys("y s y c y");
     player.screen();
     let desk = player.desk.0.borrow();
     assert!(desk.resumed.is_empty());
@@ -220,7 +221,7 @@ fn a_turn_that_arrives_rings_and_opens_on_an_empty_list() {
     let arrived = FakeDesk::with(&[AGENT]).pending().unwrap().remove(0);
     let mut player = Player::new(&[])
         .meddle(|desk| desk.turns = FakeDesk::with(&[AGENT]).turns)
-        .happens(Happening::Gate(Event::Paused { turn: arrived }));
+        .happens(ScreenEvent::Gate(Event::Paused { turn: arrived }));
     assert!(player.screen().contains("Paused by production"));
     assert_eq!(player.paper.bells, 1);
 }
@@ -228,7 +229,7 @@ fn a_turn_that_arrives_rings_and_opens_on_an_empty_list() {
 #[test]
 fn time_passes_and_failures_are_told() {
     let mut player = Player::new(&[AGENT])
-        .happens(Happening::Tick(Duration::from_secs(60)))
+        .happens(ScreenEvent::Tick(Duration::from_secs(60)))
         .meddle(|desk| {
             desk.fail_next =
                 Some(error(ErrorCode::Unreachable, "the gate does not answer", Some("is it running?")))
@@ -252,7 +253,8 @@ fn leaving_decides_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is pressed, nothing is decided without a yes, and no text that a terminal obeys reaches a cell.
+    /// Whatever keys are pressed, nothing is decided without a yes, and no control sequence reaches
+    /// a cell.
     #[test]
     fn keys_in_any_order_decide_nothing_without_a_yes(
         script in prop::collection::vec(

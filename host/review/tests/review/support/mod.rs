@@ -1,4 +1,5 @@
-//! A desk in memory: real documents and drafts, so that edits, undo and redaction are those of the product.
+//! A gate in memory: real documents and drafts, so that edits, undo and redaction are those of the
+//! product.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use leafgate_tree::{
     Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Role, Section, SectionId,
 };
 
-/// What this desk takes for a secret, and the token that it puts in its place.
+/// The secret of this gate, and the token that it puts in its place.
 pub(crate) const SECRET: &str = "hunter2";
 const TOKEN: &str = "PASSWORD_k7f3q2xw9mz4ab6c";
 
@@ -40,7 +41,7 @@ pub(crate) struct FakeDesk {
     pub(crate) turns: Vec<FakeTurn>,
     /// Answers the next call with this.
     pub(crate) fail_next: Option<ApiError>,
-    /// Digests that were let go.
+    /// Digests that were resumed.
     pub(crate) resumed: Vec<String>,
     pub(crate) cancelled: Vec<String>,
 }
