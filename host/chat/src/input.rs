@@ -1,4 +1,4 @@
-//! What kind of file was given, and the messages in it.
+//! The kind of a file, and the messages in it.
 
 use leafgate_tree::Document;
 
@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::raw::{self, Message, Role};
 use crate::{openai, replay};
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `Raw.ChatMessage[]`, or an object with it as `messages`.
@@ -31,14 +31,14 @@ pub struct Messages {
     pub messages: Vec<Message>,
     /// What could not be read as a raw message.
     pub losses: Losses,
-    /// Which of a replay's requests this is, and of how many.
+    /// The number of the request in a replay, and how many there are.
     pub request: Option<(usize, usize)>,
 }
 
-/// Says what a file holds.
+/// Returns the kind of a file.
 ///
 /// # Errors
-/// None of the known shapes; says which there are.
+/// None of the known shapes. The error lists them.
 pub fn shape(document: &Document) -> Result<Shape, InputError> {
     let root = Node::root(document);
     if root.is_array() {
@@ -60,7 +60,7 @@ pub fn shape(document: &Document) -> Result<Shape, InputError> {
     }
 }
 
-/// The first message or part tells; an empty list is an empty list of raw messages.
+/// The first message or part decides. An empty list is an empty list of raw messages.
 fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
     let Some(first) = messages.items().next() else { return Ok(Shape::Raw) };
     match first.get("role") {
@@ -71,7 +71,8 @@ fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
     }
 }
 
-/// Reads the messages of a file of any shape. Of a replay, that of the numbered request, from 1; without a number the last.
+/// Reads the messages of a file of any kind. Of a replay, reads the numbered request, from 1, or
+/// the last.
 ///
 /// # Errors
 /// The file has no known shape, breaks the schema of its shape, or has no such request.
@@ -100,7 +101,8 @@ pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages,
     Ok(Messages { shape, messages, losses, request: chosen })
 }
 
-/// The list of messages in an array or in an object, of which nothing else is converted.
+/// Returns the list of messages in an array or in an object. Other members of the object are not
+/// converted.
 fn list<'d>(root: Node<'d>, losses: &mut Losses) -> Node<'d> {
     for (key, member) in root.members() {
         if key != "messages" {
@@ -118,7 +120,7 @@ fn each(
     list.items().filter_map(|node| read(node, losses).transpose()).collect()
 }
 
-/// The list of raw messages of a file that holds nothing but these, as it is spelled.
+/// Returns the list of raw messages of a file without other content, as it is spelled.
 #[must_use]
 pub fn verbatim_messages(document: &Document) -> Option<&str> {
     let root = Node::root(document);

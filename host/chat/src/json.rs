@@ -1,4 +1,5 @@
-//! JSON to be written: members in the order in which an API documents them, and values taken over from a file as they are spelled there.
+//! JSON to be written: members in the order in which an API documents them, and values from a file
+//! in their own spelling.
 
 use std::fmt::{self, Write as _};
 
@@ -15,17 +16,17 @@ pub enum Json {
     Array(Vec<Json>),
     /// An object, its members in this order.
     Object(Vec<(&'static str, Json)>),
-    /// JSON as it was spelled where it comes from: numbers, escapes and member order stay.
+    /// JSON in the spelling of its source: numbers, escapes and member order stay.
     Verbatim(String),
 }
 
 impl Json {
-    /// A string.
+    /// Creates a string.
     pub fn text(text: impl Into<String>) -> Json {
         Json::Text(text.into())
     }
 
-    /// The value on several lines, as people read it. Values taken over keep their own spelling.
+    /// Returns the value on several lines, for people. Values from a file keep their own spelling.
     #[must_use]
     pub fn pretty(&self) -> String {
         let mut out = String::new();

@@ -1,13 +1,16 @@
 //! Raw messages and VS Code chat exports.
 //!
-//! - [`messages`]: reads the messages of any file that holds some: `Raw.ChatMessage[]`, OpenAI chat messages, a chat replay, an export.
-//! - [`to_wire`]: what an API would be sent for them; [`raw_json`]: the messages as `Raw.ChatMessage[]`. Both are lossy by nature, and note
-//!   every [`Loss`] with its place.
-//! - [`conversation`]: an export as a person would tell it; [`check`]: whether an editor would import it.
-//! - [`redact`]: what must follow when a policy redacts an export: its copies, its encoded texts, its ranges.
+//! - [`messages`]: reads the messages of any file that holds some: `Raw.ChatMessage[]`, OpenAI chat
+//!   messages, a chat replay, an export.
+//! - [`to_wire`]: the request that an API would get for them. [`raw_json`]: the messages as
+//!   `Raw.ChatMessage[]`. Both are lossy by nature, and note every [`Loss`] with its place.
+//! - [`conversation`]: an export as a conversation. [`check`]: whether an editor would import it.
+//! - [`redact`]: what must follow when a policy redacts an export: its copies, its encoded texts,
+//!   its ranges.
 //!
-//! What it promises: no file makes it panic; losses and errors hold places and fixed words, never a text of the file; nothing is ever
-//! converted on its way through the gate. What it must not know: rules, detectors, HTTP, the terminal.
+//! What it promises: no file makes it panic. Losses and errors hold places and fixed words, never a
+//! text of the file. Nothing is converted on its way through the gate. What it must not know:
+//! rules, detectors, HTTP, the terminal.
 
 mod export;
 mod input;

@@ -1,4 +1,4 @@
-//! What a conversion could not carry over. A loss names a place and a fixed reason, never a text.
+//! The losses of a conversion. A loss names a place and a fixed reason, never a text.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use crate::node::Node;
 
-/// Something that the target drops, or holds only in another form.
+/// A value that the target drops, or holds only in another form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Loss {
-    /// Where it stands in the input, as an RFC 6901 pointer. A key in it may be the user's.
+    /// Its place in the input, as an RFC 6901 pointer. A key in it may be the user's.
     pub pointer: String,
-    /// What happens to it, and why.
+    /// The loss, and its reason.
     pub reason: &'static str,
 }
 
-/// The losses of one conversion, in the order in which they were met.
+/// The losses of one conversion, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses(Vec<Loss>);
 
@@ -26,34 +26,34 @@ impl Losses {
         self.0.push(Loss { pointer: pointer.into(), reason });
     }
 
-    /// Returns the text of a string, and notes half a character in it, which no text can hold.
+    /// Returns the text of a string, and notes a lone surrogate in it, which no text can hold.
     pub(crate) fn text(&mut self, node: Option<Node<'_>>) -> Option<String> {
         let node = node?;
         self.note_half_character(node);
         node.text().map(Cow::into_owned)
     }
 
-    /// Notes half a character in a string.
+    /// Notes a lone surrogate in a string.
     pub(crate) fn note_half_character(&mut self, text: Node<'_>) {
         if text.has_half_character() {
             self.note(text.pointer(), "half a character (a lone surrogate) becomes U+FFFD");
         }
     }
 
-    /// All of them.
+    /// Returns all losses.
     #[must_use]
     pub fn all(&self) -> &[Loss] {
         &self.0
     }
 }
 
-/// An input that is not what it should be.
+/// An input that breaks its schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} (at {})", if pointer.is_empty() { "the top of the file" } else { pointer })]
 pub struct InputError {
-    /// Where, as an RFC 6901 pointer.
+    /// The place, as an RFC 6901 pointer.
     pub pointer: String,
-    /// What is wrong there, and what should stand there.
+    /// The fault, and what the schema demands.
     pub problem: &'static str,
 }
 

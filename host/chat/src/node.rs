@@ -1,7 +1,8 @@
-//! A read-only look at a JSON value, for readers that want members, elements and texts instead of leaves.
+//! A read-only view of a JSON value, for readers that want members, elements and texts instead of
+//! leaves.
 //!
-//! Strings are whole here: a JSON text inside a string is text, although the tree walks into it. Of a key that stands twice the last
-//! member counts, as it does to the JavaScript that writes and reads these files.
+//! Strings are whole here: a JSON text inside a string is text, although the tree walks into it. Of
+//! a duplicate key the last member counts, as for the JavaScript that writes and reads these files.
 
 use std::borrow::Cow;
 
@@ -27,10 +28,10 @@ impl<'d> Node<'d> {
         self.document.pointer(self.id)
     }
 
-    /// The value as it is spelled in the file.
+    /// Returns the value as it is spelled in the file.
     pub(crate) fn verbatim(self) -> &'d str {
         let bytes = &self.document.source()[self.document.body_span(self.id)];
-        // A body that is not UTF-8 is refused before anything is read from it.
+        // A body that is not UTF-8 is refused before.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
@@ -42,12 +43,12 @@ impl<'d> Node<'d> {
         self.document.settable(self.id).is_none() && self.verbatim().starts_with('[')
     }
 
-    /// The member of an object; `None` for everything else.
+    /// Returns the member of an object. `None` for everything else.
     pub(crate) fn get(self, key: &str) -> Option<Node<'d>> {
         self.members().filter(|(name, _)| name == key).last().map(|(_, member)| member)
     }
 
-    /// The members of an object; nothing for everything else.
+    /// Returns the members of an object. Empty for everything else.
     pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
         self.below().filter_map(move |child| match self.document.segment(child.id) {
             Some(Segment::Key(key)) => Some((key, child)),
@@ -55,7 +56,7 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// The elements of an array; nothing for everything else.
+    /// Returns the elements of an array. Empty for everything else.
     pub(crate) fn items(self) -> impl Iterator<Item = Node<'d>> {
         self.below().filter(move |child| matches!(self.document.segment(child.id), Some(Segment::Index(_))))
     }
@@ -66,12 +67,12 @@ impl<'d> Node<'d> {
         children.into_iter().flatten().map(move |id| Node { document: self.document, id })
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub(crate) fn text(self) -> Option<Cow<'d, str>> {
         self.scalar(ValueType::Text)
     }
 
-    /// Whether half a character (a lone surrogate) stands in the string as an escape, which no text can hold.
+    /// Returns whether the string holds the escape of a lone surrogate, which no text can hold.
     pub(crate) fn has_half_character(self) -> bool {
         let spelled = self.verbatim();
         let is_spelled_so =
@@ -79,7 +80,7 @@ impl<'d> Node<'d> {
         self.text().is_some_and(|text| text.contains('\u{fffd}')) && !is_spelled_so()
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub(crate) fn integer(self) -> Option<i64> {
         let text = self.scalar(ValueType::Number)?;
         // JavaScript writes no fraction, but other writers may.
@@ -106,12 +107,12 @@ impl<'d> Node<'d> {
         (leaf.value_type() == kind).then(|| leaf.text().into_cow())
     }
 
-    /// The text of a string member, owned.
+    /// Returns the text of a string member, owned.
     pub(crate) fn get_text(self, key: &str) -> Option<String> {
         self.get(key)?.text().map(Cow::into_owned)
     }
 
-    /// A member that is there and not null.
+    /// Returns a member that exists and is not null.
     pub(crate) fn get_some(self, key: &str) -> Option<Node<'d>> {
         self.get(key).filter(|member| !member.is_null())
     }

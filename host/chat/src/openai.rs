@@ -1,8 +1,9 @@
 //! OpenAI chat messages as raw messages.
 //!
-//! Mapped: the roles `system`, `developer`, `user`, `assistant` and `tool`; content as a string or as parts; `name`, `tool_calls`,
-//! `tool_call_id`; `image_url` as an image, other parts as opaque parts that only OpenAI outputs may have; `copilot_cache_control` as a
-//! cache breakpoint at the end. Everything else is noted.
+//! Mapped: the roles `system`, `developer`, `user`, `assistant` and `tool`; content as a string or
+//! as parts; `name`, `tool_calls`, `tool_call_id`; `image_url` as an image, other parts as opaque
+//! parts that only OpenAI outputs may have; `copilot_cache_control` as a cache breakpoint at the
+//! end. Everything else is noted.
 
 use crate::loss::{InputError, Losses};
 use crate::node::Node;

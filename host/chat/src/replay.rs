@@ -1,10 +1,11 @@
-//! The chat replay export of VS Code's chat debug view: prompts, each with a log of elements, requests and tool calls. A request holds
-//! the raw messages that were sent.
+//! The chat replay export of VS Code's chat debug view: prompts, each with a log of elements,
+//! requests and tool calls. A request holds the raw messages that were sent.
 
 use crate::loss::InputError;
 use crate::node::Node;
 
-/// The messages of one request, from 1 or the last; its number, and how many there are.
+/// Returns the messages of one request, from 1 or the last, with its number, and how many there
+/// are.
 pub(crate) fn request(root: Node<'_>, number: Option<usize>) -> Result<(Node<'_>, usize, usize), InputError> {
     let requests: Vec<_> = requests(root).collect();
     let number = number.unwrap_or(requests.len());

@@ -1,4 +1,4 @@
-//! The answer of a request, put together again from the parts that the editor cut it into.
+//! The answer of a request, joined from the parts into which the editor cut it.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use crate::node::Node;
 
 use super::{response, uri};
 
-/// What a part of an answer is to whoever reads it.
+/// The meaning of a part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
-    /// Words of the model, an inline reference among them.
+    /// Words of the model, or an inline reference among them.
     Words,
     /// Reasoning.
     Thinking,
@@ -17,13 +17,13 @@ pub(crate) enum PartKind {
     Tool,
     /// Changes of a file.
     Edit,
-    /// What the editor needs for itself.
+    /// State of the editor.
     Internal,
     /// Everything else.
     Other,
 }
 
-/// What a part is. Markdown has no `kind` in a real export.
+/// Returns the meaning of a part. Markdown has no `kind` in a real export.
 pub(crate) fn kind(part: Node<'_>) -> PartKind {
     match part.get_text("kind").as_deref() {
         None if part.get("value").is_some() => PartKind::Words,
@@ -36,7 +36,7 @@ pub(crate) fn kind(part: Node<'_>) -> PartKind {
     }
 }
 
-/// The words of an answer, joined without separators, references as Markdown links.
+/// Returns the words of an answer, joined without separators, references as Markdown links.
 pub(crate) fn text(request: Node<'_>) -> String {
     response(request).filter_map(words).collect()
 }
@@ -50,7 +50,7 @@ pub(crate) fn words(part: Node<'_>) -> Option<String> {
     }
 }
 
-/// Returns the string that spells the words of a part; a reference has none, its words are put together.
+/// Returns the string that spells the words of a part. A reference has none: its words are built.
 pub(crate) fn words_leaf(part: Node<'_>) -> Option<Node<'_>> {
     if kind(part) != PartKind::Words {
         return None;

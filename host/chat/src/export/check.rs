@@ -1,7 +1,7 @@
-//! Would VS Code import this file, and would it be of any use?
+//! Checks whether VS Code would import a file, and whether the import would show anything.
 //!
-//! The editor's test has changed twice (`isExportableSessionData` of `chatModel.ts`) and looks at two members only, so that a file may
-//! pass it and show nothing.
+//! The editor's test has changed twice (`isExportableSessionData` of `chatModel.ts`) and looks at
+//! two members only, so a file may pass it and show nothing.
 
 use leafgate_tree::Document;
 use serde::Serialize;
@@ -9,29 +9,29 @@ use serde::Serialize;
 use super::{answer, question, response};
 use crate::node::Node;
 
-/// Whether each version would import a file, and what would be missing then.
+/// Whether each version would import a file, and what would be missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// One for each test that the editor has had, oldest first.
     pub imports: Vec<Import>,
-    /// What would not be seen.
+    /// The parts that would not be shown.
     pub useless: Vec<Useless>,
 }
 
 impl Check {
-    /// Whether any version would import the file.
+    /// Returns whether any version would import the file.
     #[must_use]
     pub fn is_importable(&self) -> bool {
         self.imports.iter().any(|import| import.refused.is_none())
     }
 }
 
-/// The answer of one test.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Import {
     /// The test.
     pub test: ImportTest,
-    /// Why the file is refused; `None`: it passes.
+    /// Why the file is refused. `None` if it passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<&'static str>,
 }
@@ -40,7 +40,7 @@ pub struct Import {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImportTest {
-    /// Versions that exported who asks: `requesterUsername` is a string.
+    /// Versions that exported the asking user: `requesterUsername` is a string.
     Early,
     /// Versions in between: the file is an object.
     Middle,
@@ -49,10 +49,10 @@ pub enum ImportTest {
 }
 
 impl ImportTest {
-    /// All of them, oldest first.
+    /// All tests, oldest first.
     pub const ALL: [ImportTest; 3] = [ImportTest::Early, ImportTest::Middle, ImportTest::Current];
 
-    /// Which versions have it, and what it asks for.
+    /// Returns the versions that have it, and its condition.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -77,10 +77,10 @@ impl ImportTest {
     }
 }
 
-/// Something that an import would not show.
+/// A part that an import would not show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Useless {
-    /// Where, as an RFC 6901 pointer.
+    /// Its place, as an RFC 6901 pointer.
     pub pointer: String,
     /// What is wrong with it.
     pub reason: &'static str,

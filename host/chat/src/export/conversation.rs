@@ -6,17 +6,17 @@ use serde::Serialize;
 use super::turn::ExportTurn;
 use crate::node::Node;
 
-/// What an export tells. It has no `Debug`: its texts are the user's.
+/// The conversation of an export. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
-    /// Who answers.
+    /// The responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<String>,
-    /// Who asks; newer exports do not say.
+    /// The requester. Newer exports do not name one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
-    /// Where the chat stood: `panel`, `chat`, `terminal`, …
+    /// The location of the chat: `panel`, `chat`, `terminal`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The requests, oldest first.
@@ -30,7 +30,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Reads a conversation. It never fails: what a file does not hold is missing here.
+/// Reads a conversation. It never fails: members that a file lacks are missing here too.
 #[must_use]
 pub fn conversation(document: &Document) -> Conversation {
     let root = Node::root(document);
@@ -50,7 +50,7 @@ fn location(name: String) -> String {
 }
 
 impl Conversation {
-    /// Every text that came from the file, so that whoever shows them can mask them.
+    /// Returns every text that came from the file, so that a caller can mask them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let root = self.responder.iter_mut().chain(&mut self.requester).chain(&mut self.location);
         root.chain(self.turns.iter_mut().flat_map(ExportTurn::texts_mut))

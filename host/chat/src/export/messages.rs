@@ -1,7 +1,7 @@
 //! An export as raw messages: what the model read and wrote, as far as it is recorded.
 //!
-//! `result.metadata` knows best. Where it is missing, what the person saw stands in. Calls and results come in pairs or not at all:
-//! every API refuses either alone.
+//! `result.metadata` is the best source. If it is missing, the texts that the person saw replace
+//! it. Calls and results come in pairs or not at all: every API refuses either alone.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use crate::loss::Losses;
 use crate::node::Node;
 use crate::raw::{self, Meaning, Message, Part, PartKind, Role, ToolCall};
 
-/// What VS Code puts behind the id of every call that it records.
+/// The suffix that VS Code adds to the id of every recorded call.
 const ID_SUFFIX: &str = "__vscode-";
 
-/// The messages of all requests, oldest first.
+/// Returns the messages of all requests, oldest first.
 pub(crate) fn messages(root: Node<'_>, losses: &mut Losses) -> Vec<Message> {
     let mut reader = Reader { losses, messages: Vec::new(), ids: HashSet::new() };
     for request in root.get("requests").into_iter().flat_map(Node::items) {
@@ -55,7 +55,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parts that were rendered for the model. Says whether there were any.
+    /// Adds the parts that were rendered for the model. Returns whether there were any.
     fn rendered(&mut self, content: Node<'_>) -> bool {
         match raw::parts(content, self.losses) {
             Ok(parts) if !parts.is_empty() => {
@@ -70,7 +70,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The question as the person wrote it; what was attached is not in it.
+    /// Adds the question as the person wrote it, without attachments.
     fn asked(&mut self, request: Node<'_>) {
         let variables = request.get("variableData").and_then(|data| data.get("variables"));
         for variable in variables.into_iter().flat_map(Node::items) {
@@ -86,7 +86,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The answer as the person saw it, where no round of the model is recorded.
+    /// Adds the answer as the person saw it, if no round of the model is recorded.
     fn answered(&mut self, request: Node<'_>) {
         for part in response(request) {
             if answer::words(part).is_none() && answer::kind(part) != answer::PartKind::Internal {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         self.messages.push(Message::new(at.clone(), Role::Assistant, vec![Part::text(at, text)]));
     }
 
-    /// What the model wrote at one go, and the results of the tools that it called.
+    /// Adds one round: the model's output, and the results of its tool calls.
     fn round(&mut self, round: Node<'_>, results: Option<Node<'_>>) {
         let mut content = self.reasoning(round);
         if let Some(text) = self.losses.text(round.get("response")).filter(|text| !text.is_empty()) {
@@ -146,7 +146,7 @@ impl Reader<'_> {
         }]
     }
 
-    /// A call with its result; `None` where either is missing.
+    /// Returns a call with its result. `None` if either is missing.
     fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(ToolCall, Message)> {
         let [id, name, arguments] = ["id", "name", "arguments"].map(|key| self.losses.text(call.get(key)));
         let (Some(id), Some(name)) = (id, name) else {
@@ -173,13 +173,14 @@ impl Reader<'_> {
         Some((ToolCall { at: call.pointer(), id, name, arguments }, answer))
     }
 
-    /// The id as the model gave it, or as it is recorded where an earlier call had the same; `None` where that one had both.
+    /// Returns the id as the model gave it, or as it is recorded if an earlier call had the same.
+    /// `None` if that one had both.
     fn wire_id(&mut self, recorded: &str) -> Option<String> {
         let bare = without_suffix(recorded).to_owned();
         [bare, recorded.to_owned()].into_iter().find(|id| self.ids.insert(id.clone()))
     }
 
-    /// One part of a result: text, or a tree that a tool rendered.
+    /// Returns one part of a result: text, or a tree that a tool rendered.
     fn result_part(&mut self, part: Node<'_>) -> Option<Part> {
         let value = part.get("value");
         let text = match value {

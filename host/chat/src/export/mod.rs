@@ -1,7 +1,8 @@
-//! VS Code chat exports (`chat.json`): a session's requests with the answers they got.
+//! VS Code chat exports (`chat.json`): a session's requests with their answers.
 //!
-//! An export is what some version of an editor happened to write: members come and go, and a file may hold requests that no editor would
-//! understand. Readers here never fail. What is missing is missing in what they give, and [`check`] says what looks useless.
+//! An export has the members that some version of an editor happened to write, and a file may hold
+//! requests that no editor would understand. Readers here never fail: a missing member is missing
+//! in their result too, and [`check`] names the parts that look useless.
 
 mod answer;
 mod check;
@@ -24,7 +25,8 @@ use leafgate_tree::Document;
 
 use crate::node::Node;
 
-/// Returns what the person wrote: `message.text`, else the texts of its parts, else the message itself where it is a string.
+/// Returns the person's question: `message.text`, else the texts of its parts, else the message
+/// itself if it is a string.
 pub(crate) fn question(request: Node<'_>) -> Option<String> {
     Some(question_leaves(request)?.into_iter().filter_map(Node::text).collect())
 }
@@ -40,18 +42,18 @@ pub(crate) fn question_leaves(request: Node<'_>) -> Option<Vec<Node<'_>>> {
     Some(parts.items().filter_map(|part| part.get("text")).collect())
 }
 
-/// Says whether a file is an export: an object with `requests`, an array.
+/// Returns whether a file is an export: an object with `requests`, an array.
 #[must_use]
 pub fn is_export(document: &Document) -> bool {
     Node::root(document).get("requests").is_some_and(Node::is_array)
 }
 
-/// The parts of the answer.
+/// Returns the parts of the answer.
 pub(crate) fn response(request: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     request.get("response").into_iter().flat_map(Node::items)
 }
 
-/// Whether the editor hides the request and leaves it out of what it sends next.
+/// Returns whether the editor hides the request and does not send it with the next one.
 pub(crate) fn is_hidden(request: Node<'_>) -> bool {
     request.get("isHidden").and_then(Node::boolean) == Some(true)
         || request.get_some("shouldBeRemovedOnSend").is_some_and(|removal| removal.boolean() != Some(false))

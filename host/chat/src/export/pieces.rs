@@ -1,6 +1,8 @@
-//! Texts that an export holds in pieces: each list is one text to whoever reads it, the editor or the model.
+//! Texts that an export holds in pieces: each list is one text to its reader, the editor or the
+//! model.
 //!
-//! The parts of a question are no such text: the export holds it whole beside them, and ranges count its characters.
+//! The parts of a question are no such text: the export holds it whole beside them, and ranges
+//! count its characters.
 
 use leafgate_tree::Document;
 
@@ -22,14 +24,16 @@ pub(crate) fn pieces(document: &Document) -> Vec<Vec<Node<'_>>> {
     texts
 }
 
-/// Words and reasoning of the answer. An inline reference stands between words; all other parts do not.
+/// Words and reasoning of the answer. An inline reference stands between words, all other parts do
+/// not.
 fn spoken<'d>(request: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
     let words = response(request).filter(|part| answer::kind(*part) == answer::PartKind::Words);
     split(words.map(answer::words_leaf), texts);
     texts.push(response(request).flat_map(answer::thinking_leaves).collect());
 }
 
-/// What was recorded for the model: rendered messages, the reasoning of each round, results of tools.
+/// The texts that were recorded for the model: rendered messages, the reasoning of each round,
+/// results of tools.
 fn recorded<'d>(metadata: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
     for key in ["renderedGlobalContext", "renderedUserMessage"] {
         let parts = metadata.get(key).into_iter().flat_map(Node::items);

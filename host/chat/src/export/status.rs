@@ -1,4 +1,4 @@
-//! How a request ended, from the places in which versions of the editor wrote it.
+//! How a request ended, from the places where versions of the editor wrote it.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::node::Node;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// No end is recorded: it was being answered, or its export is incomplete.
+    /// No end is recorded: it was still running, or its export is incomplete.
     Pending,
     /// It was answered.
     Complete,
@@ -23,10 +23,10 @@ pub enum Status {
 }
 
 impl Status {
-    /// The status of a request of an export.
+    /// Returns the status of a request of an export.
     ///
-    /// An error decides before the model's state, since an answer that broke off may be called complete. `isCanceled` is what older
-    /// versions wrote instead of the state.
+    /// An error decides before the model's state, because an answer that broke off may be marked
+    /// complete. Older versions wrote `isCanceled` instead of the state.
     pub(crate) fn of(request: Node<'_>) -> Status {
         let state = request.get("modelState").and_then(|state| state.get("value")).and_then(Node::integer);
         let failure = Failure::of(request);
@@ -48,7 +48,7 @@ impl Status {
         }
     }
 
-    /// The word for it.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,12 +66,12 @@ impl Status {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// What the person was told.
+    /// The message that the person saw.
     pub message: String,
-    /// A word for it: `canceled`, `rateLimited`, `quotaExceeded`, …
+    /// Its code: `canceled`, `rateLimited`, `quotaExceeded`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What is said of the answer: `redacted`, `filtered`, `incomplete`.
+    /// Flags of the answer: `redacted`, `filtered`, `incomplete`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<&'static str>,
 }
@@ -97,7 +97,8 @@ impl Failure {
     }
 }
 
-/// Milliseconds from the question to the end of the answer: by the two times, else as the extension measured it.
+/// Returns the milliseconds from the question to the end of the answer: by the two times, else as
+/// the extension measured it.
 pub(crate) fn duration(request: Node<'_>) -> Option<i64> {
     let asked = request.get("timestamp").and_then(Node::integer);
     let done = request.get("modelState").and_then(|state| state.get("completedAt")).and_then(Node::integer);
@@ -105,7 +106,7 @@ pub(crate) fn duration(request: Node<'_>) -> Option<i64> {
     between.or_else(|| timing(request, "totalElapsed"))
 }
 
-/// One of `result.timings`, in milliseconds.
+/// Returns one of `result.timings`, in milliseconds.
 pub(crate) fn timing(request: Node<'_>, key: &str) -> Option<i64> {
     request.get("result")?.get("timings")?.get(key)?.integer()
 }

@@ -1,7 +1,8 @@
-//! A prompt-tsx tree as text (`jsonTypes.ts` of `@vscode/prompt-tsx`): how a tool's result stands in an export.
+//! A prompt-tsx tree as text (`jsonTypes.ts` of `@vscode/prompt-tsx`): the form of a tool's result
+//! in an export.
 //!
-//! A tree has pieces (`type` 1, with `children`) and texts (`type` 2, with `lineBreakBefore`). Pieces that are no text, such as images,
-//! are left out and noted.
+//! A tree has pieces (`type` 1, with `children`) and texts (`type` 2, with `lineBreakBefore`).
+//! Pieces that are no text, such as images, are left out and noted.
 
 use crate::loss::Losses;
 use crate::node::Node;
@@ -9,11 +10,11 @@ use crate::node::Node;
 /// `PieceCtorKind.ImageChatMessage`.
 const IMAGE: i64 = 3;
 
-/// The text of a tree.
+/// Returns the text of a tree.
 pub(crate) fn flatten(element: Node<'_>, losses: &mut Losses) -> String {
     let mut text = String::new();
     if let Some(node) = element.get("node") {
-        // The depth of a document is capped, and with it this.
+        // The depth of a document is bounded, and so is this recursion.
         add(node, &mut text, false, losses);
     }
     text
@@ -28,7 +29,7 @@ pub(crate) fn runs(element: Node<'_>) -> Vec<Vec<Node<'_>>> {
     runs
 }
 
-/// Adds the texts of a node; says whether it was a text.
+/// Adds the texts of a node. Returns whether it was a text.
 fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bool) -> bool {
     match node.get("type").and_then(Node::integer) {
         Some(2) => {
@@ -51,7 +52,7 @@ fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bo
     }
 }
 
-/// Adds a node; says whether it was a text.
+/// Adds a node. Returns whether it was a text.
 fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
     match node.get("type").and_then(Node::integer) {
         Some(2) => {
@@ -78,7 +79,7 @@ fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Los
     }
 }
 
-/// `lineBreakBefore` was a boolean first, and then 1 for always and 2 for where no text stands before.
+/// `lineBreakBefore` was first a boolean, and then 1 for always and 2 for the start of a text.
 fn breaks_line(node: Node<'_>, is_behind_text: bool) -> bool {
     let Some(rule) = node.get("lineBreakBefore") else { return false };
     match rule.boolean() {

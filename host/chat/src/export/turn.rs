@@ -1,4 +1,4 @@
-//! One request of an export, as a person would tell it.
+//! One request of an export with its answer, for people.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::answer::{self, PartKind};
 use super::{Failure, Status, question, response, status, uri};
 use crate::node::Node;
 
-/// A question and its answer. It has no `Debug`: its texts are the user's.
+/// A question and its answer. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportTurn {
@@ -32,32 +32,32 @@ pub struct ExportTurn {
     /// Milliseconds to the first sign of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_progress_ms: Option<i64>,
-    /// Whether the editor hides it and would not send it again.
+    /// Whether the editor hides it and does not send it again.
     pub hidden: bool,
-    /// What the person wrote.
+    /// The person's question.
     pub user: String,
-    /// What was attached.
+    /// The attachments.
     pub attachments: Vec<Attachment>,
-    /// What the model reasoned.
+    /// The model's reasoning.
     pub thinking: Vec<String>,
     /// The tools that ran.
     pub tools: Vec<ToolUse>,
     /// The files that changed.
     pub edits: Vec<Edit>,
-    /// What the model answered.
+    /// The model's answer.
     pub assistant: String,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// What the person thought of it.
+    /// The person's vote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vote: Option<Vote>,
-    /// Parts of the answer that stand in none of the above, counted by kind.
+    /// Parts of the answer that no other field holds, counted by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_parts: BTreeMap<String, usize>,
 }
 
-/// Something that was attached to a question.
+/// An attachment of a question.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Attachment {
     /// `file`, `promptFile`, `image`, …
@@ -76,21 +76,22 @@ pub struct ToolUse {
     /// The call's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// Who let it run.
+    /// How it was confirmed.
     pub confirmed: Confirmation,
-    /// Whether it ran to its end, where that is recorded.
+    /// Whether it ran to its end, if that is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
     /// Whether its result is an error.
     pub failed: bool,
-    /// What the person read about it.
+    /// The message about it that the person read.
     pub message: String,
-    /// The command line, where it ran one in a terminal.
+    /// The command line, if it ran one in a terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// Who let a tool run: `isConfirmed`, a boolean in old exports and `ToolConfirmKind` since.
+/// How the run of a tool was confirmed: `isConfirmed`, a boolean in old exports and
+/// `ToolConfirmKind` since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confirmation {
@@ -98,7 +99,7 @@ pub enum Confirmation {
     NotRecorded,
     /// It was refused.
     Denied,
-    /// None was needed.
+    /// No confirmation was needed.
     NotNeeded,
     /// A setting.
     Setting,
@@ -108,26 +109,26 @@ pub enum Confirmation {
     Person,
     /// The question was skipped.
     Skipped,
-    /// Somebody: old exports say no more.
+    /// Confirmed: old exports say no more.
     Yes,
 }
 
 /// A file that changed.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// Where from this is known.
+    /// The record from which this is known.
     pub kind: EditKind,
     /// The file.
     pub file: String,
-    /// How many changes, where they are recorded.
+    /// The number of changes, if it is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<usize>,
-    /// What became of them.
+    /// The person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
 }
 
-/// Where a change of a file is recorded.
+/// The record of a change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditKind {
@@ -135,30 +136,30 @@ pub enum EditKind {
     Text,
     /// A part of the answer that edits a notebook.
     Notebook,
-    /// What the person did with the change.
+    /// The person's decision about the change.
     Event,
 }
 
-/// What a person did with a change: `eventKind`.
+/// A person's decision about a change: `eventKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kept {
     /// 1: kept it.
     Kept,
-    /// 2: took it back.
+    /// 2: undid it.
     Undone,
     /// 3: changed it further.
     Modified,
-    /// Something that this version does not know.
+    /// A value that this version does not know.
     Unknown,
 }
 
-/// What the person thought of an answer.
+/// The person's vote on an answer.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Vote {
     /// Whether it helped.
     pub helpful: bool,
-    /// Why it did not.
+    /// Why it did not help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -187,7 +188,7 @@ impl ExportTurn {
         }
     }
 
-    /// Every text of the turn that came from the file, so that whoever shows them can mask them.
+    /// Returns every text of the turn that came from the file, so that a caller can mask them.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
         let mut texts = vec![&mut self.user, &mut self.assistant];
         texts.extend(self.request_id.iter_mut().chain(&mut self.model).chain(&mut self.agent));
@@ -263,7 +264,7 @@ fn edits(request: Node<'_>) -> Vec<Edit> {
         Edit {
             kind: if is_notebook { EditKind::Notebook } else { EditKind::Text },
             file: part.get("uri").and_then(uri::place).unwrap_or_default(),
-            // Changes come in batches; a batch that is none is one change.
+            // Changes come in batches. A batch that is no list is one change.
             changes: Some(
                 batches.map(|batch| if batch.is_array() { batch.items().count() } else { 1 }).sum(),
             ),
@@ -293,7 +294,7 @@ fn vote(request: Node<'_>) -> Option<Vote> {
     Some(Vote { helpful, reason: request.get_text("voteDownReason") })
 }
 
-/// Kinds are words of the editor; one that is none is the user's, and is counted as such.
+/// Counts a kind that is no word of the editor as such, because it may be the user's text.
 fn others(request: Node<'_>) -> BTreeMap<String, usize> {
     let mut others = BTreeMap::new();
     for part in response(request).filter(|part| answer::kind(*part) == PartKind::Other) {

@@ -1,9 +1,10 @@
-//! Places as VS Code serialises them: a URI in pieces (`UriComponents`, whose `$mid` differs by version), a location (a URI with a
-//! range), a symbol (a name with a location), or plain text.
+//! Places as VS Code serialises them: a URI in pieces (`UriComponents`, whose `$mid` differs by
+//! version), a location (a URI with a range), a symbol (a name with a location), or plain text.
 
 use crate::node::Node;
 
-/// A place as people read it: a path where it is a local file, else a URI; with a line where there is a range.
+/// Returns a place as people read it: a path if it is a local file, else a URI, with a line if
+/// there is a range.
 pub(crate) fn place(node: Node<'_>) -> Option<String> {
     if let Some(text) = node.text() {
         return Some(text.into_owned());
@@ -29,7 +30,8 @@ fn components(node: Node<'_>) -> Option<String> {
     })
 }
 
-/// The authority of a dev container holds its whole configuration in hexadecimal, which tells a reader nothing.
+/// The authority of a dev container holds its whole configuration in hexadecimal, which no person
+/// can read.
 fn short(authority: String) -> String {
     const LONGEST: usize = 64;
     match authority.split_once('+') {
@@ -38,7 +40,7 @@ fn short(authority: String) -> String {
     }
 }
 
-/// An inline reference as a Markdown link.
+/// Returns an inline reference as a Markdown link.
 pub(crate) fn link(part: Node<'_>, member: &str) -> Option<String> {
     let target = part.get_some(member)?;
     let place = place(target);

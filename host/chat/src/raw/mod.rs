@@ -1,7 +1,9 @@
-//! `Raw.ChatMessage[]` of prompt-tsx (`rawTypes.ts`): what VS Code's chat holds before it is turned into a request.
+//! `Raw.ChatMessage[]` of prompt-tsx (`rawTypes.ts`): the messages of VS Code's chat before they
+//! become a request.
 //!
-//! Roles and kinds of parts are numbers, and the file that defines them calls both lists open. A number that nobody knows is therefore
-//! no error: the message or part is kept out and noted. Every message and part remembers where it came from.
+//! Roles and kinds of parts are numbers, and the file that defines them calls both lists open. So
+//! an unknown number is no error: the message or part is left out and noted. Every message and part
+//! keeps its place in the input.
 
 mod read;
 mod write;
@@ -10,7 +12,7 @@ pub(crate) use read::{call, message, parts, thinking};
 pub use write::to_json;
 pub(crate) use write::{call as call_json, optional};
 
-/// Who speaks: `ChatRole`.
+/// The role of a message: `ChatRole`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// 0.
@@ -35,22 +37,22 @@ impl Role {
     }
 }
 
-/// One message. It has no `Debug`: its texts are the user's.
+/// One message. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Where it came from, as an RFC 6901 pointer into the input.
+    /// Its place in the input, as an RFC 6901 pointer.
     pub at: String,
-    /// Who speaks.
+    /// Its role.
     pub role: Role,
     /// The parts of its content.
     pub content: Vec<Part>,
-    /// The speaker's name, on any role.
+    /// The author's name, on any role.
     pub name: Option<String>,
     /// The calls of an assistant message.
     pub calls: Vec<ToolCall>,
     /// The call that a tool message answers.
     pub call_id: Option<String>,
-    /// `copilot_references` and `copilot_confirmations`, which travel on the message itself.
+    /// `copilot_references` and `copilot_confirmations`, members of the message itself.
     pub carried: Vec<(&'static str, String)>,
 }
 
@@ -61,15 +63,15 @@ impl Message {
     }
 }
 
-/// Members of a message that are handed on as they are.
+/// Members of a message that are passed on as they are.
 pub(crate) const CARRIED: [&str; 2] = ["copilot_references", "copilot_confirmations"];
 
 /// One part of a message's content.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Where it came from.
+    /// Its place in the input.
     pub at: String,
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
 }
 
@@ -79,7 +81,7 @@ impl Part {
     }
 }
 
-/// What a part is: `ChatCompletionContentPartKind`.
+/// The kind of a part: `ChatCompletionContentPartKind`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum PartKind {
     /// 1: words.
@@ -93,20 +95,20 @@ pub enum PartKind {
         /// Its media type; only Copilot's own API asks for it.
         media_type: Option<String>,
     },
-    /// 2: whatever an endpoint understands.
+    /// 2: a value that an endpoint understands.
     Opaque {
         /// The value, as it is spelled.
         value: String,
-        /// Bits of the outputs that may have it (1 raw, 2 OpenAI, 4 VS Code); `None` and 0 are all.
+        /// Bits of the outputs that may have it (1 raw, 2 OpenAI, 4 VS Code). `None` and 0 are all.
         scope: Option<i64>,
-        /// How many tokens the value counts as, as it is spelled. No API is sent this number.
+        /// The number of tokens that the value counts for, as it is spelled. It is sent to no API.
         token_usage: Option<String>,
-        /// What the value means, where that is known.
+        /// The meaning of the value, if it is known.
         meaning: Meaning,
     },
-    /// 3: a place up to which an endpoint may remember the prompt.
+    /// 3: a place up to which an endpoint may cache the prompt.
     CacheBreakpoint {
-        /// `ephemeral`, in all that was seen.
+        /// `ephemeral` in all recordings.
         cache_type: Option<String>,
     },
     /// 4: a document.
@@ -118,10 +120,10 @@ pub enum PartKind {
     },
 }
 
-/// What an opaque value means to the endpoints of VS Code's chat: its `type`.
+/// The meaning of an opaque value to the endpoints of VS Code's chat: its `type`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// `thinking`: reasoning of the model, which its provider may have signed or encrypted.
+    /// `thinking`: reasoning of the model, perhaps signed or encrypted by its provider.
     Thinking(Thinking),
     /// `stateful_marker`: the response up to which the server remembers the conversation.
     StatefulMarker(String),
@@ -140,7 +142,7 @@ pub enum Meaning {
 pub struct Thinking {
     /// The provider's id.
     pub id: Option<String>,
-    /// The words, where the provider shows them.
+    /// The words, if the provider shows them.
     pub text: String,
     /// A signature over the words or, without words, the encrypted reasoning.
     pub encrypted: Option<String>,
@@ -149,17 +151,17 @@ pub struct Thinking {
 /// A call of a tool.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Where it came from.
+    /// Its place in the input.
     pub at: String,
-    /// Pairs it with its result.
+    /// Its id, which pairs it with its result.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// What it is called with: JSON, as the model wrote it.
+    /// Its arguments: JSON, as the model wrote it.
     pub arguments: String,
 }
 
-/// The texts of a content, in order.
+/// Returns the texts of a content, in order.
 pub(crate) fn texts(content: &[Part]) -> impl Iterator<Item = &str> {
     content.iter().filter_map(|part| match &part.kind {
         PartKind::Text(text) => Some(text.as_str()),

@@ -1,4 +1,5 @@
-//! Reads raw messages and parts from a file. What breaks the schema is an error with its place; what the schema leaves open is noted.
+//! Reads raw messages and parts from a file. A breach of the schema is an error with its place.
+//! What the schema leaves open is noted.
 
 use super::{CARRIED, Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
 use crate::loss::{InputError, Losses};
@@ -8,7 +9,7 @@ type Read<T> = Result<T, InputError>;
 
 const NO_TEXT: &str = "a string is missing here";
 
-/// Reads one message. `None`: nobody knows its role.
+/// Reads one message. `None`: the role is unknown.
 pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Message>> {
     if !node.is_object() {
         return Err(InputError::at(node, "a message must be an object"));
@@ -118,7 +119,7 @@ fn opaque(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     })
 }
 
-/// What an opaque value means; one that is not built as its type says means nothing that is known.
+/// Returns the meaning of an opaque value. A value that does not fit its type has no known meaning.
 fn meaning(value: Node<'_>) -> Meaning {
     let known = || match &*value.get("type")?.text()? {
         "thinking" => Some(Meaning::Thinking(thinking(value.get_some("thinking")?))),
@@ -134,7 +135,7 @@ fn meaning(value: Node<'_>) -> Meaning {
     known().unwrap_or(Meaning::Other)
 }
 
-/// Reads a `thinking` object; its text may be cut into an array.
+/// Reads a `thinking` object. Its text may be cut into an array.
 pub(crate) fn thinking(node: Node<'_>) -> Thinking {
     let text = node.get("text");
     let pieces = text.into_iter().flat_map(Node::items).filter_map(Node::text).collect::<String>();

@@ -3,7 +3,7 @@
 use super::{Message, Part, PartKind, ToolCall};
 use crate::json::Json;
 
-/// The messages as `Raw.ChatMessage[]`.
+/// Returns the messages as `Raw.ChatMessage[]`.
 #[must_use]
 pub fn to_json(messages: &[Message]) -> Json {
     Json::Array(messages.iter().map(message).collect())
@@ -56,7 +56,7 @@ fn part(part: &Part) -> Json {
     })
 }
 
-/// A call, in the shape that raw messages and the OpenAI API share.
+/// Returns a call, in the shape that raw messages and the OpenAI API share.
 pub(crate) fn call(call: &ToolCall) -> Json {
     let function = vec![("name", Json::text(&call.name)), ("arguments", Json::text(&call.arguments))];
     Json::Object(vec![

@@ -1,8 +1,8 @@
-//! Literal copies of what was redacted. A value that only its surroundings gave away (`PASSWORD=…`) stands bare elsewhere in an export, and
-//! one redaction would leave the others.
+//! Literal copies of redacted values. A value that only its context reveals (`PASSWORD=…`) stands
+//! bare elsewhere in an export, and one redaction would leave the others.
 //!
-//! Which values these were is read from the draft: the received stretches that redaction took away. Where one redaction covers several
-//! of them, the value is not guessed; it is counted as untraced.
+//! The values are read from the draft: the received stretches that redaction took away. If one
+//! redaction covers several of them, the value is not guessed but counted as untraced.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use leafgate_tree::{Author, Draft, EditError, NodeId, Redaction};
 use super::Authors;
 use super::encoded::{self, Encoded};
 
-/// Shorter values stand in too many texts by chance.
+/// Shorter values occur in too many texts by chance.
 const FEWEST_BYTES: usize = 8;
 
 /// A value of letters alone may be a plain word, unless it is longer than most.
@@ -27,19 +27,20 @@ pub struct Known {
     untraced: usize,
 }
 
-/// What stands for a value.
+/// The replacement of a value.
 struct StandIn {
     label: Arc<str>,
     replacement: String,
     author: Author,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// How many leaves had further copies, now redacted.
     pub leaves: usize,
-    /// Where copies stand that cannot be redacted: in keys, in protected and frozen leaves, in numbers.
+    /// Places of copies that cannot be redacted: in keys, in protected and frozen leaves, in
+    /// numbers.
     pub stuck: Vec<NodeId>,
 }
 
@@ -62,7 +63,7 @@ impl Known {
         }
     }
 
-    /// Learns a value and what stands for it.
+    /// Learns a value and its replacement.
     pub fn learn_value(&mut self, value: &str, label: &Arc<str>, replacement: &str, author: &Author) {
         if is_telling(value) {
             let (label, replacement, author) = (Arc::clone(label), replacement.to_owned(), author.clone());
@@ -70,13 +71,14 @@ impl Known {
         }
     }
 
-    /// How many leaves had redactions that could not be traced to their values.
+    /// Returns how many leaves had redactions that could not be traced to their values.
     #[must_use]
     pub fn untraced(&self) -> usize {
         self.untraced
     }
 
-    /// Redacts every copy of every known value, literal and in hexadecimal, as the rule did that redacted the first.
+    /// Redacts every copy of every known value, literal and in hexadecimal, in the name of the rule
+    /// that redacted the first.
     pub fn redact(&self, draft: &mut Draft, encoded: &[Encoded]) -> Copies {
         let mut copies = Copies::default();
         if self.values.is_empty() {
@@ -96,7 +98,7 @@ impl Known {
     }
 }
 
-/// All known values in one automaton, so that a text is read once however many values there are.
+/// All known values in one automaton, so that a text is read once for any number of values.
 struct Finder<'k> {
     automaton: AhoCorasick,
     stand_ins: Vec<&'k StandIn>,
@@ -113,10 +115,10 @@ impl<'k> Finder<'k> {
         }
     }
 
-    /// Says whether there was anything to redact.
+    /// Redacts the copies in one leaf. Returns whether there were any.
     fn redact_leaf(&self, draft: &mut Draft, node: NodeId) -> Result<bool, EditError> {
         let found = self.occurrences(draft.text(node).expose(), &draft.redacted(node));
-        // One call for each author, from the end, so that the places before stay where they are.
+        // One call for each author, from the end, so that earlier offsets stay valid.
         for run in found.chunk_by(|(_, one), (_, next)| one.author == next.author).rev() {
             let redactions: Vec<_> = run.iter().map(|(at, one)| one.redaction(at.clone())).collect();
             draft.redact(node, &redactions, &run[0].1.author)?;
@@ -136,13 +138,14 @@ impl<'k> Finder<'k> {
         }
         text.push_str(&one.text[done..]);
         match encoded::write(draft, one, &text, &first.label, &first.author) {
-            // The digits have gone with something else that was redacted.
+            // The digits were removed by another redaction.
             Err(EditError::BadRange) => Ok(false),
             written => written.map(|()| true),
         }
     }
 
-    /// Returns where values stand in a text, in order, apart from what redaction wrote; of two that overlap the first.
+    /// Returns the places of values in a text, in order, outside of redacted stretches. Of two that
+    /// overlap the first is returned.
     fn occurrences(
         &self,
         text: &str,
@@ -182,7 +185,8 @@ fn is_telling(value: &str) -> bool {
             || value.chars().any(|c| !c.is_alphabetic() && !c.is_whitespace()))
 }
 
-/// The values that were redacted in one leaf; `None` where a redaction covers more than one of them.
+/// Returns the values that were redacted in one leaf. `None` if a redaction covers more than one of
+/// them.
 fn values(draft: &Draft, node: NodeId, authors: &Authors<'_>) -> Option<Vec<(String, StandIn)>> {
     let original = draft.document().settable(node)?.text().into_cow();
     let present = draft.text(node);

@@ -1,8 +1,10 @@
-//! Texts in hexadecimal. VS Code writes the configuration of a dev container, host paths and settings included, as hexadecimal digits into
-//! the authority of every address. A policy finds what is encoded there, and can only hold the file for it.
+//! Texts in hexadecimal. VS Code writes the configuration of a dev container, host paths and
+//! settings included, as hexadecimal digits into the authority of every address. A policy finds
+//! secrets there, and can only hold the file for them.
 //!
-//! Here it is shown a [`Shadow`]: the same export with decoded texts in the places of the encoded ones, so that rules select as they do in
-//! the export itself. What it redacts there is encoded again and written into the export.
+//! Here the policy gets a [`Shadow`]: the same export with decoded texts in the places of the
+//! encoded ones, so that rules select as they do in the export itself. The redactions there are
+//! encoded again and written into the export.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,18 +17,20 @@ use leafgate_tree::{
 
 use super::rendered;
 
-/// A stretch of a leaf that spells a text in hexadecimal. It has no `Debug`: the text is the user's.
+/// A stretch of a leaf that spells a text in hexadecimal. It has no `Debug`, because the text is
+/// the user's.
 #[derive(Clone)]
 pub struct Encoded {
     /// The leaf.
     pub node: NodeId,
     /// The digits, in UTF-8 bytes of the leaf's text as received.
     pub at: Range<usize>,
-    /// What they spell.
+    /// The text.
     pub text: String,
 }
 
-/// The encoded texts of an export, in order. Frozen and opaque leaves, which nobody can change, are not looked at.
+/// Returns the encoded texts of an export, in order, without those of frozen and opaque leaves,
+/// which nobody can change.
 #[must_use]
 pub fn encoded(document: &Document) -> Vec<Encoded> {
     let mut found = Vec::new();
@@ -37,7 +41,8 @@ pub fn encoded(document: &Document) -> Vec<Encoded> {
     for leaf in document.leaves().filter(is_looked_at) {
         for view in leafgate_detect::views(leaf.text().expose()) {
             let (text, at) = (view.text(), view.source(0..view.text().len()).range);
-            // What is text in part only, or not hexadecimal alone, is not encoded again; the policy holds it.
+            // Other views are not encoded again: those of a part of the text, or of other
+            // encodings. The policy holds them.
             if view.encodings().eq([Encoding::Hex]) && at.len() == 2 * text.len() {
                 found.push(Encoded { node: leaf.id(), at, text: text.to_owned() });
             }
@@ -46,8 +51,8 @@ pub fn encoded(document: &Document) -> Vec<Encoded> {
     found
 }
 
-/// A document whose keys are the texts that stand encoded in the keys of an export; `None` where there are none. Keys are read-only, so
-/// that a policy can only hold a file for them.
+/// Returns a document whose keys are the decoded texts of the keys of an export. `None` if there
+/// are none. Keys are read-only, so a policy can only hold a file for them.
 #[must_use]
 pub fn encoded_keys(document: &Document) -> Option<String> {
     let mut members = BTreeMap::new();
@@ -81,10 +86,10 @@ pub struct Reencoded<'e> {
     author: Author,
 }
 
-/// The shadows that show all encoded texts: as many as one leaf has of them.
+/// Returns the shadows that show all encoded texts: as many as one leaf has of them.
 ///
 /// # Errors
-/// A leaf that cannot be set, which the caller must treat as one that was not looked at.
+/// A leaf that cannot be set. The caller must treat it as one that was not searched.
 pub fn shadows<'e>(document: &Arc<Document>, encoded: &'e [Encoded]) -> Result<Vec<Shadow<'e>>, EditError> {
     let mut rounds: Vec<Vec<&Encoded>> = Vec::new();
     let mut seen: BTreeMap<NodeId, usize> = BTreeMap::new();
@@ -109,7 +114,7 @@ fn shadow<'e>(document: &Arc<Document>, round: Vec<&'e Encoded>) -> Result<Shado
 }
 
 impl<'e> Shadow<'e> {
-    /// What the policy redacted in the decoded texts, given its draft of the shadow.
+    /// Returns the policy's redactions in the decoded texts, given its draft of the shadow.
     ///
     /// # Errors
     /// A draft that renders no JSON, which none does.
@@ -128,7 +133,7 @@ impl<'e> Shadow<'e> {
 }
 
 impl Reencoded<'_> {
-    /// Writes the redacted text into the export, encoded as it was.
+    /// Writes the redacted text into the export, encoded as before.
     ///
     /// # Errors
     /// The leaf cannot be redacted, or no longer holds the encoded text.
@@ -137,7 +142,7 @@ impl Reencoded<'_> {
     }
 }
 
-/// Puts another text into the place of an encoded one.
+/// Replaces an encoded text by another one.
 pub(super) fn write(
     draft: &mut Draft,
     encoded: &Encoded,

@@ -1,7 +1,9 @@
-//! The offsets that an export keeps of the parts of a question (`range`, `editorRange`) and of what is attached to it. They count UTF-16
-//! units of the question's text, and go stale when a rule changes that text.
+//! The offsets that an export keeps of the parts of a question (`range`, `editorRange`) and of its
+//! attachments. They count UTF-16 units of the question's text, and become stale when a rule
+//! changes that text.
 //!
-//! They follow as recorded edits of number leaves. Only differences are applied: a range that was wrong before stays as wrong as it was.
+//! They follow as recorded edits of number leaves. Only differences are applied: a range that was
+//! wrong before stays as wrong as it was.
 
 use std::sync::Arc;
 
@@ -11,20 +13,20 @@ use serde::Serialize;
 use super::rendered;
 use crate::node::Node;
 
-/// The author of these edits. No rule can be called that.
+/// The author of these edits. No rule can have this name.
 pub const AUTHOR: &str = "(ranges)";
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     /// How many numbers were edited.
     pub edits: usize,
-    /// What could not follow.
+    /// The offsets that could not follow.
     pub stale: Vec<Stale>,
 }
 
 impl Ranges {
-    /// Whether anything that could not follow holds the export.
+    /// Returns whether an offset that could not follow holds the export.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.stale.iter().any(|stale| stale.reason.holds())
@@ -34,7 +36,7 @@ impl Ranges {
 /// An offset that no longer fits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stale {
-    /// Where, as an RFC 6901 pointer.
+    /// Its place, as an RFC 6901 pointer.
     pub pointer: String,
     /// Why.
     pub reason: StaleReason,
@@ -44,7 +46,7 @@ pub struct Stale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StaleReason {
-    /// The question's text and its part no longer say the same: a value may stand in pieces in several parts.
+    /// The question's text and its part differ now: a value may stand in pieces in several parts.
     TextsDiffer,
     /// The parts overlap or are out of order.
     Disorder,
@@ -55,13 +57,14 @@ pub enum StaleReason {
 }
 
 impl StaleReason {
-    /// Whether the export must not be passed on: what was changed in one text may still stand in another.
+    /// Returns whether the export must not be passed on: a text that was changed in one place may
+    /// still stand in another.
     #[must_use]
     pub fn holds(self) -> bool {
         self == StaleReason::TextsDiffer
     }
 
-    /// The reason in words.
+    /// Returns the reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -92,7 +95,7 @@ pub fn follow(draft: &mut Draft) -> Result<Ranges, ParseError> {
     Ok(ranges)
 }
 
-/// A question of which some text has changed.
+/// A question with a changed text.
 struct Question<'d> {
     /// The whole text, before and after.
     text: Option<(String, String)>,
@@ -101,7 +104,7 @@ struct Question<'d> {
 
 struct Part<'d> {
     node: Node<'d>,
-    /// Its text, before and after; some kinds of parts have none.
+    /// Its text, before and after. Some kinds of parts have none.
     text: Option<(String, String)>,
     old: Span,
     new: Span,
@@ -144,7 +147,7 @@ impl<'d> Question<'d> {
         self.follow_variables(request, draft, ranges);
     }
 
-    /// Each part moves by what the parts before it grew, and grows by what its own text did.
+    /// Moves each part by the growth of the parts before it, and extends it by its own.
     fn shift(&mut self) {
         let mut shift = 0;
         for part in &mut self.parts {
@@ -155,13 +158,13 @@ impl<'d> Question<'d> {
         }
     }
 
-    /// Whether a part said what the text says there, and no longer does.
+    /// Returns whether a part agreed with the text, and no longer does.
     fn differs(&self, part: &Part<'_>) -> bool {
         let (Some((old, new)), Some((old_part, new_part))) = (&self.text, &part.text) else { return false };
         slice(old, part.old).as_deref() == Some(old_part) && slice(new, part.new).as_deref() != Some(new_part)
     }
 
-    /// Lines and columns, as far as they said the same as the offsets.
+    /// Moves lines and columns, if they agreed with the offsets.
     fn follow_editor(&self, part: &Part<'_>, draft: &mut Draft, ranges: &mut Ranges) {
         let (Some(editor), Some((old, new))) = (part.node.get("editorRange"), &self.text) else { return };
         let keys = ["startLineNumber", "startColumn", "endLineNumber", "endColumn"];
@@ -180,7 +183,7 @@ impl<'d> Question<'d> {
         }
     }
 
-    /// What is attached by a word of the question bears that word's range.
+    /// An attachment that a word of the question names has the range of that word.
     fn follow_variables(&self, request: Node<'_>, draft: &mut Draft, ranges: &mut Ranges) {
         let variables = request.get("variableData").and_then(|data| data.get("variables"));
         for variable in variables.into_iter().flat_map(Node::items) {
@@ -195,7 +198,8 @@ impl<'d> Question<'d> {
         }
     }
 
-    /// Where a range has gone: with the part that has the same, or inside one whose text has not changed.
+    /// Returns the new range: that of the part with the same range, or the same inside an unchanged
+    /// text.
     fn moved(&self, old: Span) -> Option<Span> {
         let part = self.parts.iter().find(|part| part.old.start <= old.start && old.end <= part.old.end)?;
         if part.old == old {
@@ -235,13 +239,13 @@ fn set(draft: &mut Draft, leaf: Node<'_>, number: i64) -> bool {
     leaf.is_number() && draft.set(node, &number.to_string(), &Author::rule(AUTHOR)).is_ok()
 }
 
-/// A text before and after; after, it may have been deleted with something around it.
+/// A text before and after. After, it may be deleted with something around it.
 fn both(text: Node<'_>, after: &Document) -> Option<(String, String)> {
     let new = after.settable(after.resolve(&text.pointer()).ok()?)?;
     Some((text.text()?.into_owned(), new.text().into_cow().into_owned()))
 }
 
-/// A range that no arithmetic here can take out of bounds.
+/// A range that no arithmetic here can overflow.
 fn span(range: Node<'_>) -> Option<Span> {
     const FARTHEST: i64 = 1 << 40;
     let number = |key| range.get(key).and_then(Node::integer).filter(|number| (0..FARTHEST).contains(number));
@@ -259,7 +263,8 @@ fn slice(text: &str, span: Span) -> Option<String> {
     String::from_utf16(units.get(range)?).ok()
 }
 
-/// Line and column of an offset, both from 1, columns in UTF-16 units; `None` beyond the text.
+/// Returns line and column of an offset, both from 1, columns in UTF-16 units. `None` beyond the
+/// text.
 fn position(text: &str, offset: i64) -> Option<[i64; 2]> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let before = units.get(..usize::try_from(offset).ok()?)?;

@@ -1,9 +1,11 @@
-//! Values that lie over the seam of two pieces. An editor cuts an answer and its reasoning into parts as they come, and a value may
-//! begin in one part and end in the next, so that neither holds anything that a detector would find.
+//! Values over the seam of two pieces. An editor cuts an answer and its reasoning into parts as
+//! they come, and a value may begin in one part and end in the next, so that no detector finds it
+//! in either.
 //!
-//! A policy is shown the export once more with each text [`joined`] in its first piece. What it redacts over a seam there is then
-//! redacted here, in each piece its share: the first gets the token, and the others lose what belonged to the value, so that the pieces
-//! joined read as the joined text does.
+//! The policy gets the export once more with each text [`joined`] in its first piece. Its
+//! redactions over a seam are then made here, each piece with its share: the first gets the token,
+//! and the others lose their part of the value, so that the joined pieces read as the joined text
+//! does.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,18 +18,18 @@ use crate::node::Node;
 /// The pieces of one text, in order. It has no `Debug`: it holds the text.
 pub struct Run {
     pieces: Vec<Piece>,
-    /// Stands before the joined text.
+    /// Prefix of the joined text.
     prefix: &'static str,
 }
 
 struct Piece {
     node: NodeId,
     text: String,
-    /// Where it begins in the joined text with its prefix.
+    /// Its start in the joined text with the prefix.
     start: usize,
 }
 
-/// A value that lay over a seam.
+/// A value over a seam.
 pub struct Found {
     /// The value itself. It has no `Debug`.
     pub value: String,
@@ -36,16 +38,17 @@ pub struct Found {
     author: Author,
 }
 
-/// What the policy redacted in joined texts.
+/// The policy's redactions in joined texts.
 #[derive(Default)]
 pub struct Finds {
     /// The values over seams.
     pub values: Vec<Found>,
-    /// First pieces of texts in which a value lies over a seam, and it cannot be said where.
+    /// First pieces of texts with a value over a seam whose place is unknown.
     pub unclear: Vec<NodeId>,
 }
 
-/// Stands before a joined text that would be read as a JSON document, in which no place of a piece could be found again.
+/// Prefix of a joined text that would be read as a JSON document, in which the places of the pieces
+/// would be lost.
 const NO_DOCUMENT: &str = "- ";
 
 /// Returns the texts that an export holds in several pieces.
@@ -53,7 +56,8 @@ const NO_DOCUMENT: &str = "- ";
 pub fn runs(document: &Document) -> Vec<Run> {
     let mut runs = Vec::new();
     for pieces in export::pieces(document) {
-        // A piece that nobody may change ends a text: nothing over its seam could be redacted, and the policy looks at it alone.
+        // A piece that nobody may change ends a text: nothing over its seam could be redacted, and
+        // the policy searches it alone.
         for run in pieces.split(|piece| !is_open(document, *piece)) {
             runs.extend(Run::of(run));
         }
@@ -67,10 +71,10 @@ fn is_open(document: &Document, piece: Node<'_>) -> bool {
         .is_some_and(|leaf| leaf.value_type() == ValueType::Text && leaf.access() == Access::Open)
 }
 
-/// Returns the export with each of these texts in its first piece, and with nothing in the others.
+/// Returns the export with each of these texts in its first piece, and empty other pieces.
 ///
 /// # Errors
-/// A leaf that cannot be set; none of these is one.
+/// A leaf that cannot be set. None of these is one.
 pub fn joined(document: &Arc<Document>, runs: &[Run]) -> Result<bytes::Bytes, EditError> {
     let mut draft = Draft::new(Arc::clone(document));
     for run in runs {
@@ -82,7 +86,7 @@ pub fn joined(document: &Arc<Document>, runs: &[Run]) -> Result<bytes::Bytes, Ed
     Ok(draft.render())
 }
 
-/// Returns what the policy redacted over seams, given its draft of the joined export.
+/// Returns the policy's redactions over seams, given its draft of the joined export.
 #[must_use]
 pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
     let authors = super::authors(seen);
@@ -108,7 +112,7 @@ pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
 }
 
 impl Run {
-    /// `None`: fewer than two of the pieces hold anything.
+    /// `None`: fewer than two of the pieces have content.
     fn of(nodes: &[Node<'_>]) -> Option<Run> {
         let texts = nodes.iter().filter_map(|node| Some((node.id(), node.text()?.into_owned())));
         let texts: Vec<_> = texts.filter(|(_, text)| !text.is_empty()).collect();
@@ -132,7 +136,7 @@ impl Run {
         self.pieces.iter().fold(self.prefix.to_owned(), |text, piece| text + &piece.text)
     }
 
-    /// Says whether a range of the joined text lies in more than one piece.
+    /// Returns whether a range of the joined text lies in more than one piece.
     fn is_over_seam(&self, range: &Range<usize>) -> bool {
         self.within(range).len() > 1
     }
@@ -159,7 +163,7 @@ impl Run {
 }
 
 impl Found {
-    /// Returns label, token and author: what stands for the value wherever else it stands.
+    /// Returns label, token and author of the value, for its copies elsewhere.
     pub fn stand_in(&self) -> Option<(&Arc<str>, &str, &Author)> {
         let (_, first) = self.shares.first()?;
         Some((&first.label, &first.replacement, &self.author))
@@ -169,9 +173,9 @@ impl Found {
 /// Redacts the share of each piece.
 ///
 /// # Errors
-/// A piece that cannot be redacted; none of these is one.
+/// A piece that cannot be redacted. None of these is one.
 pub fn redact(draft: &mut Draft, finds: &Finds) -> Result<(), EditError> {
-    // From the end, so that the places before stay where they are.
+    // From the end, so that earlier offsets stay valid.
     let mut shares: Vec<_> = finds
         .values
         .iter()

@@ -9,21 +9,22 @@ use crate::raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
 /// Most cache breakpoints that the API takes in one request.
 const MOST_BREAKPOINTS: usize = 4;
 
-/// The API reads a trailing message of the model as the beginning of its answer; the client asks for more instead.
+/// The API reads a trailing message of the model as the beginning of its answer. The client asks
+/// for more instead.
 const CONTINUE: &str = "Please continue.";
 
-/// A content block on its way.
+/// A content block under construction.
 struct Block {
     members: Vec<(&'static str, Json)>,
     kind: Kind,
-    /// Where the breakpoint stood that this block bears.
+    /// The place of the breakpoint of this block.
     cached: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
-    /// A text that is there for its breakpoint alone.
+    /// A text that exists for its breakpoint alone.
     Filler,
     Media,
     Thinking,
@@ -44,7 +45,7 @@ impl Block {
     }
 }
 
-/// A message on its way.
+/// A message under construction.
 struct WireMessage {
     role: &'static str,
     blocks: Vec<Block>,
@@ -93,7 +94,7 @@ fn note_envelope(message: &Message, losses: &mut Losses) {
     }
 }
 
-/// The text blocks of a system message; the API has them apart from the messages.
+/// Returns the text blocks of a system message. The API has them apart from the messages.
 fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> {
     if !is_first {
         losses.note(&message.at, "a system message moves to the top: its place among the messages is lost");
@@ -106,7 +107,7 @@ fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> 
     kept
 }
 
-/// Adds a message, or its blocks to the message before it where that has the same role.
+/// Adds a message, or adds its blocks to a preceding message of the same role.
 fn add(
     turns: &mut Vec<WireMessage>,
     role: &'static str,
@@ -122,7 +123,7 @@ fn add(
     }
     match turns.last_mut() {
         Some(last) if last.role == role => {
-            // Results of parallel calls belong into one message.
+            // Results of parallel calls must be in one message.
             if message.role != Role::Tool {
                 losses.note(&message.at, "merged into the message before it, which has the same role");
             }
@@ -199,7 +200,8 @@ fn thought(thinking: &Thinking) -> Result<Block, Dropped> {
     Ok(Block::new(Kind::Thinking, members))
 }
 
-/// Puts a breakpoint on the block before it, or on a text of one space where no block can bear it: an empty text is invalid.
+/// Puts a breakpoint on the block before it, or on a text of one space if no block can have it: an
+/// empty text is invalid.
 fn breakpoint(part: &Part, blocks: &mut Vec<Block>, losses: &mut Losses) {
     note_cache_type(part, losses);
     if blocks.last().is_none_or(|block| block.kind == Kind::Thinking) {
@@ -210,7 +212,7 @@ fn breakpoint(part: &Part, blocks: &mut Vec<Block>, losses: &mut Losses) {
     }
 }
 
-/// The blocks of an assistant message, its calls behind them.
+/// Returns the blocks of an assistant message, its calls behind them.
 fn spoken(message: &Message, losses: &mut Losses) -> Vec<Block> {
     let mut blocks = blocks(message, losses);
     blocks.extend(message.calls.iter().map(|call| tool_use(call, losses)));
@@ -236,7 +238,8 @@ fn tool_use(call: &ToolCall, losses: &mut Losses) -> Block {
     )
 }
 
-/// A tool message as a block of a user message. A breakpoint inside it moves to the result as a whole.
+/// Returns a tool message as a block of a user message. A breakpoint inside it moves to the result
+/// as a whole.
 fn result(message: &Message, losses: &mut Losses) -> Option<Block> {
     let Some(call_id) = &message.call_id else {
         losses.note(&message.at, NO_CALL_ID);
@@ -266,7 +269,7 @@ fn note_surplus(system: &[Block], turns: &[WireMessage], losses: &mut Losses) {
     }
 }
 
-/// Where a breakpoint is left over, the client spends it on the end of the system prompt, which changes least.
+/// The client spends a remaining breakpoint on the end of the system prompt, which changes least.
 fn mark_system(system: &mut [Block], turns: &[WireMessage]) {
     if breakpoints(system, turns).count() < MOST_BREAKPOINTS
         && let Some(last) = system.last_mut()

@@ -1,7 +1,8 @@
-//! Raw messages as an API takes them: what VS Code's chat makes of them before it sends.
+//! Raw messages as an API takes them: the request that VS Code's chat makes of them.
 //!
-//! The conversion follows what that client does, lossy as it is, so that the result shows what a model would read. Whatever does not
-//! arrive, or arrives changed, is noted with its place. It never edits a request that passes the gate.
+//! The conversion follows that client, lossy as it is, so that the result shows what a model would
+//! read. A value that is dropped or changed is noted with its place. It never edits a request that
+//! passes the gate.
 
 mod anthropic;
 mod openai;
@@ -23,10 +24,10 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// All of them.
+    /// All APIs.
     pub const ALL: [Wire; 3] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::AnthropicMessages];
 
-    /// Its name, as formats are called everywhere.
+    /// Returns its name, which formats share.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,14 +37,15 @@ impl Wire {
         }
     }
 
-    /// The API of a name.
+    /// Returns the API with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Wire> {
         Wire::ALL.into_iter().find(|wire| wire.name() == name)
     }
 }
 
-/// The members of a request body that hold the conversation: `messages`, or `system` and `messages`, or `input`.
+/// Returns the members of a request body that hold the conversation: `messages`, or `system` and
+/// `messages`, or `input`.
 #[must_use]
 pub fn to_wire(messages: &[Message], wire: Wire, losses: &mut Losses) -> Json {
     match wire {
@@ -68,7 +70,8 @@ fn note_joined(message: &Message, losses: &mut Losses) {
     }
 }
 
-/// What JavaScript's `trim` removes: white space of Unicode and the byte order mark, but not U+0085.
+/// What JavaScript's `trim` removes: white space of Unicode and the byte order mark, but not
+/// U+0085.
 fn is_js_space(c: char) -> bool {
     c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
 }

@@ -1,5 +1,6 @@
-//! OpenAI chat completions, as prompt-tsx converts raw messages and Copilot's client then changes them: texts lose the white space at
-//! their ends, and a cache breakpoint becomes a mark of the whole message.
+//! OpenAI chat completions, as prompt-tsx converts raw messages and Copilot's client then changes
+//! them: texts lose the white space at their ends, and a cache breakpoint becomes a mark of the
+//! whole message.
 
 use super::{DOCUMENT, NAME, NOT_USABLE, is_js_space, note_joined};
 use crate::json::Json;
@@ -118,7 +119,8 @@ fn trimmed(at: &str, text: &str, losses: &mut Losses) -> Json {
     Json::text(trimmed)
 }
 
-/// Whether the message has a cache breakpoint. Its place inside the content, and a second one, are lost.
+/// Whether the message has a cache breakpoint. Its place inside the content, and a second one, are
+/// lost.
 fn has_breakpoint(message: &Message, losses: &mut Losses) -> bool {
     let places = message.content.iter().enumerate();
     let breakpoints: Vec<_> =

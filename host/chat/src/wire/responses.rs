@@ -8,7 +8,8 @@ use crate::raw::{Meaning, Message, Part, PartKind, Role, Thinking, optional, tex
 /// The API wants an id on every message of the model and checks none; the client sends this one.
 const MESSAGE_ID: &str = "msg_123";
 
-/// What stands before images that a tool gave: a result is text alone, so they follow as a message of the user.
+/// What stands before images that a tool gave: a result is text alone, so they follow as a message
+/// of the user.
 const TOOL_IMAGES: &str = "Image associated with the above tool call:";
 
 pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
@@ -33,7 +34,8 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     Json::Object(members)
 }
 
-/// The messages behind the last marker of a response that the server stored, and that response's id.
+/// The messages behind the last marker of a response that the server stored, and that response's
+/// id.
 fn behind_marker<'m>(messages: &'m [Message], losses: &mut Losses) -> (&'m [Message], Option<String>) {
     let found = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let marker = message.content.iter().rev().find_map(|part| match &part.kind {

@@ -1,4 +1,5 @@
-//! Exports as conversations and as messages. The numbers were counted in the recordings with another program.
+//! Exports as conversations and as messages. The numbers were counted in the recordings with
+//! another program.
 
 use leafgate_chat::{Confirmation, EditKind, ExportTurn, Kept, Status, Wire, check, conversation};
 use leafgate_tree::Format;

@@ -1,4 +1,5 @@
-//! What follows a redaction of an export: ranges, copies, encoded texts. All of it recorded, and nothing else changed.
+//! What follows a redaction of an export: ranges, copies, encoded texts. All of it recorded, and
+//! nothing else changed.
 
 use std::sync::Arc;
 

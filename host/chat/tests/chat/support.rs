@@ -41,7 +41,8 @@ fn pointers(losses: &Losses) -> Vec<String> {
     losses.all().iter().map(|loss| loss.pointer.clone()).collect()
 }
 
-/// The text of a recording outside the repository, of which these tests know what is in it; `None` where it is not there.
+/// The text of a recording outside the repository, of which these tests know what is in it; `None`
+/// where it is not there.
 pub(crate) fn recording(name: &str) -> Option<String> {
     recordings::outside(name)
 }

@@ -212,8 +212,8 @@ fn images_that_a_tool_gave_follow_its_text_as_a_message_of_the_user() {
     assert_eq!(lost, ["/0/content/0"]);
 }
 
-/// Counted in the recording: four requests with 3, 5, 7 and 9 messages; texts that end in white space; breakpoints, in the last
-/// request with an empty text of the model.
+/// Counted in the recording: four requests with 3, 5, 7 and 9 messages; texts that end in white
+/// space; breakpoints, in the last request with an empty text of the model.
 #[test]
 fn every_request_of_the_recorded_replay_converts_with_every_loss_noted() {
     let Some(replay) = recording("raw-chatmessage/spec.chatreplay.json") else { return };
