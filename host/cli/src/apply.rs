@@ -1,7 +1,8 @@
 //! `apply`: what the gate would send for one request.
 //!
-//! The bytes themselves are written only when they would really leave: whoever pipes them on and forgets the exit code must not send a
-//! request that a rule holds. The views (`--diff`, `--ops`) are written for a paused request too, `--json` for a blocked one as well.
+//! The bytes are written only if they would really leave: a pipe that ignores the exit code must
+//! not send a request that a rule holds. The views (`--diff`, `--ops`) are written for a paused
+//! request too, `--json` for a blocked one as well.
 
 use std::fs;
 use std::path::Path;
@@ -16,9 +17,9 @@ use sha2::{Digest, Sha256};
 use crate::args::ApplyArgs;
 use crate::changes;
 use crate::exit::Exit;
+use crate::masking;
 use crate::print::{Printer, Style};
 use crate::request::{self, Judged};
-use crate::shield;
 use crate::words;
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let judged = request::judge_with(&args.policy, &args.request, replay.as_mut())?;
     let misfits = replay.map(Replay::into_misfits).unwrap_or_default();
     let exit = match exit(&judged.evaluation.verdict) {
-        // What somebody edited away must not leave because the edit was lost.
+        // What a person edited away must not leave because the edit no longer fits.
         Exit::Done if !misfits.is_empty() => Exit::Paused,
         Exit::Done if judged.ranges.holds() => Exit::Paused,
         exit => exit,
@@ -41,11 +42,11 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         _ => {}
     }
     printer.flush()?;
-    judged.remark(printer);
-    complain(&judged.evaluation.verdict, printer);
-    complain_of_ranges(&judged.ranges, printer);
+    judged.print_notes(printer);
+    print_holds(&judged.evaluation.verdict, printer);
+    print_stale_ranges(&judged.ranges, printer);
     for misfit in &misfits {
-        printer.complain(&format!(
+        printer.error_line(&format!(
             "leafgate: held: the edit in line {} ({}) no longer fits: {}",
             misfit.line, misfit.target_path, misfit.why
         ));
@@ -62,7 +63,7 @@ fn read_operations(file: &Path) -> anyhow::Result<Replay> {
     })
 }
 
-/// What a verdict ends the process with.
+/// Returns the exit code for a verdict.
 pub(crate) fn exit(verdict: &Verdict) -> Exit {
     match verdict {
         Verdict::Forward => Exit::Done,
@@ -71,10 +72,10 @@ pub(crate) fn exit(verdict: &Verdict) -> Exit {
     }
 }
 
-/// Says on standard error what holds a request.
-pub(crate) fn complain(verdict: &Verdict, printer: &mut Printer) {
+/// Prints on standard error what holds a request.
+pub(crate) fn print_holds(verdict: &Verdict, printer: &mut Printer) {
     let mut say = |what: &str, hold: &Hold| {
-        printer.complain(&format!(
+        printer.error_line(&format!(
             "leafgate: {what} by rule `{}`: {} ({})",
             hold.rule, hold.reason, hold.detail
         ));
@@ -86,19 +87,19 @@ pub(crate) fn complain(verdict: &Verdict, printer: &mut Printer) {
     }
 }
 
-/// Says on standard error which ranges of a chat export could not follow its texts.
-pub(crate) fn complain_of_ranges(ranges: &Ranges, printer: &mut Printer) {
+/// Prints on standard error which ranges of a chat export could not follow its texts.
+pub(crate) fn print_stale_ranges(ranges: &Ranges, printer: &mut Printer) {
     for stale in &ranges.stale {
         let held = if stale.reason.holds() { "held" } else { "left as it was" };
-        printer.complain(&format!(
+        printer.error_line(&format!(
             "leafgate: {held}: {}: {}",
-            shield::masked(&stale.pointer),
+            masking::masked(&stale.pointer),
             stale.reason.describe()
         ));
     }
 }
 
-/// What `--json` writes.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Applied<'a> {
@@ -108,7 +109,7 @@ struct Applied<'a> {
     verdict: &'a Verdict,
     is_dirty: bool,
     received: Body,
-    /// What would leave, once nothing holds it.
+    /// The body that would leave, once nothing holds it.
     sent: Body,
     operations: Vec<Operation>,
     /// Ranges of a chat export that could not follow its texts.
@@ -120,9 +121,9 @@ struct Applied<'a> {
     report: &'a Report,
 }
 
-/// Stale ranges, with masks for what a pointer must not say.
+/// Returns stale ranges, with masks for secrets in their pointers.
 pub(crate) fn masked_stale(ranges: &Ranges) -> Vec<Stale> {
-    let masked = |stale: &Stale| Stale { pointer: shield::masked(&stale.pointer), reason: stale.reason };
+    let masked = |stale: &Stale| Stale { pointer: masking::masked(&stale.pointer), reason: stale.reason };
     ranges.stale.iter().map(masked).collect()
 }
 
@@ -150,7 +151,7 @@ impl<'a> Applied<'a> {
             is_dirty: draft.is_dirty(),
             received: Body::of(judged.document.source()),
             sent: Body::of(&draft.render()),
-            operations: draft.operations(shield::masked),
+            operations: draft.operations(masking::masked),
             stale: masked_stale(&judged.ranges),
             misfits,
             report: &judged.evaluation.report,
@@ -159,27 +160,27 @@ impl<'a> Applied<'a> {
 }
 
 fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    for operation in draft.operations(shield::masked) {
+    for operation in draft.operations(masking::masked) {
         printer.json_line(&operation)?;
     }
     Ok(())
 }
 
 fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    let told = changes::of(draft);
-    for leaf in told.leaves {
+    let shown = changes::of(draft);
+    for leaf in shown.leaves {
         printer.text(Style::Heading, &leaf.path)?;
         printer.text(Style::Faint, &format!("  {}", leaf.authors))?;
         printer.line("")?;
         words::print(&leaf.before, &leaf.after, printer)?;
     }
-    for message in told.inserted {
+    for message in shown.inserted {
         printer.text(Style::Heading, &format!("before {}", message.path))?;
         printer.text(Style::Faint, &format!("  {}", message.author))?;
         printer.line("")?;
         printer.text(Style::Added, &format!("  [+{}+]\n", message.text))?;
     }
-    for section in told.deleted {
+    for section in shown.deleted {
         printer.text(Style::Heading, &section.path)?;
         printer.text(Style::Faint, &format!("  {}", section.authors))?;
         printer.line("")?;

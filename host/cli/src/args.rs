@@ -91,12 +91,14 @@ pub(crate) enum DetectorsCommand {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// The loopback address to listen on; port 0 takes a free one. The first line of output is the gate's URL
+    /// The loopback address to listen on; port 0 takes a free one. The first line of output is the
+    /// gate's URL
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// Where requests go: https://host, http://host, or echo: for a built-in endpoint that answers with the request it got
+    /// Where requests go: https://host, http://host, or echo: for a built-in endpoint that answers
+    /// with the request it got
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: UpstreamTarget,
     /// The loopback address of the admin API, which `status`, `pending` and `review` ask
@@ -112,7 +114,8 @@ pub(crate) struct RunArgs {
     pub(crate) waiting: WaitingArgs,
 }
 
-/// What clients hear while their request waits; for tests, and for clients and proxies with less patience than most.
+/// How long clients of paused requests hear nothing; for tests, and for clients and proxies with
+/// short timeouts.
 #[derive(Args)]
 pub(crate) struct WaitingArgs {
     /// How long a paused client that asked for a stream hears nothing
@@ -162,7 +165,8 @@ pub(crate) struct ReviewArgs {
 pub(crate) enum PendingCommand {
     /// List the turns that wait, oldest first
     List(GateArgs),
-    /// Show a turn: why it waits, its sections and leaves with the names that edits go by, its digest
+    /// Show a turn: why it waits, its sections and leaves with the names that edits go by, its
+    /// digest
     Show(TurnArgs),
     /// Show what came against what would leave
     Diff(TurnArgs),
@@ -223,7 +227,8 @@ pub(crate) struct EditChange {
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
-    /// The digest of what was looked at: anything else is refused. Without it, what stands now is sent
+    /// The digest of what was looked at: anything else is refused. Without it, what stands now is
+    /// sent
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
 }
@@ -232,8 +237,8 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// Make recorded edits, as `--ops` wrote them, in the place of the rewriting rules; redactions are made anew. An edit that no
-    /// longer fits is told and holds the request
+    /// Make recorded edits, as `--ops` wrote them, in the place of the rewriting rules; redactions
+    /// are made anew. An edit that no longer fits is told and holds the request
     #[arg(long, value_name = "FILE")]
     pub(crate) ops_in: Option<PathBuf>,
     #[command(flatten)]
@@ -242,7 +247,7 @@ pub(crate) struct ApplyArgs {
     pub(crate) output: ApplyOutput,
 }
 
-/// What to write instead of the bytes that would leave.
+/// The output in the place of the bytes that would leave.
 #[derive(Args)]
 #[group(multiple = false)]
 pub(crate) struct ApplyOutput {
@@ -300,7 +305,8 @@ pub(crate) struct PolicyArg {
 /// Where a request comes from and how it is read.
 #[derive(Args)]
 pub(crate) struct RequestArgs {
-    /// The format of the request; without it, the one whose shape it has, and what is no JSON is one raw text
+    /// The format of the request; without it, the one whose shape it has, and what is no JSON is
+    /// one raw text
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
     /// The request body; `-` or nothing reads standard input
@@ -308,7 +314,7 @@ pub(crate) struct RequestArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Every format by its name.
+/// Parses a format by its name.
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     let value = |format: &Format| PossibleValue::new(format.name()).aliases(format.aliases());
     PossibleValuesParser::new(Format::ALL.iter().map(value))
@@ -324,7 +330,7 @@ fn policy_source(text: &str) -> Result<PolicySource, String> {
     })
 }
 
-/// Longest time that an option takes: no client waits for a day.
+/// Longest time of an option: no client waits for a day.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn seconds(text: &str) -> Result<Duration, String> {

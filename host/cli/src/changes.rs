@@ -1,11 +1,11 @@
-//! What a draft changed, for people and programs. No value that was redacted is in it: the text before a change has masks in their
-//! places, and a redaction is told as span, label and what stands there now.
+//! The changes of a draft, for people. No redacted value is in it: the text before a change has
+//! masks instead.
 
 use leafgate_tree::{Author, Document, Draft, NodeId, display_mask};
 
-use crate::shield;
+use crate::masking;
 
-/// A leaf that reads otherwise than it came.
+/// A leaf whose text differs from the received one.
 pub(crate) struct ChangedLeaf {
     pub(crate) path: String,
     pub(crate) authors: String,
@@ -20,25 +20,25 @@ pub(crate) struct DeletedSection {
     pub(crate) label: String,
 }
 
-/// A message that was put in.
+/// An inserted message.
 pub(crate) struct InsertedMessage {
     pub(crate) path: String,
     pub(crate) author: String,
     pub(crate) text: String,
 }
 
-/// What a draft changed, told for people.
-pub(crate) struct Told {
+/// The changes of a draft, as text for people.
+pub(crate) struct ShownChanges {
     /// In body order.
     pub(crate) leaves: Vec<ChangedLeaf>,
-    /// In the order in which they were put in.
+    /// In the order of insertion.
     pub(crate) inserted: Vec<InsertedMessage>,
     /// In body order.
     pub(crate) deleted: Vec<DeletedSection>,
 }
 
-/// Returns what a draft changed.
-pub(crate) fn of(draft: &Draft) -> Told {
+/// Returns the changes of a draft.
+pub(crate) fn of(draft: &Draft) -> ShownChanges {
     let document = draft.document();
     let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| ChangedLeaf {
@@ -55,17 +55,18 @@ pub(crate) fn of(draft: &Draft) -> Told {
     let deleted = changes.deleted.into_iter().map(|section| DeletedSection {
         path: path(document, section.node),
         authors: joined(&section.authors),
-        label: shield::masked(&draft.section_label(section.section)),
+        label: masking::masked(&draft.section_label(section.section)),
     });
-    Told { leaves: leaves.collect(), inserted: inserted.collect(), deleted: deleted.collect() }
+    ShownChanges { leaves: leaves.collect(), inserted: inserted.collect(), deleted: deleted.collect() }
 }
 
-/// The display path. A key may be a secret too.
+/// Returns the display path, masked, because a key may be a secret too.
 pub(crate) fn path(document: &Document, node: NodeId) -> String {
-    shield::masked(&document.display_path(node))
+    masking::masked(&document.display_path(node))
 }
 
-/// A section that is left out together with another one has no author of its own.
+/// Returns the authors. A section that is left out together with another one has no author of its
+/// own.
 fn joined(authors: &[&Author]) -> String {
     match authors {
         [] => "goes with another".to_owned(),

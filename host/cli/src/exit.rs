@@ -1,4 +1,4 @@
-//! What the process ends with.
+//! Exit codes of the process.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,12 @@ use crate::print::Printer;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did what it was asked; of a request: it would be forwarded.
+    /// The command succeeded. For a request: it would be forwarded.
     Done = 0,
-    /// What a command was asked to show does not hold: a secret would leave.
+    /// The claim that the command checks does not hold: a secret would leave.
     Unmet = 1,
-    /// A bad call, an unreadable input, a policy that cannot be used, or a gate that refuses. clap ends with the same code.
+    /// A bad call, an unreadable input, an unusable policy, or a gate that refuses. clap uses the
+    /// same code.
     Bad = 2,
     /// The request would wait for a person.
     Paused = 3,
@@ -25,7 +26,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Says why a command failed. Who closed our output, as `head` does, has seen enough and hears nothing.
+/// Prints why a command failed. A closed output, as of `head`, is no failure to report.
 pub(crate) fn report(error: &anyhow::Error, printer: &mut Printer) -> Exit {
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
         cause
@@ -35,6 +36,6 @@ pub(crate) fn report(error: &anyhow::Error, printer: &mut Printer) -> Exit {
     if error.chain().any(is_closed) {
         return Exit::Done;
     }
-    printer.complain(&format!("leafgate: {error:#}"));
+    printer.error_line(&format!("leafgate: {error:#}"));
     Exit::Bad
 }

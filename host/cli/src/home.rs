@@ -1,7 +1,8 @@
-//! What the installation keeps: the key that tokens are made with.
+//! The data folder of the installation, and the key in it that makes tokens.
 //!
-//! It lies in `LEAFGATE_DATA_DIR`, else `$XDG_DATA_HOME/leafgate`, else `~/.local/share/leafgate`, readable by its owner alone. A new key
-//! makes every token in the clients' histories meaningless, so an unreadable key is an error and never replaced.
+//! The folder is `LEAFGATE_DATA_DIR`, else `$XDG_DATA_HOME/leafgate`, else
+//! `~/.local/share/leafgate`. Only its owner can read the key. A new key makes every token in the
+//! clients' histories meaningless, so an unreadable key is an error and never replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,13 +16,13 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 const KEY_FILE: &str = "key";
 const KEY_BYTES: usize = 32;
 
-/// The keys of this installation's local client; the gate and `apply` make the same tokens with them.
+/// Returns the keys of this installation's local client, which `run` and `apply` share.
 pub(crate) fn token_keys() -> anyhow::Result<TokenKeys> {
     let key = installation_key(&data_folder()?)?;
     Ok(TokenKeys::derive(&key, &ClientIdentity::new(LOCAL_CLIENT)))
 }
 
-/// Where everything is kept that outlives a run.
+/// Returns the folder of everything that outlives a run.
 pub(crate) fn data_folder() -> anyhow::Result<PathBuf> {
     if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
         return Ok(folder);
@@ -35,7 +36,7 @@ pub(crate) fn data_folder() -> anyhow::Result<PathBuf> {
     Ok(home.join(".local/share/leafgate"))
 }
 
-/// A path that the environment names.
+/// Returns a path that the environment names.
 pub(crate) fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -65,8 +66,8 @@ fn read(path: &Path) -> anyhow::Result<InstallationKey> {
     Ok(InstallationKey::from_bytes(bytes))
 }
 
-/// Writes the key beside its place and links it there: another process sees a whole key or none, and of two that start at once the
-/// second takes the first one's.
+/// Writes the key under another name and links it to its own: another process sees a whole key or
+/// none, and of two that start at once the second takes the first one's.
 fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));

@@ -168,7 +168,7 @@ pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result
     Ok(Exit::Done)
 }
 
-/// One page for the program and all its subcommands.
+/// Writes one page for the program and all its subcommands.
 pub(crate) fn man(printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut command = Cli::command();
     command.build();

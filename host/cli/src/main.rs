@@ -1,4 +1,5 @@
-//! `leafgate`: parses arguments, wires the crates together, prints, and maps outcomes to exit codes. What it decides, a library decided.
+//! `leafgate`: parses arguments, wires the crates together, prints, and maps outcomes to exit
+//! codes. The decisions are made in the libraries.
 
 mod admin;
 mod apply;
@@ -8,6 +9,7 @@ mod chat;
 mod exit;
 mod home;
 mod inspect;
+mod masking;
 mod pending;
 mod policy;
 mod print;
@@ -16,7 +18,6 @@ mod request;
 mod review;
 mod runtime;
 mod serve;
-mod shield;
 mod status;
 mod tree;
 mod verify;

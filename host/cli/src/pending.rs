@@ -1,7 +1,7 @@
 //! `pending`: the approval prompt's calls, one a command, for scripts.
 //!
-//! With `--json` each writes what the gate answered, in the words of its admin API. Ids are numbers that count up, so they are given
-//! whole: the beginning of one is another turn's.
+//! With `--json` each writes the answer of the admin API. Ids are numbers that count up, so they
+//! are given whole: a prefix of one is the id of another turn.
 
 use std::io::Read;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl Caller<'_> {
             return Ok(self.printer.json(&Pending { turns })?);
         }
         if turns.is_empty() {
-            self.printer.complain("no turn waits");
+            self.printer.error_line("no turn waits");
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
         let listed = |turn: &TurnSummary| {
@@ -109,7 +109,7 @@ impl Caller<'_> {
             Some(digest) => digest.clone(),
             None => {
                 let digest = self.gate.turn(id)?.digest;
-                self.printer.complain(&format!(
+                self.printer.error_line(&format!(
                     "no --digest given: turn {id} is resumed as it stands at this moment, with digest {digest}"
                 ));
                 digest
@@ -132,7 +132,7 @@ impl Caller<'_> {
     }
 }
 
-/// The edit that was asked for; exactly one is, clap sees to that.
+/// Returns the edit of the call. clap ensures that it is exactly one.
 fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
     let set = |pointer: &str, text: String| EditCommand::Set {
         pointer: pointer.to_owned(),
@@ -157,7 +157,7 @@ fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
     }
 }
 
-/// A leaf's new text as the file has it, its last newline included.
+/// Reads a leaf's new text from a file, its last newline included.
 fn text_of(file: &str) -> anyhow::Result<String> {
     let read = if file == "-" {
         let mut text = String::new();
@@ -168,7 +168,7 @@ fn text_of(file: &str) -> anyhow::Result<String> {
     read.with_context(|| format!("cannot read the leaf's new text from {file}"))
 }
 
-/// A turn with the names that edits go by: the key of each section, the pointer of each leaf.
+/// Returns a turn with the names that edits use: the key of each section, the pointer of each leaf.
 fn in_full(turn: &TurnView) -> Vec<Row> {
     let outline = Outline::new(turn);
     let mut shown = rows::header_rows(turn);
@@ -187,7 +187,7 @@ fn in_full(turn: &TurnView) -> Vec<Row> {
     shown
 }
 
-/// Cells of a leaf's line; `--json` has all of it.
+/// Cells of a leaf's line. `--json` has all of it.
 const LINE: usize = 120;
 
 fn digest(turn: &TurnView) -> Row {

@@ -14,12 +14,12 @@ use crate::args::PolicyArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
 
-/// Loads a policy with its plugins. The error is all diagnostics.
+/// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
     Policy::load(source, &LazyLoader::default())
 }
 
-/// Starts the WebAssembly engine with the first plugin: most policies have none, and starting it
+/// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start
 /// takes longer than judging a request.
 #[derive(Default)]
 pub(crate) struct LazyLoader(OnceLock<Result<WasmLoader, String>>);
@@ -44,12 +44,12 @@ impl PluginLoader for LazyLoader {
     }
 }
 
-/// A loader that compiles in processes of this very program.
+/// Returns a loader that compiles in processes of this very program.
 pub(crate) fn loader() -> anyhow::Result<WasmLoader> {
     Ok(WasmLoader::new(LoaderConfig { compiler: compiler()?, ..LoaderConfig::default() })?)
 }
 
-/// The one argument with which this program compiles a component. No command of it is called so.
+/// The one argument with which this program compiles a component. No command has this name.
 const COMPILE: &str = "--compile-component";
 
 fn compiler() -> io::Result<Compiler> {
@@ -78,8 +78,7 @@ pub(crate) fn compile_if_asked() -> Option<Exit> {
     })
 }
 
-/// Ends this process a little after the time for which its loader waits: one whose loader was
-/// killed must not run on.
+/// Ends this process a little after its loader's timeout, because the loader may have been killed.
 fn end_after(time: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(time + Duration::from_secs(5));
@@ -97,7 +96,7 @@ pub(crate) fn explain(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Resul
     Ok(Exit::Done)
 }
 
-/// A policy in a few words.
+/// Returns a policy in a few words.
 pub(crate) fn summary(policy: &Policy) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let (rules, plugins) = (count(policy.rules().len(), "rule"), count(policy.plugins().len(), "plugin"));

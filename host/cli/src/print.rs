@@ -1,7 +1,9 @@
-//! Everything a person sees passes here, and through the printer of `leafgate-review`: a request may hold what moves the cursor,
-//! retitles the terminal, reverses or hides text, and all of it is shown as visible text (`\u{1b}`).
+//! Prints text for people through the printer of `leafgate-review`. A request may hold characters
+//! that move the cursor, retitle the terminal, reverse or hide text: all of them are shown as
+//! visible text (`\u{1b}`).
 //!
-//! Bytes that are asked for as bytes (`apply`) are written as they are; JSON has the same characters as `\u001b`.
+//! Bytes that are requested as bytes (`apply`) are written as they are. JSON has the same
+//! characters as `\u001b`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ pub(crate) struct Printer {
     colours: bool,
 }
 
-/// How a stretch of text stands out on a terminal.
+/// How a stretch of text is emphasised on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -55,30 +57,30 @@ impl From<RowStyle> for Style {
 }
 
 impl Printer {
-    /// Prints with colours where it may.
+    /// Creates a printer with colours where they are allowed.
     pub(crate) fn for_terminal() -> Self {
         let out = io::stdout();
         let colours = may_colour(&out);
         Printer { out: io::BufWriter::new(out), colours }
     }
 
-    /// A line of text.
+    /// Writes a line of text.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         self.text(Style::Plain, text)?;
         self.out.write_all(b"\n")
     }
 
-    /// Text without an end of line. Newlines in it stay.
+    /// Writes text without an end of line. Newlines in it stay.
     pub(crate) fn text(&mut self, style: Style, text: &str) -> io::Result<()> {
         self.printed(style, printer::block(text).as_str())
     }
 
-    /// Text that stays on its line, newlines and all, filled up with spaces to so many characters.
+    /// Writes text on one line, its newlines shown, filled up with spaces to so many characters.
     pub(crate) fn inline(&mut self, style: Style, text: &str, width: usize) -> io::Result<()> {
         self.printed(style, &format!("{:width$}", printer::line(text).as_str()))
     }
 
-    /// Rows as the prompt shows them.
+    /// Writes rows as the prompt shows them.
     pub(crate) fn rows(&mut self, rows: &[Row]) -> io::Result<()> {
         for row in rows {
             row.0.iter().try_for_each(|piece| self.printed(piece.style.into(), piece.text()))?;
@@ -87,7 +89,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Text that has passed the printer, in which a newline is all that a terminal would obey.
+    /// Writes printed text, in which a newline is the only control character.
     fn printed(&mut self, style: Style, text: &str) -> io::Result<()> {
         let code = style.code();
         if !self.colours || code.is_empty() {
@@ -101,40 +103,40 @@ impl Printer {
         Ok(())
     }
 
-    /// Bytes that were asked for as bytes.
+    /// Writes bytes that were requested as bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)
     }
 
-    /// JSON over several lines.
+    /// Writes JSON over several lines.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
         self.out.write_all(ascii_escapes(&text).as_bytes())?;
         self.out.write_all(b"\n")
     }
 
-    /// JSON in one line.
+    /// Writes JSON in one line.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string(value).map_err(io::Error::other)?;
         self.out.write_all(ascii_escapes(&text).as_bytes())?;
         self.out.write_all(b"\n")
     }
 
-    /// JSON that is written already, for what must keep its spelling.
+    /// Writes JSON text that must keep its spelling.
     pub(crate) fn json_text(&mut self, json: &str) -> io::Result<()> {
-        // A carriage return is white space in JSON, and to a terminal a way to write over a line.
+        // A carriage return is white space in JSON, but a terminal writes over the line.
         self.out.write_all(ascii_escapes(&json.replace('\r', "")).as_bytes())
     }
 
-    /// Sends on what was written so far.
+    /// Flushes the output.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// A line to standard error, behind everything written so far.
+    /// Writes a line to standard error, after everything written so far.
     #[expect(clippy::print_stderr, reason = "the one place where the program speaks to standard error")]
-    pub(crate) fn complain(&mut self, text: &str) {
-        // Where standard output is gone, standard error may still be read.
+    pub(crate) fn error_line(&mut self, text: &str) {
+        // If standard output is gone, standard error may still be read.
         let _ = self.out.flush();
         eprintln!("{}", printer::block(text));
     }
@@ -142,19 +144,20 @@ impl Printer {
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        // Commands flush, and so learn of failures; this is for those that failed for another reason.
+        // Commands flush, and so see failures. This is for commands that failed for another reason.
         let _ = self.out.flush();
     }
 }
 
-/// Colours only on a terminal, and never with `NO_COLOR` (<https://no-color.org>).
+/// Returns whether colours are allowed: on a terminal, and never with `NO_COLOR`
+/// (<https://no-color.org>).
 pub(crate) fn may_colour(out: &impl IsTerminal) -> bool {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     out.is_terminal() && !no_colour
 }
 
-/// JSON text whose strings hold no character that the printer would not show as it is. Outside strings JSON has only newlines of that
-/// kind.
+/// Escapes the characters of JSON strings that the printer would not show as they are. Outside
+/// strings JSON has only newlines of that kind.
 fn ascii_escapes(json: &str) -> Cow<'_, str> {
     if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return Cow::Borrowed(json);
@@ -162,7 +165,8 @@ fn ascii_escapes(json: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(json.len() + 16);
     for glyph in printer::glyphs(json) {
         match glyph.shape {
-            // Its number stands for a backslash that spells one itself; in JSON it only ever begins an escape.
+            // The printer shows a backslash that looks like one of its numbers as a number. In JSON
+            // it only begins an escape.
             Shape::Number('\\') => escaped.push('\\'),
             Shape::Number(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {

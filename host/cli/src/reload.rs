@@ -2,8 +2,8 @@
 //! gate.
 //!
 //! The first load and all later ones share one plugin loader, so that a plugin whose file did not
-//! change is not compiled again. Nothing is missed: what is on disk is looked at before the first
-//! load begins, and what changes while a load runs is the next change.
+//! change is not compiled again. Nothing is missed: a look at the disk comes before the first load,
+//! and a change during a load is the next change.
 //!
 //! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin
 //! compiles for long, is given up as soon as newer files are there: a good rule that is saved
@@ -25,25 +25,25 @@ use crate::policy::LazyLoader;
 pub(crate) struct Reload {
     source: PolicySource,
     loader: LazyLoader,
-    /// The folder before anything was loaded; `None` for a built-in policy, which never changes.
+    /// The folder before the first load. `None` for a built-in policy, which never changes.
     loaded: Option<Snapshot>,
 }
 
-/// Both threads. Dropping it ends them, a load under way included.
+/// Both threads. Dropping it ends them, a running load included.
 pub(crate) struct PolicyWatch {
     /// `None` only while this is being dropped.
     folder: Option<FolderWatch>,
     loading: Busy,
     wanted: Arc<Wanted>,
-    /// Disconnected once the thread that loads has ended.
+    /// Disconnected once the loading thread has ended.
     ended: Receiver<()>,
 }
 
-/// How long the end of a load is waited for. A compiler is ended within a few milliseconds; a disk
-/// that does not answer is not.
+/// Longest wait for the end of a load. A compiler ends within a few milliseconds, a disk that does
+/// not answer may not.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// Which load is wanted. Every change of the folder asks for another one.
+/// The number of the load that is wanted. Every change of the folder asks for another one.
 #[derive(Default)]
 struct Wanted(AtomicU64);
 
@@ -52,7 +52,7 @@ impl Wanted {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Asks for another load: the one under way is no longer wanted.
+    /// Asks for another load: a running one is no longer wanted.
     fn another(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
@@ -71,7 +71,7 @@ impl PluginLoader for Attempt<'_> {
 }
 
 impl Reload {
-    /// Looks at what is on disk. To be called before the first load.
+    /// Takes a snapshot of the folder. Must be called before the first load.
     pub(crate) fn new(source: PolicySource) -> Self {
         let loaded = match &source {
             PolicySource::Folder(folder) => Some(Snapshot::take(folder)),
@@ -89,7 +89,7 @@ impl Reload {
         }
     }
 
-    /// LoadThread what is on disk now.
+    /// Loads the files on disk.
     pub(crate) fn load(&self) -> Result<Policy, LoadError> {
         self.load_unless(&|| false)
     }
@@ -98,8 +98,8 @@ impl Reload {
         Policy::load(&self.source, &Attempt { loader: &self.loader, abandoned })
     }
 
-    /// LoadThread each change of the folder and tells what came of it, in order, until the watch is
-    /// dropped. `None` where nothing can change.
+    /// Loads after each change of the folder and passes the results on, in order, until the watch
+    /// is dropped. Returns `None` if nothing can change.
     ///
     /// # Errors
     /// A system that gives no thread.
@@ -134,7 +134,7 @@ impl Reload {
     }
 }
 
-/// The state of the thread that loads.
+/// The state of the loading thread.
 struct LoadThread {
     reload: Reload,
     wanted: Arc<Wanted>,
@@ -152,8 +152,8 @@ impl LoadThread {
             let number = self.wanted.number();
             let abandoned = || self.wanted.number() != number;
             match self.loading.run(|| self.reload.load_unless(&abandoned)) {
-                // The error may be that it was given up. The next change is there already, and
-                // tells how the files are now.
+                // The error may be that the load was given up. The next change is there already,
+                // and its load reports the present files.
                 Err(_) if abandoned() => {}
                 loaded => publish(loaded),
             }
@@ -162,12 +162,13 @@ impl LoadThread {
 }
 
 impl PolicyWatch {
-    /// Returns an error where the system reports no changes, so that only the rescan finds them.
+    /// Returns an error if the system reports no changes, so that only the rescan finds them.
     pub(crate) fn events(&self) -> Result<(), WatchError> {
         self.folder.as_ref().map_or(Ok(()), FolderWatch::events)
     }
 
-    /// Tells how long the present look at the folder, or the present load, has been running.
+    /// Returns a function for how long the present look at the folder, or the present load, has
+    /// been running.
     pub(crate) fn running(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
         let looking = self.folder.as_ref().map(FolderWatch::looking).unwrap_or_default();
         let loading = self.loading.clone();
@@ -178,7 +179,8 @@ impl PolicyWatch {
 impl Drop for PolicyWatch {
     fn drop(&mut self) {
         self.wanted.another();
-        // With the watch the sender of changes goes, so the other thread has nothing to wait for.
+        // The sender of changes is dropped with the watch, so the other thread has nothing to wait
+        // for.
         self.folder = None;
         let _ = self.ended.recv_timeout(LAST_WAIT);
     }
@@ -190,14 +192,14 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Far longer than any load takes; a test that waits so long has failed.
+    /// Far longer than any load takes. A test that waits so long has failed.
     const LONG: Duration = Duration::from_secs(30);
 
     fn rule(id: &str) -> String {
         format!("[[rule]]\nid = \"{id}\"\nmatch = {{}}\naction = \"pause\"\nreason = \"Look\"\n")
     }
 
-    /// Renamed into place, so that no look meets half a file.
+    /// Renamed into place, so that no look reads half a file.
     fn write(folder: &Path, text: &str) {
         fs::create_dir_all(folder).unwrap();
         let draft = folder.join(".draft");
@@ -222,7 +224,7 @@ mod tests {
             Watched { outcomes, _watch: watch }
         }
 
-        /// The ids of the next policy, or why there is none.
+        /// Returns the ids of the next policy, or why there is none.
         fn next(&self) -> Result<Vec<String>, String> {
             let outcome = self.outcomes.recv_timeout(LONG).expect("a change was told");
             let ids = |policy: Policy| policy.rules().map(ToString::to_string).collect();

@@ -17,24 +17,25 @@ use crate::args::{PolicyArg, RequestArgs};
 use crate::print::Printer;
 use crate::{home, policy};
 
-/// A request and what the policy made of it.
+/// A request and its evaluation.
 pub(crate) struct Judged {
     pub(crate) document: Arc<Document>,
     pub(crate) evaluation: Evaluation,
     /// Name of the policy's generation.
     pub(crate) generation: String,
-    /// What became of the ranges of a chat export whose texts were changed.
+    /// The ranges of a chat export whose texts were changed.
     pub(crate) ranges: Ranges,
-    /// Why the request is no JSON, where it is taken as one raw text.
+    /// Why the request is no JSON, if it is taken as one raw text.
     why_raw: Option<ParseError>,
 }
 
 impl Judged {
-    /// Says on standard error what the reader of the result must know about the request.
-    pub(crate) fn remark(&self, printer: &mut Printer) {
+    /// Prints notes about the request on standard error.
+    pub(crate) fn print_notes(&self, printer: &mut Printer) {
         if let Some(error) = &self.why_raw {
-            printer
-                .complain(&format!("leafgate: the request is taken as one text, for it is no JSON: {error}"));
+            printer.error_line(&format!(
+                "leafgate: the request is taken as one text, for it is no JSON: {error}"
+            ));
         }
     }
 }
@@ -44,7 +45,8 @@ pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result
     judge_with(policy, request, None)
 }
 
-/// Reads and judges a request, with recorded edits in the place of rewriting rules where there are any.
+/// Reads and judges a request, with recorded edits in the place of rewriting rules where there are
+/// any.
 pub(crate) fn judge_with(
     policy: &PolicyArg,
     request: &RequestArgs,
@@ -75,7 +77,7 @@ fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)>
     document(&body(path)?, request.format).with_context(|| format!("cannot use {} as a request", name(path)))
 }
 
-/// Reads a body from a file, or from standard input for `-` and nothing.
+/// Reads a body from a file, or from standard input for `-` or no path.
 pub(crate) fn body(path: Option<&Path>) -> anyhow::Result<Bytes> {
     let body = match path.filter(|path| *path != Path::new("-")) {
         Some(path) => File::open(path).and_then(bounded),
@@ -84,8 +86,8 @@ pub(crate) fn body(path: Option<&Path>) -> anyhow::Result<Bytes> {
     Ok(body.with_context(|| format!("cannot read {}", name(path)))?.into())
 }
 
-/// Reads a body as a format, or as the one whose shape it has. What is no JSON is one raw text, unless a format was named that knows
-/// none, and the error says why.
+/// Reads a body as a format, or as the one whose shape it has. A body that is no JSON is one raw
+/// text, with the reason, unless the named format does not allow that.
 pub(crate) fn document(
     body: &Bytes,
     format: Option<Format>,
@@ -115,17 +117,19 @@ pub(crate) fn read_as(path: Option<&Path>, format: Format) -> anyhow::Result<Doc
         .with_context(|| format!("cannot read {}", name(path)))
 }
 
-/// `raw` names JSON, but whoever asks for it with a text of another kind means that text.
+/// `raw` names JSON, but a body of another kind under it is meant as a text.
 fn takes_text(format: Option<Format>) -> bool {
     matches!(format, None | Some(Format::Raw | Format::Generic))
 }
 
-/// It never was JSON; a body that only ends too early, or exceeds a limit, is a mistake to be told.
+/// Returns whether the body never was JSON. A body that ends too early or exceeds a limit is a
+/// mistake to report.
 fn is_no_json(error: &ParseError) -> bool {
     matches!(error.kind(), ParseErrorKind::Syntax(_) | ParseErrorKind::InvalidUtf8)
 }
 
-/// As much as the gate would read, and not a byte more: an endless pipe ends here too.
+/// Reads as much as the gate would read, and not a byte more, so that an endless pipe ends here
+/// too.
 fn bounded(source: impl Read) -> io::Result<Vec<u8>> {
     let most = GateLimits::default().body;
     let mut body = Vec::new();

@@ -1,8 +1,11 @@
-//! How commands find a running gate: one private file a gate, in the runtime folder of the user.
+//! How commands find a running gate: each gate has one private file in the user's runtime folder.
 //!
-//! The folder is `LEAFGATE_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/leafgate`, else `run` in the data folder. A gate keeps its file locked
-//! while it lives and removes it when it ends. A file that nobody locks was left by a gate that was killed: the lock, unlike a process
-//! id, is never anybody else's. The file holds the token of the admin API, so one that others may read is refused.
+//! The folder is `LEAFGATE_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/leafgate`, else `run` in the data
+//! folder. A gate keeps its file locked while it runs and removes it at the end. An unlocked file
+//! was left by a gate that was killed: unlike a process id, a lock never belongs to another
+//! process. The file holds the token of the admin API, so a file that others may read is refused.
+//! id, is never anybody else's. The file holds the token of the admin API, so one that others may
+//! read is refused.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
@@ -36,7 +39,7 @@ impl FromStr for GateName {
     }
 }
 
-/// The folder of the runtime files, which need not exist.
+/// Returns the folder of the runtime files, which need not exist.
 pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     if let Some(folder) = home::variable("LEAFGATE_RUNTIME_DIR") {
         return Ok(folder);
@@ -47,7 +50,7 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// A file that says where this process' gate is. Dropping it removes the file.
+/// The runtime file of this process. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Published {
     path: PathBuf,
@@ -55,11 +58,11 @@ pub(crate) struct Published {
     file: File,
 }
 
-/// Says where a gate is that listens on this port.
+/// Publishes the runtime file of a gate that listens on this port.
 pub(crate) fn publish(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
     let publish = || {
         make_private(folder)?;
-        sweep(folder)?;
+        remove_stale(folder)?;
         write(folder, port, gate)
     };
     publish().with_context(|| {
@@ -68,7 +71,7 @@ pub(crate) fn publish(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::R
     })
 }
 
-/// Makes the folder, or sees to it that nobody else may put files into the one that is there.
+/// Makes the folder, or ensures that nobody else may put files into an existing one.
 fn make_private(folder: &Path) -> anyhow::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mode = fs::metadata(folder)?.permissions().mode();
@@ -79,10 +82,10 @@ fn make_private(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Removes the files of gates that are gone.
-fn sweep(folder: &Path) -> anyhow::Result<()> {
+fn remove_stale(folder: &Path) -> anyhow::Result<()> {
     for path in files(folder)? {
-        // What cannot be read is not ours to remove; whoever looks for a gate hears of it.
-        if let Ok(Entry::Left(file)) = Entry::read(&path)
+        // An unreadable file is not ours to remove. A search for gates reports it.
+        if let Ok(Entry::Stale(file)) = Entry::read(&path)
             && is_at(&file, &path)
         {
             let _ = fs::remove_file(&path);
@@ -91,11 +94,12 @@ fn sweep(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the file beside its place and locks it before it gets its name: others see a whole file that is locked, or none.
+/// Writes the file under another name and locks it before it gets its own: others see a whole,
+/// locked file or none.
 fn write(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
     let path = folder.join(format!("gate-{port}.json"));
     let draft = folder.join(format!(".gate-{port}.{}", std::process::id()));
-    // Of an earlier process that had our id.
+    // Stale by an earlier process that had our id.
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let linked = lock_and_fill(&mut file, gate).and_then(|()| fs::hard_link(&draft, &path));
@@ -125,7 +129,7 @@ impl Drop for Published {
     }
 }
 
-/// Whether an open file is the one that has this name.
+/// Returns whether an open file is the one at a path.
 fn is_at(file: &File, path: &Path) -> bool {
     let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     match (file.metadata(), fs::symlink_metadata(path)) {
@@ -149,7 +153,7 @@ pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Run
     }
 }
 
-/// Finds the gate that is named, or else all that run: one at least.
+/// Finds the gate that is named, or else all that run, at least one.
 pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Vec<RuntimeFile>> {
     let running = match name {
         Some(_) => return Ok(vec![find(folder, name)?]),
@@ -162,7 +166,7 @@ fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
     let shown = path.display();
     match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
         Entry::Live(gate) => Ok(gate),
-        Entry::Left(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
+        Entry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
     }
 }
 
@@ -182,7 +186,7 @@ fn none_runs(folder: &Path) -> anyhow::Error {
     )
 }
 
-/// What could have been named instead.
+/// Returns the names that could have been given instead.
 fn others(folder: &Path) -> String {
     let running = running(folder).unwrap_or_default();
     let urls: Vec<_> = running.iter().map(|gate| gate.listen.as_str()).collect();
@@ -192,14 +196,14 @@ fn others(folder: &Path) -> String {
     format!("; choose by port with --gate: {}", urls.join(", "))
 }
 
-/// All gates that run, by the name of their files.
+/// Returns all gates that run, by the name of their files.
 fn running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
     let mut running = Vec::new();
     for path in files(folder)? {
         let entry = Entry::read(&path);
         match entry.with_context(|| format!("the runtime file {} cannot be used", path.display()))? {
             Entry::Live(gate) => running.push(gate),
-            Entry::Left(_) => {}
+            Entry::Stale(_) => {}
         }
     }
     Ok(running)
@@ -223,12 +227,12 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What a runtime file is.
+/// The state of a runtime file.
 enum Entry {
     /// Its gate runs.
     Live(RuntimeFile),
     /// Its gate ended without removing it.
-    Left(File),
+    Stale(File),
 }
 
 impl Entry {
@@ -239,9 +243,9 @@ impl Entry {
             bail!("others may read it (mode {:03o}): stop its gate and remove it", mode & 0o777);
         }
         match file.try_lock_shared() {
-            Ok(()) => Ok(Entry::Left(file)),
+            Ok(()) => Ok(Entry::Stale(file)),
             Err(TryLockError::Error(error)) => Err(error).context("it cannot be seen whether its gate runs"),
-            // What stands there is a token: the error says where it is wrong and quotes nothing.
+            // The file holds a token: the error names the column and quotes nothing.
             Err(TryLockError::WouldBlock) => match serde_json::from_reader(BufReader::new(file)) {
                 Ok(gate) => Ok(Entry::Live(gate)),
                 Err(error) => bail!("line {} is not what a gate writes", error.line()),

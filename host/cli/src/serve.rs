@@ -1,7 +1,7 @@
-//! `run`: the gate as a process, until it is told to stop.
+//! `run`: the gate as a process, until it is stopped.
 //!
-//! What runs beside the gate: a watch that loads its policy again, the admin API that commands find through a runtime file, and, where
-//! asked for, the approval prompt in this very terminal.
+//! Beside the gate run a watch that reloads its policy, the admin API that commands find through a
+//! runtime file, and, with `--review`, the approval prompt in this terminal.
 
 mod admin;
 mod log;
@@ -45,30 +45,30 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         let prompt = admin.as_ref().filter(|_| args.review).map(|admin| Prompt::show(admin.file(), &stop));
         let serving_admin = async {
             if let Some(admin) = admin {
-                admin.serve(&gate, stop.told()).await;
+                admin.serve(&gate, stop.requested()).await;
             }
         };
-        tokio::join!(gate.serve(listener, stop.told()), serving_admin);
+        tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
         if let Some(prompt) = prompt {
-            prompt.gone().await;
+            prompt.closed().await;
         }
         Ok(Exit::Done)
     })
 }
 
-/// What is not given stays at the gate's default.
+/// Overrides the gate's defaults by the given times.
 fn apply_waiting(args: &WaitingArgs, config: &mut GateConfig) {
     let limits = &mut config.limits;
     limits.silence = args.pause_silence.unwrap_or(limits.silence);
     limits.keepalive = args.pause_keepalive.unwrap_or(limits.keepalive);
 }
 
-/// Has the gate hear of each change of its policy folder.
+/// Starts the watch that publishes each change of the policy folder to the gate.
 fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
-    let told = gate.clone();
+    let publisher = gate.clone();
     let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| match loaded {
-        Ok(policy) => told.policy_loaded(Arc::new(policy)),
-        Err(error) => told.policy_refused(error.to_string()),
+        Ok(policy) => publisher.policy_loaded(Arc::new(policy)),
+        Err(error) => publisher.policy_refused(error.to_string()),
     })?;
     if let Some(watch) = &watch {
         gate.watch_loads(watch.running());
@@ -79,7 +79,8 @@ fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
     Ok(watch)
 }
 
-/// The first line of standard output is the URL and nothing else, for scripts that let the system choose the port.
+/// Prints the URL as the first and only line of standard output, for scripts that let the system
+/// choose the port. All else goes to standard error.
 fn announce(
     args: &RunArgs,
     listener: &Listener,
@@ -88,14 +89,14 @@ fn announce(
 ) -> anyhow::Result<()> {
     printer.line(&format!("http://{}", listener.address()))?;
     printer.flush()?;
-    printer.complain(&format!(
+    printer.error_line(&format!(
         "leafgate {}: {} before {}; Ctrl-C stops it",
         env!("CARGO_PKG_VERSION"),
         policy::summary(policy),
         args.upstream,
     ));
     for warning in policy.warnings() {
-        printer.complain(&warning.to_string());
+        printer.error_line(&warning.to_string());
     }
     Ok(())
 }

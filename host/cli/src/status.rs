@@ -1,4 +1,4 @@
-//! `status`: how a running gate is, and why the newest policy does not serve if it does not.
+//! `status`: the state of a running gate, and why its newest policy does not serve.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,8 @@ use crate::args::GateArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
-/// Asks the gate that is named, or all that run: each in turn, and one that does not answer does not hide the others.
+/// Asks the gate that is named, or each that runs. One that does not answer does not hide the
+/// others.
 pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let gates = args.find_all()?;
     if let [gate] = &gates[..] {
@@ -19,8 +20,8 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status())));
     let asked: Vec<_> = asked.collect::<anyhow::Result<_>>()?;
     if args.json {
-        let told: Vec<_> = asked.iter().map(|(gate, status)| Told::of(gate, status)).collect();
-        printer.json(&told)?;
+        let reports: Vec<_> = asked.iter().map(|(gate, status)| GateReport::of(gate, status)).collect();
+        printer.json(&reports)?;
     } else {
         for (place, (gate, status)) in asked.iter().enumerate() {
             if place > 0 {
@@ -49,19 +50,19 @@ fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<
     Ok(Exit::Done)
 }
 
-/// What `--json` writes of each of several gates.
+/// The output of `--json` for each of several gates.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Told<'a> {
+enum GateReport<'a> {
     Status(&'a Status),
     Failed { listen: &'a str, error: &'a ApiError },
 }
 
-impl<'a> Told<'a> {
+impl<'a> GateReport<'a> {
     fn of(gate: &'a RuntimeFile, status: &'a Result<Status, ApiError>) -> Self {
         match status {
-            Ok(status) => Told::Status(status),
-            Err(error) => Told::Failed { listen: &gate.listen, error },
+            Ok(status) => GateReport::Status(status),
+            Err(error) => GateReport::Failed { listen: &gate.listen, error },
         }
     }
 }
@@ -109,7 +110,7 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the upstream answered; a class without answers is left out, but for the first.
+/// Returns the upstream's answers. A class without answers is left out, but for the first.
 fn answers(answers: Answers) -> String {
     let Answers { succeeded, redirected, client_errors, server_errors, none } = answers;
     let mut said = format!("{succeeded} succeeded (2xx)");
@@ -126,13 +127,14 @@ fn answers(answers: Answers) -> String {
     said
 }
 
-/// What `--json` writes where the gate refused a call or does not answer.
+/// The output of `--json` if the gate refused a call or does not answer.
 #[derive(Serialize)]
 struct Refused<'a> {
     error: &'a ApiError,
 }
 
-/// Says why a call failed: as JSON on standard output for programs, in words on standard error for people.
+/// Prints why a call failed: as JSON on standard output for programs, as text on standard error for
+/// people.
 pub(crate) fn refused(error: &ApiError, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
     if json {
         printer.json(&Refused { error })?;
@@ -140,6 +142,6 @@ pub(crate) fn refused(error: &ApiError, json: bool, printer: &mut Printer) -> an
         return Ok(Exit::Bad);
     }
     let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    printer.complain(&format!("leafgate: {}{hint}", error.message));
+    printer.error_line(&format!("leafgate: {}{hint}", error.message));
     Ok(Exit::Bad)
 }

@@ -1,7 +1,8 @@
 //! `tree`: a request as the gate sees it, section by section and leaf by leaf.
 //!
-//! Previews pass the policy's redaction first, and then the built-in detectors: a protected or frozen leaf is not redacted in the request,
-//! but it is masked here. With `--policy none` nothing is masked, which is what was asked for.
+//! Previews pass the policy's redaction first, and then the built-in detectors: a protected or
+//! frozen leaf is not redacted in the request, but it is masked here. With `--policy none` nothing
+//! is masked, as requested.
 
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
@@ -9,9 +10,9 @@ use serde::Serialize;
 
 use crate::args::TreeArgs;
 use crate::exit::Exit;
+use crate::masking;
 use crate::print::{Printer, Style};
 use crate::request;
-use crate::shield;
 
 /// Characters of a preview.
 const PREVIEW: usize = 60;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &TreeArgs, printer: &mut Printer) -> anyhow::Result<Exit
         false => print(&view, printer)?,
     }
     printer.flush()?;
-    judged.remark(printer);
+    judged.print_notes(printer);
     Ok(Exit::Done)
 }
 
@@ -35,15 +36,16 @@ struct View<'a> {
     masks: bool,
 }
 
-/// What `--json` writes.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownTree {
     format: &'static str,
     model: Option<String>,
-    /// Object keys, which are looked at too and cannot be edited.
+    /// Object keys, which are searched too and cannot be edited.
     keys: usize,
-    /// Messages and content parts of kinds that the format does not know. They are walked like any other.
+    /// Messages and content parts of kinds that the format does not know. They are walked like any
+    /// other.
     unknown: usize,
     sections: Vec<ShownSection>,
     /// Leaves outside every section.
@@ -169,7 +171,7 @@ impl View<'_> {
     }
 
     fn masked(&self, key: &str, text: &str) -> String {
-        if self.masks { shield::masked_beside(key, text) } else { text.to_owned() }
+        if self.masks { masking::masked_beside(key, text) } else { text.to_owned() }
     }
 }
 

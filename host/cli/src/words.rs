@@ -1,5 +1,5 @@
-//! The difference of two texts, word by word: `[-gone-]{+new+}`, with the middle of long stretches left out. A text that was replaced
-//! by another one is shown above the new one.
+//! The difference of two texts, word by word: `[-gone-]{+new+}`, with the middle of long stretches
+//! left out. A replaced text is shown above the new one.
 
 use std::time::Duration;
 
@@ -10,21 +10,24 @@ use crate::print::{Printer, Style};
 /// Unchanged text around a change, in characters.
 const CONTEXT: usize = 40;
 
-/// After so long the difference gets coarser instead of exact; only texts of megabytes with nothing in common take it.
+/// After this time the difference gets coarser instead of exact. Only texts of megabytes with
+/// nothing in common take so long.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// Most lines of a removed or added stretch that are shown whole, and how many of a longer one at either end.
+/// Most lines of a removed or added stretch that are shown whole, and how many of a longer one at
+/// either end.
 const WHOLE_LINES: usize = 8;
 const HEAD_LINES: usize = 4;
 const TAIL_LINES: usize = 2;
 
-/// Most characters of such a stretch that are shown whole, and how many of a longer one at either end.
+/// Most characters of such a stretch that are shown whole, and how many of a longer one at either
+/// end.
 const WHOLE: usize = 600;
 const ENDS: usize = 200;
 
-/// Where the texts have less than this share (one in so many) in common, and in this many changes or more, a reader makes nothing of
-/// words in between: the texts are shown one below the other.
-const LITTLE: usize = 3;
+/// If the texts have less than this share (one in so many) in common, and this many changes or
+/// more, words in between do not help a reader: the texts are shown one below the other.
+const COMMON_SHARE: usize = 3;
 const INTERLEAVED: usize = 6;
 
 /// Prints a difference, indented.
@@ -50,15 +53,16 @@ pub(crate) fn print(before: &str, after: &str, printer: &mut Printer) -> std::io
     printer.line("")
 }
 
-/// Says whether a text was replaced by another one. What a few words were put into or taken out of was not.
+/// Returns whether a text was replaced by another one, rather than changed in a few words.
 fn has_little_in_common(stretches: &[(ChangeTag, String)], before: &str, after: &str) -> bool {
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
     let same = stretches.iter().filter(|(tag, _)| *tag == ChangeTag::Equal).map(|(_, text)| visible(text));
     let changes = stretches.iter().filter(|(tag, _)| *tag != ChangeTag::Equal).count();
-    changes >= INTERLEAVED && same.sum::<usize>() * LITTLE < visible(before).max(visible(after))
+    changes >= INTERLEAVED && same.sum::<usize>() * COMMON_SHARE < visible(before).max(visible(after))
 }
 
-/// The texts as stretches that are the same, gone or new; neighbours of one kind are joined.
+/// Returns the texts as stretches that are the same, gone or new. Neighbours of one kind are
+/// joined.
 fn stretches(before: &str, after: &str) -> Vec<(ChangeTag, String)> {
     let diff = TextDiff::configure().timeout(TIME_LIMIT).diff_words(before, after);
     let mut stretches: Vec<(ChangeTag, String)> = Vec::new();
@@ -71,7 +75,8 @@ fn stretches(before: &str, after: &str) -> Vec<(ChangeTag, String)> {
     stretches
 }
 
-/// An unchanged stretch, with its middle left out, or its beginning or end where no change is there.
+/// Returns an unchanged stretch with its middle left out, or its beginning or end where no change
+/// is there.
 fn abridged(text: &str, is_first: bool, is_last: bool) -> String {
     let length = text.chars().count();
     let head = if is_first { 0 } else { CONTEXT };
@@ -84,7 +89,7 @@ fn abridged(text: &str, is_first: bool, is_last: bool) -> String {
     format!("{start} … {end}")
 }
 
-/// A removed or added stretch, with its middle left out where it is long.
+/// Returns a removed or added stretch, with its middle left out if it is long.
 fn shortened(text: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let text = if lines.len() > WHOLE_LINES {
@@ -121,15 +126,17 @@ mod tests {
 
     #[test]
     fn texts_with_little_in_common_are_told_apart_from_edited_ones() {
-        let told = |before: &str, after: &str| has_little_in_common(&stretches(before, after), before, after);
+        let replaced =
+            |before: &str, after: &str| has_little_in_common(&stretches(before, after), before, after);
         let prose =
             "We met the board on Monday and they want the report to be shorter by half before spring.";
         let other = "No secrets: the gate replaces what rules name, and the report of it shows that it did.";
-        assert!(told(prose, other));
+        assert!(replaced(prose, other));
         assert!(
-            !told(prose, &format!("{prose} Please.")) && !told(prose, &prose.replace("Monday", "Friday"))
+            !replaced(prose, &format!("{prose} Please."))
+                && !replaced(prose, &prose.replace("Monday", "Friday"))
         );
-        assert!(!told("a", "b") && !told("", prose));
+        assert!(!replaced("a", "b") && !replaced("", prose));
     }
 
     #[test]

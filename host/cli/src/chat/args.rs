@@ -1,4 +1,4 @@
-//! What can be typed behind `leafgate chat`.
+//! The arguments of `leafgate chat`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,8 @@ pub(crate) enum ChatCommand {
     Messages(MessagesArgs),
     /// Show a chat export as a conversation, secrets masked
     Show(ShowArgs),
-    /// Apply a policy to a chat export, with all copies of what it redacts. Exit codes as of `apply`
+    /// Apply a policy to a chat export, with all copies of what it redacts. Exit codes as of
+    /// `apply`
     Redact(RedactArgs),
     /// Say which versions of VS Code would import a chat export; exit code 1 where none would
     Check(CheckArgs),
@@ -45,10 +46,11 @@ pub(crate) struct RawArgs {
     pub(crate) json: bool,
 }
 
-/// Where messages come from.
+/// The source of the messages.
 #[derive(Args)]
 pub(crate) struct InputArgs {
-    /// Raw messages, OpenAI chat messages, a chat replay or a chat export; `-` or nothing reads standard input
+    /// Raw messages, OpenAI chat messages, a chat replay or a chat export; `-` or nothing reads
+    /// standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Which request of a chat replay, from 1; without it the last

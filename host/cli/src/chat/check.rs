@@ -1,4 +1,5 @@
-//! `chat check`: which versions of VS Code would import an export, and what of it they would show.
+//! `chat check`: the versions of VS Code that would import an export, and the parts that they would
+//! show.
 
 use leafgate_chat::{Check, check};
 use leafgate_tree::Format;
@@ -7,9 +8,9 @@ use serde::Serialize;
 use super::args::CheckArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::{request, shield};
+use crate::{masking, request};
 
-/// What `--json` writes.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Checked<'a> {
     importable: bool,
@@ -21,7 +22,7 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let document = request::read_as(args.file.as_deref(), Format::VscodeChat)?;
     let mut check = check(&document);
     for useless in &mut check.useless {
-        useless.pointer = shield::masked(&useless.pointer);
+        useless.pointer = masking::masked(&useless.pointer);
     }
     match args.json.json {
         true => printer.json(&Checked { importable: check.is_importable(), check: &check })?,

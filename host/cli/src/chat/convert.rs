@@ -1,4 +1,5 @@
-//! `chat wire`, `chat raw` and `chat messages`: messages in another form, and what that form cannot hold.
+//! `chat wire`, `chat raw` and `chat messages`: messages in another form, and the losses of the
+//! conversion.
 
 use std::path::Path;
 
@@ -10,9 +11,9 @@ use leafgate_tree::{Document, Format};
 
 use super::args::{InputArgs, MessagesArgs, RawArgs, WireArgs};
 use crate::exit::Exit;
+use crate::masking;
 use crate::print::Printer;
 use crate::request;
-use crate::shield;
 
 pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let Some(wire) = Wire::from_name(&args.to) else { bail!("no API is called {}", args.to) };
@@ -25,7 +26,7 @@ pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exi
 pub(super) fn raw(args: &RawArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let document = document(args.input.file.as_deref())?;
     let read = read(&document, &args.input)?;
-    // What is raw already stays as it is spelled, unknown members and all.
+    // Raw messages stay as they are spelled, unknown members included.
     match verbatim_messages(&document) {
         Some(verbatim) => {
             let read = Messages { losses: leafgate_chat::Losses::default(), ..read };
@@ -57,13 +58,13 @@ fn document(file: Option<&Path>) -> anyhow::Result<Document> {
 fn read(document: &Document, input: &InputArgs) -> anyhow::Result<Messages> {
     read_messages(document, input.request)
         .map_err(|mut error| {
-            error.pointer = shield::masked(&error.pointer);
+            error.pointer = masking::masked(&error.pointer);
             error
         })
         .context("cannot read the messages")
 }
 
-/// Writes the result, and what was lost: into it, or beside it for people.
+/// Writes the result and its losses: together as JSON, or apart for people.
 fn write(
     name: &'static str,
     result: &Json,
@@ -82,20 +83,23 @@ fn write(
     printer.json_text(&written.pretty())?;
     printer.flush()?;
     if let Some((number, count)) = read.request.filter(|(_, count)| *count > 1) {
-        printer.complain(&format!("leafgate: request {number} of {count} of the chat replay"));
+        printer.error_line(&format!("leafgate: request {number} of {count} of the chat replay"));
     }
     if !json {
         for loss in losses {
-            printer.complain(&format!("leafgate: {}: {}", place(loss), loss.reason));
+            printer.error_line(&format!("leafgate: {}: {}", place(loss), loss.reason));
         }
     }
     Ok(Exit::Done)
 }
 
 fn dropped(loss: &Loss) -> Json {
-    Json::Object(vec![("pointer", Json::text(shield::masked(&loss.pointer))), ("reason", loss.reason.into())])
+    Json::Object(vec![
+        ("pointer", Json::text(masking::masked(&loss.pointer))),
+        ("reason", loss.reason.into()),
+    ])
 }
 
 fn place(loss: &Loss) -> String {
-    if loss.pointer.is_empty() { "the file".to_owned() } else { shield::masked(&loss.pointer) }
+    if loss.pointer.is_empty() { "the file".to_owned() } else { masking::masked(&loss.pointer) }
 }

@@ -1,12 +1,12 @@
 //! `chat`: raw messages converted, and VS Code chat exports shown, redacted and checked.
 //!
-//! Conversions write what they were asked for as it stands in the file, secrets included; `apply` and `redact` are what removes them.
-//! Everything written for people is masked first and passes the printer.
+//! Conversions write the content of the file as it is, secrets included: `apply` and `redact`
+//! remove them. Output for people is masked first and passes the printer.
 
 mod args;
 mod check;
 mod convert;
-mod policed;
+mod judged;
 mod redact;
 mod show;
 

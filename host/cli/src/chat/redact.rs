@@ -1,4 +1,4 @@
-//! `chat redact`: a chat export that may be shown around.
+//! `chat redact`: a chat export that may be shared.
 
 use std::fs;
 
@@ -9,18 +9,18 @@ use leafgate_tree::{Author, Operation};
 use serde::Serialize;
 
 use super::args::RedactArgs;
-use super::policed::{Policed, police};
+use super::judged::{JudgedExport, judge};
 use crate::apply;
 use crate::exit::Exit;
+use crate::masking;
 use crate::print::Printer;
-use crate::shield;
 
 pub(super) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut policed = police(&args.policy, args.file.as_deref())?;
-    let ranges = ranges::follow(&mut policed.evaluation.draft)?;
-    let exit = exit(&policed, &ranges);
+    let mut export = judge(&args.policy, args.file.as_deref())?;
+    let ranges = ranges::follow(&mut export.evaluation.draft)?;
+    let exit = exit(&export, &ranges);
     if exit == Exit::Done {
-        let bytes = policed.evaluation.draft.render();
+        let bytes = export.evaluation.draft.render();
         match &args.output {
             Some(path) => {
                 fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?
@@ -30,17 +30,18 @@ pub(super) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Ex
         }
     }
     if args.json {
-        printer.json(&Redacted::new(&policed, &ranges))?;
+        printer.json(&Redacted::new(&export, &ranges))?;
     }
     printer.flush()?;
-    complain(&policed, &ranges, printer);
+    print_holds(&export, &ranges, printer);
     Ok(exit)
 }
 
-/// The worst that anything says. What stands where nothing can be replaced blocks, as it does by default in a request.
-fn exit(policed: &Policed, ranges: &Ranges) -> Exit {
-    let verdicts = [&policed.evaluation.verdict, &policed.keys, &policed.joined].map(apply::exit);
-    if !policed.copies.stuck.is_empty() || !policed.unclear.is_empty() || verdicts.contains(&Exit::Blocked) {
+/// Returns the exit code of the worst result. A finding that cannot be replaced blocks, as it does
+/// by default in a request.
+fn exit(export: &JudgedExport, ranges: &Ranges) -> Exit {
+    let verdicts = [&export.evaluation.verdict, &export.keys, &export.joined].map(apply::exit);
+    if !export.copies.stuck.is_empty() || !export.unclear.is_empty() || verdicts.contains(&Exit::Blocked) {
         Exit::Blocked
     } else if ranges.holds() || verdicts.contains(&Exit::Paused) {
         Exit::Paused
@@ -49,7 +50,8 @@ fn exit(policed: &Policed, ranges: &Ranges) -> Exit {
     }
 }
 
-/// What `--json` writes. Operations name places of the received export: encoding again and redaction add and remove none.
+/// The output of `--json`. Operations name places of the received export: encoding again and
+/// redaction add and remove none.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Redacted<'a> {
@@ -64,7 +66,8 @@ struct Redacted<'a> {
     copies: usize,
     /// Copies that cannot be redacted.
     stuck: Vec<String>,
-    /// Leaves of which copies were not looked for, because two values in them could not be told apart.
+    /// Leaves whose copies were not searched for, because two values in them could not be told
+    /// apart.
     untraced: usize,
     range_edits: usize,
     stale: Vec<Stale>,
@@ -75,67 +78,68 @@ fn is_forward(verdict: &&Verdict) -> bool {
 }
 
 impl<'a> Redacted<'a> {
-    fn new(policed: &'a Policed, ranges: &Ranges) -> Self {
-        let draft = &policed.evaluation.draft;
+    fn new(export: &'a JudgedExport, ranges: &Ranges) -> Self {
+        let draft = &export.evaluation.draft;
         Redacted {
-            verdict: &policed.evaluation.verdict,
-            encoded_keys: &policed.keys,
-            joined: &policed.joined,
-            is_dirty: [&policed.opened, &policed.seams, draft].iter().any(|draft| draft.is_dirty()),
-            operations: [&policed.opened, &policed.seams, draft]
+            verdict: &export.evaluation.verdict,
+            encoded_keys: &export.keys,
+            joined: &export.joined,
+            is_dirty: [&export.opened, &export.seams, draft].iter().any(|draft| draft.is_dirty()),
+            operations: [&export.opened, &export.seams, draft]
                 .into_iter()
-                .flat_map(|draft| draft.operations(shield::masked))
+                .flat_map(|draft| draft.operations(masking::masked))
                 .collect(),
-            copies: policed.copies.leaves,
-            stuck: stuck(policed),
-            untraced: policed.untraced,
+            copies: export.copies.leaves,
+            stuck: stuck(export),
+            untraced: export.untraced,
             range_edits: ranges.edits,
             stale: apply::masked_stale(ranges),
         }
     }
 }
 
-/// Where copies are stuck. The last key may be such a copy itself, so that the object around it is named.
-fn stuck(policed: &Policed) -> Vec<String> {
-    let document = policed.evaluation.draft.document();
+/// Returns where copies cannot be redacted. The last key may be such a copy itself, so the object
+/// around it is named.
+fn stuck(export: &JudgedExport) -> Vec<String> {
+    let document = export.evaluation.draft.document();
     let place = |&node| document.parent(node).map_or_else(String::new, |parent| document.pointer(parent));
-    let copies = policed.copies.stuck.iter().map(place);
-    let pieces = policed.unclear.iter().map(|&node| policed.seams.document().pointer(node));
-    copies.chain(pieces).map(|pointer| shield::masked(&pointer)).collect()
+    let copies = export.copies.stuck.iter().map(place);
+    let pieces = export.unclear.iter().map(|&node| export.seams.document().pointer(node));
+    copies.chain(pieces).map(|pointer| masking::masked(&pointer)).collect()
 }
 
-fn complain(policed: &Policed, ranges: &Ranges, printer: &mut Printer) {
-    apply::complain(&policed.evaluation.verdict, printer);
-    apply::complain(&policed.keys, printer);
-    apply::complain(&policed.joined, printer);
-    for place in stuck(policed) {
-        printer.complain(&format!(
+fn print_holds(export: &JudgedExport, ranges: &Ranges, printer: &mut Printer) {
+    apply::print_holds(&export.evaluation.verdict, printer);
+    apply::print_holds(&export.keys, printer);
+    apply::print_holds(&export.joined, printer);
+    for place in stuck(export) {
+        printer.error_line(&format!(
             "leafgate: blocked: a copy or a piece of a redacted value cannot be replaced (below {place})"
         ));
     }
-    apply::complain_of_ranges(ranges, printer);
-    if policed.untraced > 0 {
-        printer.complain(&format!(
+    apply::print_stale_ranges(ranges, printer);
+    if export.untraced > 0 {
+        printer.error_line(&format!(
             "leafgate: copies were not looked for of values in {} leaves",
-            policed.untraced
+            export.untraced
         ));
     }
-    printer.complain(&format!("leafgate: {}", summary(policed, ranges)));
+    printer.error_line(&format!("leafgate: {}", summary(export, ranges)));
 }
 
-/// What was done, in numbers.
-fn summary(policed: &Policed, ranges: &Ranges) -> String {
-    let encoded = policed.opened.redactions().count();
-    let seams = policed.seams.redactions().filter(|record| !record.replacement.is_empty()).count();
-    let redactions = encoded + seams + policed.evaluation.draft.redactions().count();
-    let edits = policed.evaluation.draft.edits().filter(|edit| edit.author != Author::rule(AUTHOR)).count();
+/// Returns the numbers of all redactions.
+fn summary(export: &JudgedExport, ranges: &Ranges) -> String {
+    let encoded = export.opened.redactions().count();
+    let seams = export.seams.redactions().filter(|record| !record.replacement.is_empty()).count();
+    let redactions = encoded + seams + export.evaluation.draft.redactions().count();
+    let edits = export.evaluation.draft.edits().filter(|edit| edit.author != Author::rule(AUTHOR)).count();
     if redactions + edits == 0 {
         return "nothing to redact".to_owned();
     }
     let parts = [
         (encoded, "in encoded texts"),
         (seams, "over two pieces of a text"),
-        (policed.copies.leaves, "leaves with further copies"),
+        (export.copies.leaves, "leaves with further copies"),
         (edits, "other edits by rules"),
         (ranges.edits, "numbers of ranges moved"),
     ];

@@ -1,7 +1,7 @@
-//! `chat show`: an export as the conversation that it was.
+//! `chat show`: an export as a conversation.
 //!
-//! Texts pass the policy's redaction first, copies and encoded texts included, and then the built-in detectors, as in `tree`. With
-//! `--policy none` nothing is masked, which is what was asked for.
+//! Texts pass the policy's redaction first, copies and encoded texts included, and then the
+//! built-in detectors, as in `tree`. With `--policy none` nothing is masked, as requested.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
 use super::args::ShowArgs;
-use super::policed::{Policed, police};
+use super::judged::{JudgedExport, judge};
 use crate::exit::Exit;
+use crate::masking;
 use crate::print::{Printer, Style};
-use crate::shield;
 
 pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let policed = police(&args.policy, args.file.as_deref())?;
-    let mut shown = conversation(&masked(&policed)?);
+    let export = judge(&args.policy, args.file.as_deref())?;
+    let mut shown = conversation(&masked(&export)?);
     if args.policy.source != PolicySource::None {
-        shown.texts_mut().for_each(|text| *text = shield::masked(text));
+        shown.texts_mut().for_each(|text| *text = masking::masked(text));
     }
     match args.json.json {
         true => printer.json(&shown)?,
@@ -30,19 +30,20 @@ pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit
     Ok(Exit::Done)
 }
 
-/// The export as it was recorded, with masks in the places of what was redacted; other rules' edits are no part of what was said.
-fn masked(policed: &Policed) -> anyhow::Result<Document> {
-    let judged = &policed.evaluation.draft;
+/// Returns the received export with masks for redacted values. Other rules' edits are left out,
+/// because nobody said them.
+fn masked(export: &JudgedExport) -> anyhow::Result<Document> {
+    let judged = &export.evaluation.draft;
     let mut shown = Draft::new(Arc::clone(judged.document()));
     for record in judged.redactions() {
         let text = judged.masked_original(record.node, display_mask);
-        // Numbers take no mask; no number is shown that a rule would redact.
+        // Numbers take no mask. No number is shown that a rule would redact.
         if shown.set(record.node, text.expose(), &Author::Person).is_err() {
             shown.set(record.node, "0", &Author::Person).context("cannot mask what a rule redacts")?;
         }
     }
-    for record in policed.seams.redactions().filter(|record| !record.replacement.is_empty()) {
-        let node = shown.document().resolve(&policed.seams.document().pointer(record.node));
+    for record in export.seams.redactions().filter(|record| !record.replacement.is_empty()) {
+        let node = shown.document().resolve(&export.seams.document().pointer(record.node));
         let node = node.context("a piece of a text is gone")?;
         let text = shown.text(node).expose().replace(&*record.replacement, &display_mask(&record.label));
         shown.set(node, &text, &Author::Person).context("cannot mask what a rule redacts")?;

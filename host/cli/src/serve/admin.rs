@@ -1,4 +1,4 @@
-//! The admin API's own listener, and the runtime file that says where it is.
+//! The listener of the admin API, and the runtime file that publishes its address.
 
 use leafgate_admin::RuntimeFile;
 use leafgate_gate::{AdminToken, Gate, Listener};
@@ -6,7 +6,7 @@ use leafgate_gate::{AdminToken, Gate, Listener};
 use crate::args::RunArgs;
 use crate::runtime::{self, Published};
 
-/// An admin API that can be found. Dropping it removes the runtime file.
+/// A published admin API. Dropping it removes the runtime file.
 pub(super) struct AdminListener {
     listener: Listener,
     token: AdminToken,
@@ -15,7 +15,8 @@ pub(super) struct AdminListener {
 }
 
 impl AdminListener {
-    /// Listens and says where; `None` with `--no-admin`. Who is quick may call already: the system keeps the call until it is served.
+    /// Listens and publishes the address. `None` with `--no-admin`. A call that comes before
+    /// [`AdminListener::serve`] waits in the system's queue.
     pub(super) async fn open(args: &RunArgs, clients: &Listener) -> anyhow::Result<Option<AdminListener>> {
         if args.no_admin {
             return Ok(None);
@@ -32,12 +33,12 @@ impl AdminListener {
         Ok(Some(AdminListener { listener, token, file, published }))
     }
 
-    /// What the runtime file says.
+    /// Returns the content of the runtime file.
     pub(super) fn file(&self) -> &RuntimeFile {
         &self.file
     }
 
-    /// Serves until `stopped` is ready, then can be found no more.
+    /// Serves until `stopped` is ready, then removes the runtime file.
     pub(super) async fn serve(self, gate: &Gate, stopped: impl Future<Output = ()>) {
         gate.serve_admin(self.listener, self.token, stopped).await;
         drop(self.published);

@@ -1,6 +1,7 @@
-//! One line a request, on standard error or beside the prompt in a file.
+//! One line a request, on standard error or, beside the prompt, in a file.
 //!
-//! Only what our own crates log is asked for: a library's debug output was not written with the clients' secrets in mind.
+//! Only our own crates log: the debug output of libraries was not written with the clients' secrets
+//! in mind.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -26,7 +27,8 @@ pub(super) fn start(to_file: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `run.log` in the data folder, which grows from run to run: a line of it is a request that a person may want to look up.
+/// Opens `run.log` in the data folder. It grows from run to run, because a person may want to look
+/// up any request.
 fn file() -> anyhow::Result<File> {
     let folder = home::data_folder()?;
     let path = folder.join("run.log");

@@ -7,11 +7,12 @@ use super::stop::Stop;
 use crate::print::Printer;
 use crate::review;
 
-/// A prompt on a thread of its own. It asks the gate over the admin API, as one in another terminal would.
+/// A prompt on a thread of its own. It asks the gate over the admin API, like a prompt in another
+/// terminal.
 pub(super) struct Prompt(JoinHandle<()>);
 
 impl Prompt {
-    /// Takes the terminal. Leaving the prompt leaves the gate running.
+    /// Takes the terminal. The gate goes on running when the prompt ends.
     pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> Prompt {
         let (gate, stop) = (gate.clone(), stop.flag());
         Prompt(tokio::task::spawn_blocking(move || {
@@ -19,22 +20,22 @@ impl Prompt {
             let mut printer = Printer::for_terminal();
             match shown {
                 Err(error) => {
-                    printer.complain(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
+                    printer.error_line(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
                 }
                 Ok(_) if stop.load(std::sync::atomic::Ordering::Relaxed) => {}
-                Ok(waiting) => printer.complain(&left(waiting)),
+                Ok(waiting) => printer.error_line(&left(waiting)),
             }
         }))
     }
 
     /// Ready once the terminal is given back.
-    pub(super) async fn gone(self) {
+    pub(super) async fn closed(self) {
         // A panic has been reported where it happened, and the terminal restored.
         let _ = self.0.await;
     }
 }
 
-/// What to tell a person who leaves the prompt.
+/// Returns the message for a person who leaves the prompt.
 fn left(waiting: usize) -> String {
     let waiting =
         leafgate_review::screen::farewell(waiting).map(|text| format!("{text} ")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The end of the process, told to everything that runs in it.
+//! The stop of the process, signalled to everything that runs in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,16 +9,16 @@ use tokio::sync::watch;
 
 /// Set at the first Ctrl-C or SIGTERM.
 pub(super) struct Stop {
-    told: watch::Receiver<bool>,
+    requested: watch::Receiver<bool>,
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Begins to listen for signals.
+    /// Starts to listen for signals.
     pub(super) fn on_signals() -> anyhow::Result<Stop> {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
-        let (tell, told) = watch::channel(false);
+        let (sender, requested) = watch::channel(false);
         let flag = Arc::new(AtomicBool::new(false));
         let set = Arc::clone(&flag);
         tokio::spawn(async move {
@@ -27,22 +27,22 @@ impl Stop {
                 _ = interrupt.recv() => {}
             }
             set.store(true, Relaxed);
-            // Nobody may listen any more.
-            let _ = tell.send(true);
+            // An error means that there is no receiver any more.
+            let _ = sender.send(true);
         });
-        Ok(Stop { told, flag })
+        Ok(Stop { requested, flag })
     }
 
-    /// Ready once it is set.
-    pub(super) fn told(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut told = self.told.clone();
+    /// Ready once the stop is requested.
+    pub(super) fn requested(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut requested = self.requested.clone();
         async move {
             // A lost sender means that the runtime ends, which is a reason to stop too.
-            let _ = told.wait_for(|stop| *stop).await;
+            let _ = requested.wait_for(|stop| *stop).await;
         }
     }
 
-    /// The same for a thread that looks at it now and then.
+    /// Returns the same as a flag, for a thread that polls.
     pub(super) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }

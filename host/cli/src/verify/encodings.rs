@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::{home, request};
 
-/// What `--json` writes.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Matrix {

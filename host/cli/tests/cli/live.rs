@@ -1,4 +1,5 @@
-//! A gate that runs while its policy changes and a person decides: hot reload, `status`, `pending`, `review --plain`.
+//! A gate that runs while its policy changes and a person decides: hot reload, `status`, `pending`,
+//! `review --plain`.
 
 use std::path::Path;
 
@@ -47,7 +48,8 @@ fn a_rule_changed_on_disk_is_live_on_the_next_request() {
     assert_eq!(gate.chat(&request()).generation(), first.generation());
 }
 
-/// A detector of the examples that traps on every call, given the contract's types as a compiler would.
+/// A detector of the examples that traps on every call, given the contract's types as a compiler
+/// would.
 fn trapping_plugin() -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut module = wat::parse_file(root.join("examples/hostile-plugins/traps.wat")).unwrap();

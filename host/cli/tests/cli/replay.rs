@@ -61,7 +61,8 @@ fn redactions_are_made_anew() {
 fn what_no_longer_fits_is_told_and_held() {
     let bench = Bench::new();
     recorded(&bench);
-    // The history grew at its front, so that places mean other messages now; the tools changed their order.
+    // The history grew at its front, so that places mean other messages now; the tools changed
+    // their order.
     let mut body = with_tools();
     body["messages"].as_array_mut().unwrap().insert(0, json!({ "role": "system", "content": "Be kind." }));
     body["tools"].as_array_mut().unwrap().reverse();

@@ -1,4 +1,5 @@
-//! A gate as a process, its clients, and its events. Nothing here waits by sleeping: events say when something has happened.
+//! A gate as a process, its clients, and its events. Nothing here waits by sleeping: events say
+//! when something has happened.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -80,7 +80,8 @@ impl Ran {
     }
 }
 
-/// A small conversation: a system prompt, a question with an address, a tool call and its result with a credential.
+/// A small conversation: a system prompt, a question with an address, a tool call and its result
+/// with a credential.
 pub(crate) fn request() -> String {
     let arguments = json!({ "path": "/srv/.env", "limit": 20 }).to_string();
     let body = json!({

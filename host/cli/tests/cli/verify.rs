@@ -1,11 +1,13 @@
-//! `leafgate verify`: clean on the built-in policy, and a leak wherever a policy looks the other way.
+//! `leafgate verify`: clean on the built-in policy, and a leak wherever a policy looks the other
+//! way.
 
 use leafgate_harness::recordings;
 use serde_json::Value;
 
 use super::support::*;
 
-/// A policy that looks at what users say and nowhere else, and only counts what it finds in keys and ids.
+/// A policy that looks at what users say and nowhere else, and only counts what it finds in keys
+/// and ids.
 const HALF: &str = r#"
 [[rule]]
 id = "users"

@@ -1,4 +1,5 @@
-//! Masks what the built-in detectors find in a text that is shown: keys in paths, labels, and what no rule redacted.
+//! Masks the findings of the built-in detectors in shown text: in keys of paths, in labels, and in
+//! text that no rule redacted.
 
 use std::sync::LazyLock;
 
@@ -8,12 +9,12 @@ use leafgate_tree::display_mask;
 static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
 
-/// The text with every finding masked.
+/// Returns the text with every finding masked.
 pub(crate) fn masked(text: &str) -> String {
     masked_beside("", text)
 }
 
-/// Like [`masked`], for the value of a key: some secrets are known by their key alone.
+/// Returns the value of a key, masked like [`masked`]: some secrets are known by their key alone.
 pub(crate) fn masked_beside(key: &str, text: &str) -> String {
     let mut findings = ENGINE.scan(&Input::new(text).with_key(key));
     unite(&mut findings);

@@ -1,8 +1,8 @@
-//! A chat export under a policy: judged like a request, and then followed to wherever it repeats itself.
+//! A chat export under a policy: judged like a request, then redacted wherever it repeats itself.
 //!
-//! Encoded texts come first. What the policy redacts in them is encoded again before the policy sees the export itself, since there it
-//! could only hold the file for them. Values over the seams of pieces come next, since no piece shows them. Copies come last, when all
-//! values are known.
+//! Encoded texts come first. Redactions in them are encoded again before the policy sees the export
+//! itself, because there it could only hold the file for them. Values over the seams of pieces come
+//! next, because no piece shows them. Copies come last, when all values are known.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,28 +19,29 @@ use leafgate_vault::Vault;
 use crate::args::PolicyArg;
 use crate::{home, policy, request};
 
-/// An export and what the policy made of it.
-pub(super) struct Policed {
-    /// The export with what was redacted in its encoded texts, as edits of the file.
+/// An export and its evaluation.
+pub(super) struct JudgedExport {
+    /// The export with the redactions of its encoded texts, as edits of the file.
     pub(super) opened: Draft,
-    /// The result of that, with what was redacted over the seams of pieces.
+    /// That result, with the redactions over the seams of pieces.
     pub(super) seams: Draft,
-    /// First pieces of texts, in the same document, in which a value over a seam could not be redacted.
+    /// First pieces of texts, in the same document, in which a value over a seam could not be
+    /// redacted.
     pub(super) unclear: Vec<NodeId>,
-    /// What the policy did to that, and after it the redaction of copies.
+    /// The evaluation of that result, and after it the redaction of copies.
     pub(super) evaluation: Evaluation,
-    /// What became of copies.
+    /// The redactions of copies.
     pub(super) copies: Copies,
-    /// How many leaves had redactions that could not be traced to their values.
+    /// The number of leaves with redactions that could not be traced to their values.
     pub(super) untraced: usize,
-    /// What the policy says of texts that stand encoded in keys.
+    /// The verdict about texts that stand encoded in keys.
     pub(super) keys: Verdict,
-    /// What the policy says of the texts that stand in pieces, where it says otherwise of the pieces.
+    /// The verdict about the joined texts of pieces, if it differs from that about the pieces.
     pub(super) joined: Verdict,
 }
 
 /// Reads an export and applies the policy.
-pub(super) fn police(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<Policed> {
+pub(super) fn judge(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<JudgedExport> {
     let policy = policy::load(&policy.source)?;
     let document = Arc::new(request::read_as(file, Format::VscodeChat)?);
     ensure!(
@@ -51,9 +52,9 @@ pub(super) fn police(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<
     let session = session_key(&keys, &document);
     let judge = Judge { policy: &policy, session: &session, vault: Vault::new(keys) };
     let mut known = Known::default();
-    let opened = judge.open(&document, &mut known)?;
+    let opened = judge.redact_encoded(&document, &mut known)?;
     let document = redacted(&opened)?;
-    let (seams, unclear, joined) = judge.join(&document, &mut known)?;
+    let (seams, unclear, joined) = judge.redact_seams(&document, &mut known)?;
     let document = redacted(&seams)?;
     let keys = match encoded_keys(&document) {
         Some(keys) => judge.evaluate(Arc::new(parse(keys.into())?)).verdict,
@@ -63,15 +64,15 @@ pub(super) fn police(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<
     known.learn(&evaluation.draft);
     let copies = known.redact(&mut evaluation.draft, &encoded(&document));
     let joined = if evaluation.verdict == Verdict::Forward { joined } else { Verdict::Forward };
-    Ok(Policed { opened, seams, unclear, evaluation, copies, untraced: known.untraced(), keys, joined })
+    Ok(JudgedExport { opened, seams, unclear, evaluation, copies, untraced: known.untraced(), keys, joined })
 }
 
-/// The document that a draft renders, or its own.
+/// Returns the document that a draft renders, or its own.
 fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
     if draft.is_dirty() { Ok(Arc::new(parse(draft.render())?)) } else { Ok(Arc::clone(draft.document())) }
 }
 
-/// What every look at the export has in common.
+/// The context of all evaluations of one export.
 struct Judge<'p> {
     policy: &'p Policy,
     session: &'p str,
@@ -84,8 +85,9 @@ impl Judge<'_> {
         self.policy.evaluate(document, &context, &self.vault)
     }
 
-    /// Redacts what lies over the seams of pieces; says where that fails, and what the policy says of the joined texts.
-    fn join(
+    /// Redacts values over the seams of pieces. Returns the pieces where that failed, and the
+    /// verdict about the joined texts.
+    fn redact_seams(
         &self,
         document: &Arc<Document>,
         known: &mut Known,
@@ -107,8 +109,9 @@ impl Judge<'_> {
         Ok((draft, found.unclear, seen.verdict))
     }
 
-    /// Redacts encoded texts. Where that fails, the policy finds the text in its encoding, and holds the file.
-    fn open(&self, document: &Arc<Document>, known: &mut Known) -> anyhow::Result<Draft> {
+    /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
+    /// the file.
+    fn redact_encoded(&self, document: &Arc<Document>, known: &mut Known) -> anyhow::Result<Draft> {
         let mut opened = Draft::new(Arc::clone(document));
         let hidden = encoded(document);
         for shadow in shadows(document, &hidden).context("cannot look into the encoded texts")? {
@@ -122,7 +125,7 @@ impl Judge<'_> {
     }
 }
 
-/// What we rendered is JSON; it may still have outgrown a limit.
+/// Parses a rendered export. It is JSON, but it may have outgrown a limit.
 fn parse(bytes: bytes::Bytes) -> anyhow::Result<Document> {
     Document::parse(bytes, Format::VscodeChat, &Limits::default())
         .context("the export outgrows a limit when it is redacted")
