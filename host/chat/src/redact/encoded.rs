@@ -151,9 +151,46 @@ pub(super) fn write(
     author: &Author,
 ) -> Result<(), EditError> {
     let original = draft.document().settable(encoded.node).ok_or(EditError::NotALeaf)?;
-    let digits = original.text().expose()[encoded.at.clone()].to_owned();
-    let start = draft.text(encoded.node).expose().find(&digits).ok_or(EditError::BadRange)?;
+    let original = original.text();
+    let digits = original.expose()[encoded.at.clone()].to_owned();
+    let ends = ends(original.expose(), &encoded.at);
+    let start = find_run(draft.text(encoded.node).expose(), &digits, ends).ok_or(EditError::BadRange)?;
     let replacement = encode(text, &digits);
     let redaction = Redaction { at: start..start + digits.len(), label: Arc::clone(label), replacement };
     draft.redact(encoded.node, &[redaction], author)
+}
+
+/// Returns whether a hexadecimal digit stands directly before a range, and behind it.
+fn ends(text: &str, at: &Range<usize>) -> (bool, bool) {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    (is_digit(text.as_bytes()[..at.start].last()), is_digit(text.as_bytes()[at.end..].first()))
+}
+
+/// Finds digits that end as they did in the received text: the same digits may also be a part of a
+/// longer run.
+fn find_run(text: &str, digits: &str, received: (bool, bool)) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let start = from + text[from..].find(digits)?;
+        if ends(text, &(start..start + digits.len())) == received {
+            return Some(start);
+        }
+        // The next match may overlap this one: `0101` begins twice in `010101`.
+        from = start + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_run_with_the_same_digits_stays() {
+        let alone = (false, false);
+        assert_eq!(find_run("ff6162 and 6162.", "6162", alone), Some(11));
+        assert_eq!(find_run("616261 616 6162", "6162", alone), Some(11));
+        assert_eq!(find_run("6162", "6162", alone), Some(0));
+        assert_eq!(find_run("61626 x6162f", "6162", alone), None);
+        assert_eq!(find_run("6162 and f6162", "6162", (true, false)), Some(10));
+    }
 }
