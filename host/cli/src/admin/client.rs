@@ -15,21 +15,21 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::http::{Door, unexpected, waiting_room};
+use super::http::{Endpoint, unexpected, waiting_runtime};
 
 /// How long a call may take. An edit runs redaction over a body of megabytes, its plugins included; a gate that hangs is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks one gate.
 pub(crate) struct AdminClient {
-    door: Door,
+    endpoint: Endpoint,
     runtime: Runtime,
 }
 
 impl AdminClient {
     /// A client of the gate that wrote this file. Nothing is asked yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
-        Ok(AdminClient { door: Door::new(gate)?, runtime: waiting_room()? })
+        Ok(AdminClient { endpoint: Endpoint::new(gate)?, runtime: waiting_runtime()? })
     }
 
     /// How the gate is.
@@ -53,15 +53,17 @@ impl AdminClient {
         body: Option<Bytes>,
     ) -> Result<A, ApiError> {
         let exchange = async {
-            let answer = self.door.call(method, path, body).await?;
-            let answer = answer.into_body().collect().await.map_err(|cause| self.door.unreachable(cause))?;
+            let answer = self.endpoint.call(method, path, body).await?;
+            let answer =
+                answer.into_body().collect().await.map_err(|cause| self.endpoint.unreachable(cause))?;
             // The answer may hold text of a request: the error says where it is wrong and quotes nothing.
             serde_json::from_slice(&answer.to_bytes()).map_err(|error| {
                 unexpected(format!("the gate's answer is not understood at column {}", error.column()))
             })
         };
         let in_time = async { timeout(PATIENCE, exchange).await };
-        let late = |_| self.door.unreachable(format_args!("nothing came for {} seconds", PATIENCE.as_secs()));
+        let late =
+            |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", PATIENCE.as_secs()));
         self.runtime.block_on(in_time).map_err(late)?
     }
 }

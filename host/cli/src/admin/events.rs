@@ -9,25 +9,25 @@ use hyper::body::Incoming;
 use leafgate_admin::{ApiError, Event, RuntimeFile};
 use leafgate_gate::sse::{Field, Lines, Piece, field};
 
-use super::http::{Door, waiting_room};
+use super::http::{Endpoint, waiting_runtime};
 
 /// What a gate told, or that it tells no more.
 pub(crate) type Told = Result<Event, ApiError>;
 
 /// Hears everything that happens after this call returned, so that what is listed next misses nothing. An error is the last word.
 pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<Told>> {
-    let door = Door::new(gate)?;
-    let runtime = waiting_room()?;
+    let endpoint = Endpoint::new(gate)?;
+    let runtime = waiting_runtime()?;
     let (sender, told) = mpsc::channel();
-    let answer = runtime.block_on(door.call(Method::GET, "/v1/events", None))?;
+    let answer = runtime.block_on(endpoint.call(Method::GET, "/v1/events", None))?;
     std::thread::Builder::new().name("gate-events".to_owned()).spawn(move || {
-        runtime.block_on(follow(&door, answer.into_body(), &sender));
+        runtime.block_on(follow(&endpoint, answer.into_body(), &sender));
     })?;
     Ok(told)
 }
 
 /// Hands events over until the stream ends or nobody wants them.
-async fn follow(door: &Door, mut stream: Incoming, told: &Sender<Told>) {
+async fn follow(endpoint: &Endpoint, mut stream: Incoming, told: &Sender<Told>) {
     let mut frames = Frames::default();
     let ended = loop {
         match stream.frame().await {
@@ -37,8 +37,8 @@ async fn follow(door: &Door, mut stream: Incoming, told: &Sender<Told>) {
                     return;
                 }
             }
-            Some(Err(error)) => break door.unreachable(error),
-            None => break door.unreachable("it ended its events"),
+            Some(Err(error)) => break endpoint.unreachable(error),
+            None => break endpoint.unreachable("it ended its events"),
         }
     };
     // Nobody is left to tell.

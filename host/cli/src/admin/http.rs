@@ -16,22 +16,22 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
 /// Where the admin API is, and the token that it asks for.
-pub(super) struct Door {
+pub(super) struct Endpoint {
     address: SocketAddr,
     token: String,
 }
 
-impl Door {
+impl Endpoint {
     /// # Errors
     /// When the runtime file names something else than a loopback address: the token is for this machine's gate only.
-    pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<Door> {
+    pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<Endpoint> {
         let wrong = || format!("the runtime file names {}, which is no loopback address of http", gate.admin);
         let url: Uri = gate.admin.parse().with_context(wrong)?;
         let plain = url.scheme_str() == Some("http");
         let authority = url.authority().filter(|_| plain).with_context(wrong)?;
         let address: SocketAddr = authority.as_str().parse().with_context(wrong)?;
         anyhow::ensure!(address.ip().is_loopback(), wrong());
-        Ok(Door { address, token: gate.token.clone() })
+        Ok(Endpoint { address, token: gate.token.clone() })
     }
 
     /// Makes one call, and returns its answer once the gate began it. An answer that says that the call failed is an error.
@@ -90,7 +90,7 @@ pub(super) fn unexpected(message: String) -> ApiError {
 }
 
 /// A runtime for one thread that waits for one thing at a time.
-pub(super) fn waiting_room() -> anyhow::Result<Runtime> {
+pub(super) fn waiting_runtime() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot wait for the network")
 }
 
@@ -107,7 +107,7 @@ mod tests {
             listen: String::new(),
         };
         for good in ["http://127.0.0.1:7000", "http://[::1]:7000"] {
-            assert!(Door::new(&gate(good)).is_ok(), "{good}");
+            assert!(Endpoint::new(&gate(good)).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -117,7 +117,7 @@ mod tests {
             "http://localhost:7000",
             "http://user@127.0.0.1:7000",
         ] {
-            assert!(Door::new(&gate(bad)).is_err(), "{bad}");
+            assert!(Endpoint::new(&gate(bad)).is_err(), "{bad}");
         }
     }
 }
