@@ -133,11 +133,11 @@ impl AdminApi for GateTurns {
 }
 
 /// Drops events about other turns.
-fn only_about(only: Option<String>, events: Receiver<admin::Told>) -> Receiver<admin::Told> {
+fn only_about(only: Option<String>, events: Receiver<admin::EventResult>) -> Receiver<admin::EventResult> {
     let Some(only) = only else { return events };
     let (sender, kept) = mpsc::channel();
     std::thread::spawn(move || {
-        let wanted = |event: &admin::Told| match event {
+        let wanted = |event: &admin::EventResult| match event {
             Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
                 turn.id == only
             }

@@ -1,4 +1,4 @@
-//! The calls of the admin API, blocking, as the prompt and the commands make them.
+//! The calls of the admin API, blocking, for the prompt and the commands.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ use tokio::time::timeout;
 
 use super::http::{Endpoint, unexpected, waiting_runtime};
 
-/// How long a call may take. An edit runs redaction over a body of megabytes, its plugins included; a gate that hangs is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest time of a call. An edit redacts a body of megabytes, its plugins included.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Asks one gate.
+/// A client of one gate.
 pub(crate) struct AdminClient {
     endpoint: Endpoint,
     runtime: Runtime,
 }
 
 impl AdminClient {
-    /// A client of the gate that wrote this file. Nothing is asked yet.
+    /// Creates a client of the gate that wrote this file. It makes no call yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
         Ok(AdminClient { endpoint: Endpoint::new(gate)?, runtime: waiting_runtime()? })
     }
 
-    /// How the gate is.
+    /// Returns the state of the gate.
     pub(crate) fn status(&self) -> Result<Status, ApiError> {
         self.get("/v1/status")
     }
@@ -56,14 +56,14 @@ impl AdminClient {
             let answer = self.endpoint.call(method, path, body).await?;
             let answer =
                 answer.into_body().collect().await.map_err(|cause| self.endpoint.unreachable(cause))?;
-            // The answer may hold text of a request: the error says where it is wrong and quotes nothing.
+            // The answer may hold text of a request: the error names the column and quotes nothing.
             serde_json::from_slice(&answer.to_bytes()).map_err(|error| {
                 unexpected(format!("the gate's answer is not understood at column {}", error.column()))
             })
         };
-        let in_time = async { timeout(PATIENCE, exchange).await };
+        let in_time = async { timeout(TIMEOUT, exchange).await };
         let late =
-            |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", PATIENCE.as_secs()));
+            |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", TIMEOUT.as_secs()));
         self.runtime.block_on(in_time).map_err(late)?
     }
 }
@@ -94,7 +94,7 @@ impl AdminApi for AdminClient {
     }
 }
 
-/// The path of a turn. An id that could mean another path is no id.
+/// Returns the path of a turn. An id that could mean another path is refused.
 fn path(id: &str, call: &str) -> Result<String, ApiError> {
     if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(format!("/v1/pending/{id}{call}"));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_gate_that_is_gone_says_so() {
-        // A port that is taken, so that nobody else gets it, and that nothing listens on.
+        // A taken port that nothing listens on.
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let admin = format!("http://{}", socket.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What a gate tells while it happens: its server-sent events, read by a thread and handed over as values.
+//! The published events of a gate: server-sent events, read by a thread and passed on as values.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -11,29 +11,30 @@ use leafgate_gate::sse::{Field, Lines, Piece, field};
 
 use super::http::{Endpoint, waiting_runtime};
 
-/// What a gate told, or that it tells no more.
-pub(crate) type Told = Result<Event, ApiError>;
+/// An event of a gate, or the error that ended its events.
+pub(crate) type EventResult = Result<Event, ApiError>;
 
-/// Hears everything that happens after this call returned, so that what is listed next misses nothing. An error is the last word.
-pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<Told>> {
+/// Receives all events after this call has returned, so that a list that is asked for next misses
+/// nothing. An error is the last item.
+pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<EventResult>> {
     let endpoint = Endpoint::new(gate)?;
     let runtime = waiting_runtime()?;
-    let (sender, told) = mpsc::channel();
+    let (sender, events) = mpsc::channel();
     let answer = runtime.block_on(endpoint.call(Method::GET, "/v1/events", None))?;
     std::thread::Builder::new().name("gate-events".to_owned()).spawn(move || {
         runtime.block_on(follow(&endpoint, answer.into_body(), &sender));
     })?;
-    Ok(told)
+    Ok(events)
 }
 
-/// Hands events over until the stream ends or nobody wants them.
-async fn follow(endpoint: &Endpoint, mut stream: Incoming, told: &Sender<Told>) {
+/// Passes events on until the stream ends or the receiver is gone.
+async fn follow(endpoint: &Endpoint, mut stream: Incoming, events: &Sender<EventResult>) {
     let mut frames = Frames::default();
     let ended = loop {
         match stream.frame().await {
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { continue };
-                if frames.push(data).into_iter().any(|event| told.send(Ok(event)).is_err()) {
+                if frames.push(data).into_iter().any(|event| events.send(Ok(event)).is_err()) {
                     return;
                 }
             }
@@ -41,14 +42,14 @@ async fn follow(endpoint: &Endpoint, mut stream: Incoming, told: &Sender<Told>) 
             None => break endpoint.unreachable("it ended its events"),
         }
     };
-    // Nobody is left to tell.
-    let _ = told.send(Err(ended));
+    // An error means that there is no receiver any more.
+    let _ = events.send(Err(ended));
 }
 
-/// A longer line is no event that this version knows.
+/// Longest line of an event that this version knows.
 const MAX_LINE: usize = 1024 * 1024;
 
-/// Bytes to events. Comments and events that this version does not know are passed over.
+/// Decodes events. Comments and unknown events are ignored.
 struct Frames {
     lines: Lines,
 }
@@ -60,7 +61,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// Takes the next bytes of the stream, cut wherever the network cut them.
+    /// Takes the next bytes of the stream, cut anywhere.
     fn push(&mut self, bytes: Bytes) -> Vec<Event> {
         let mut events = Vec::new();
         self.lines.push(bytes, |piece| {

@@ -1,4 +1,4 @@
-//! One exchange with the admin API, and how its failures are worded.
+//! One exchange with the admin API, and the errors of failed ones.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -15,15 +15,18 @@ use leafgate_admin::{ApiError, ErrorCode, RuntimeFile};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
-/// Where the admin API is, and the token that it asks for.
+/// Address and token of an admin API.
 pub(super) struct Endpoint {
     address: SocketAddr,
     token: String,
 }
 
 impl Endpoint {
+    /// Reads the endpoint of a runtime file.
+    ///
     /// # Errors
-    /// When the runtime file names something else than a loopback address: the token is for this machine's gate only.
+    /// When the file names another address than a loopback one: the token is for a gate on this
+    /// machine only.
     pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<Endpoint> {
         let wrong = || format!("the runtime file names {}, which is no loopback address of http", gate.admin);
         let url: Uri = gate.admin.parse().with_context(wrong)?;
@@ -34,7 +37,8 @@ impl Endpoint {
         Ok(Endpoint { address, token: gate.token.clone() })
     }
 
-    /// Makes one call, and returns its answer once the gate began it. An answer that says that the call failed is an error.
+    /// Makes one call, and returns its answer once that has begun. An answer with an error status
+    /// is an error.
     pub(super) async fn call(
         &self,
         method: Method,
@@ -59,7 +63,7 @@ impl Endpoint {
     ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
         let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Ends with the answer; what goes wrong with it goes wrong with the answer too.
+        // Ends with the answer, which reports its errors too.
         tokio::spawn(connection);
         let mut request = Request::builder()
             .method(method)
@@ -73,7 +77,7 @@ impl Endpoint {
         Ok(sender.send_request(request).await?)
     }
 
-    /// The gate does not answer, or stopped to.
+    /// Returns the error of a gate that does not answer, or no longer.
     pub(super) fn unreachable(&self, cause: impl Display) -> ApiError {
         ApiError {
             code: ErrorCode::Unreachable,
@@ -83,13 +87,13 @@ impl Endpoint {
     }
 }
 
-/// The gate answered what no gate of this version answers.
+/// Returns the error of an answer that no gate of this version gives.
 pub(super) fn unexpected(message: String) -> ApiError {
     let hint = format!("see whether the gate is of version {} too", env!("CARGO_PKG_VERSION"));
     ApiError { code: ErrorCode::Unexpected, message, hint: Some(hint) }
 }
 
-/// A runtime for one thread that waits for one thing at a time.
+/// Creates a runtime for one thread that waits for one thing at a time.
 pub(super) fn waiting_runtime() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot wait for the network")
 }
