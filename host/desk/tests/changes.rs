@@ -36,7 +36,7 @@ fn an_edit_is_what_leaves() {
 }
 
 #[test]
-fn undo_gives_back_the_very_bytes_and_redo_the_edit() {
+fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
     let mut bench = bench();
     let (before, digest) = (bench.body(TURN), bench.digest(TURN));
     bench.write(TURN, SAID, "leave prod").unwrap();
