@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use bytestring::ByteString;
 
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
@@ -25,8 +24,8 @@ pub struct Index {
 
 /// The received bytes.
 enum Source {
-    /// JSON, hence UTF-8.
-    Json(ByteString),
+    /// JSON, hence UTF-8: all of it was checked.
+    Json(Bytes),
     /// Anything else, and the text that it is shown as.
     Raw { bytes: Bytes, text: String },
 }
@@ -73,11 +72,11 @@ impl Iterator for Children<'_> {
 impl Index {
     /// Reads a body as JSON.
     pub(crate) fn parse(source: Bytes, limits: &Limits) -> Result<Index, ParseError> {
-        let source = ByteString::try_from(source.clone()).map_err(|_| {
+        let text = simdutf8::basic::from_utf8(&source).map_err(|_| {
             let valid = std::str::from_utf8(&source).map_or_else(|error| error.valid_up_to(), str::len);
             ParseError::at(ParseErrorKind::InvalidUtf8, &source, valid)
         })?;
-        let scan::Scan { nodes, layers } = scan::scan(&source, limits)?;
+        let scan::Scan { nodes, layers } = scan::scan(text, limits)?;
         Ok(Index { source: Source::Json(source), nodes, layers })
     }
 
@@ -94,8 +93,7 @@ impl Index {
     #[must_use]
     pub fn source(&self) -> &Bytes {
         match &self.source {
-            Source::Json(text) => text.as_bytes(),
-            Source::Raw { bytes, .. } => bytes,
+            Source::Json(bytes) | Source::Raw { bytes, .. } => bytes,
         }
     }
 
@@ -194,11 +192,7 @@ impl Index {
 
     /// Every key of every object, embedded documents included, in body order. Keys are read-only.
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> + '_ {
-        self.nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| node.key != (0, 0))
-            .map(|(at, node)| Key { node: NodeId(at as u32), text: LeafText::new(self.key_text(node)) })
+        (0..self.nodes.len()).filter_map(|at| self.key(NodeId(at as u32)))
     }
 
     /// The first member of an object with this key.
@@ -210,7 +204,12 @@ impl Index {
     /// Whether a node is the member of an object with this key.
     pub(crate) fn has_key(&self, id: NodeId, key: &str) -> bool {
         let node = self.node(id);
-        node.key != (0, 0) && self.key_text(node) == key
+        if node.key == (0, 0) {
+            return false;
+        }
+        let raw = &self.layer_bytes(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1];
+        // What is spelled alike is alike; anything else may be only where it has escapes.
+        raw == key.as_bytes() && !key.contains('\\') || raw.contains(&b'\\') && self.key_text(node) == key
     }
 
     pub(crate) fn node(&self, id: NodeId) -> &Node {
@@ -248,30 +247,61 @@ impl Index {
         self.nodes.get(id.index()).is_some_and(|node| !node.is_container() || node.flags.has(Flags::EMBEDS))
     }
 
-    /// The text that a layer's offsets are of.
-    pub(crate) fn layer_text(&self, layer: u32) -> &str {
+    /// The bytes that a layer's offsets are of. That of the body is the text of it.
+    pub(crate) fn layer_bytes(&self, layer: u32) -> &[u8] {
         match (layer, &self.source) {
-            (0, Source::Json(text)) => text,
-            (0, Source::Raw { text, .. }) => text,
-            (layer, _) => &self.layers[layer as usize - 1].text,
+            (0, Source::Json(bytes)) => bytes,
+            (0, Source::Raw { text, .. }) => text.as_bytes(),
+            (layer, _) => self.layers[layer as usize - 1].text.as_bytes(),
         }
+    }
+
+    /// A stretch of a layer's text that begins and ends between characters.
+    pub(crate) fn stretch(&self, layer: u32, at: Range<usize>) -> &str {
+        let whole = "all of it was checked, and values begin and end between characters";
+        simdutf8::basic::from_utf8(&self.layer_bytes(layer)[at]).expect(whole)
     }
 
     /// The decoded content of any scalar, and of a string that spells a document.
     pub(crate) fn content_text(&self, id: NodeId) -> Cow<'_, str> {
-        let node = self.node(id);
-        if node.kind == Kind::Raw {
-            return Cow::Borrowed(self.layer_text(0));
+        match self.content_spelling(id) {
+            (raw, true) => Cow::Owned(escape::unescape(raw)),
+            (text, false) => Cow::Borrowed(text),
         }
-        let raw = &self.layer_text(node.layer)[node.content()];
-        if node.flags.has(Flags::ESCAPED) { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
+    }
+
+    /// How the content of a scalar is spelled, and whether with escapes. A body that is no JSON is taken as it is shown.
+    pub(crate) fn content_spelling(&self, id: NodeId) -> (&str, bool) {
+        let node = self.node(id);
+        match node.kind {
+            Kind::Raw => (self.shown(), false),
+            _ => (self.stretch(node.layer, node.content()), node.flags.has(Flags::ESCAPED)),
+        }
+    }
+
+    /// A body that is no JSON, as it is shown.
+    fn shown(&self) -> &str {
+        match &self.source {
+            Source::Raw { text, .. } => text,
+            Source::Json(_) => "",
+        }
+    }
+
+    /// The key of a value, where it is the member of an object.
+    #[must_use]
+    pub fn key(&self, id: NodeId) -> Option<Key<'_>> {
+        let node = self.node(id);
+        (node.key != (0, 0)).then(|| Key { node: id, text: LeafText::new(self.key_text(node)) })
     }
 
     /// How the content of a string begins: the text of its first bytes, without decoding the rest.
     pub(crate) fn text_start(&self, id: NodeId, bytes: usize) -> Cow<'_, str> {
         let node = self.node(id);
-        let raw = &self.layer_text(node.layer)[node.content()];
-        let cut = &raw[..raw.floor_char_boundary(bytes.min(raw.len()))];
+        let content = node.content();
+        let raw = &self.layer_bytes(node.layer)[content.clone()];
+        let is_continued = |at: &usize| raw.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+        let end = (0..=bytes.min(raw.len())).rev().find(|at| !is_continued(at)).unwrap_or(0);
+        let cut = self.stretch(node.layer, content.start..content.start + end);
         if !node.flags.has(Flags::ESCAPED) {
             return Cow::Borrowed(cut);
         }
@@ -283,9 +313,31 @@ impl Index {
         Cow::Owned(escape::unescape(whole))
     }
 
+    /// Whether the content of a string begins with words of ASCII characters. A few bytes are read.
+    pub(crate) fn starts_with(&self, id: NodeId, words: &str) -> bool {
+        let node = self.node(id);
+        let first = self.layer_bytes(node.layer)[node.content()].first();
+        let may = first.is_some_and(|byte| *byte == b'\\' || Some(byte) == words.as_bytes().first());
+        // A character of the words is spelled with six bytes at most; what a cut leaves out has fewer than twelve.
+        may && self.text_start(id, 6 * words.len() + 12).starts_with(words)
+    }
+
     /// The decoded key of a node, or "" where it has none.
     pub(crate) fn key_of(&self, id: NodeId) -> Cow<'_, str> {
         self.key_text(self.node(id))
+    }
+
+    /// The decoded key of a node or of the nearest one above it that has one, or "".
+    pub(crate) fn nearest_key(&self, id: NodeId) -> Cow<'_, str> {
+        let mut at = id.0;
+        while at != NONE {
+            let node = self.node(NodeId(at));
+            if node.key != (0, 0) {
+                return self.key_text(node);
+            }
+            at = node.parent;
+        }
+        Cow::Borrowed("")
     }
 
     /// The decoded key of a member, or "" for an element of an array: clients send arrays where an API has objects.
@@ -293,7 +345,7 @@ impl Index {
         if node.key == (0, 0) {
             return Cow::Borrowed("");
         }
-        let raw = &self.layer_text(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1];
+        let raw = self.stretch(node.layer, node.key.0 as usize + 1..node.key.1 as usize - 1);
         if raw.contains('\\') { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::document::Document;
 use crate::kinds::{LeafKind, Role, ValueType};
-use crate::node::{Flags, NONE, NodeId};
+use crate::node::{Flags, NodeId};
 use crate::project::Access;
 use crate::section::SectionId;
 use crate::text::LeafText;
@@ -60,6 +60,12 @@ impl<'d> Leaf<'d> {
         LeafText::new(self.document.content_text(self.id))
     }
 
+    /// How its text is spelled in the body, and whether with escapes: without them the spelling is the text.
+    #[must_use]
+    pub fn spelling(&self) -> (&'d str, bool) {
+        self.document.content_spelling(self.id)
+    }
+
     /// Its JSON type.
     #[must_use]
     pub fn value_type(&self) -> ValueType {
@@ -81,15 +87,7 @@ impl<'d> Leaf<'d> {
     /// The nearest object key above it, or "".
     #[must_use]
     pub fn key(&self) -> Cow<'d, str> {
-        let mut at = self.id.0;
-        while at != NONE {
-            let node = self.document.node(NodeId(at));
-            if node.key != (0, 0) {
-                return self.document.key_text(node);
-            }
-            at = node.parent;
-        }
-        Cow::Borrowed("")
+        self.document.nearest_key(self.id)
     }
 
     /// The innermost section around it.

@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod block;
 mod changes;
 mod document;
 mod draft;
@@ -39,6 +40,7 @@ mod kinds;
 mod label;
 mod leaf;
 mod lift;
+mod marks;
 mod node;
 mod operation;
 mod pieces;
@@ -52,6 +54,7 @@ mod section;
 mod text;
 mod validate;
 
+pub use block::Block;
 pub use changes::{ChangedLeaf, Changes, LeftOut, display_mask};
 pub use document::Document;
 pub use draft::{Checkpoint, Draft, EditError};

@@ -34,7 +34,7 @@ fn in_layer(index: &Index, node: NodeId, splices: &[Splice]) -> Vec<Splice> {
     let content = record.content();
     let mut lifted = match record.kind {
         Kind::Raw => escape::lift_lossy(index.source(), splices),
-        Kind::String => escape::lift(&index.layer_text(record.layer)[content.clone()], splices),
+        Kind::String => escape::lift(index.stretch(record.layer, content.clone()), splices),
         _ => splices.to_vec(),
     };
     for splice in &mut lifted {

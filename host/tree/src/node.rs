@@ -78,6 +78,11 @@ impl Flags {
     pub(crate) fn has(self, mark: u8) -> bool {
         self.0 & mark != 0
     }
+
+    /// All marks at once, in the lowest three bits.
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
 }
 
 /// One value: where it lies in the text of its layer, and where it hangs.

@@ -9,6 +9,7 @@
 
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
+use crate::marks::Marks;
 use crate::node::{Flags, Kind, Layer, NONE, Node, NodeId};
 
 /// Caps on what one body may hold.
@@ -72,7 +73,7 @@ struct Builder<'l> {
 impl Builder<'_> {
     /// Indexes one text: the body, or the content of a string.
     fn text(&mut self, text: &str, place: Place) -> Result<(), Failure> {
-        let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
+        let mut cursor = Cursor::new(text);
         if place.layer == 0 && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
             cursor.at = 3;
         }
@@ -281,9 +282,14 @@ fn hex(digit: u8) -> u8 {
 struct Cursor<'t> {
     bytes: &'t [u8],
     at: usize,
+    marks: Marks<'t>,
 }
 
-impl Cursor<'_> {
+impl<'t> Cursor<'t> {
+    fn new(text: &'t str) -> Self {
+        Cursor { bytes: text.as_bytes(), at: 0, marks: Marks::new(text.as_bytes()) }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -333,7 +339,7 @@ impl Cursor<'_> {
         let mut at = self.at + 1;
         let mut escaped = false;
         loop {
-            at += plain_prefix(&self.bytes[at.min(self.bytes.len())..]);
+            at = self.marks.next(at);
             match self.bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
@@ -399,30 +405,9 @@ impl Cursor<'_> {
     }
 }
 
-/// Counts the bytes before the first quote, backslash or control character, eight at a time.
-fn plain_prefix(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let mut at = 0;
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes(chunk.try_into().expect("a slice of eight bytes"));
-        let quote = word ^ (ONES * b'"' as u64);
-        let backslash = word ^ (ONES * b'\\' as u64);
-        // Classic zero-byte test; a false hit can only stand above a true one, and the lowest is taken.
-        let zero = |x: u64| x.wrapping_sub(ONES) & !x;
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let hit = (zero(quote) | zero(backslash) | control) & HIGHS;
-        if hit != 0 {
-            return at + hit.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    at + bytes[at..].iter().take_while(|&&byte| byte != b'"' && byte != b'\\' && byte >= 0x20).count()
-}
-
 /// Whether a text is exactly the JSON spelling of a number, a boolean or null.
 pub(crate) fn is_bare_scalar(text: &str) -> bool {
-    let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
+    let mut cursor = Cursor::new(text);
     match text {
         "true" | "false" | "null" => true,
         _ => {

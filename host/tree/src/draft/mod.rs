@@ -104,16 +104,22 @@ impl Draft {
     #[must_use]
     pub fn text(&self, node: NodeId) -> LeafText<'_> {
         let original = self.document.content_text(node);
-        if !self.leaves.contains_key(&node) && !self.is_touched_within(node) {
+        if self.is_as_received(node) {
             return LeafText::new(original);
         }
         LeafText::new(self.pieces_of(node, original.len()).text(&original))
     }
 
+    /// Whether no edit and no redaction ever touched a leaf, or anything in a string that spells a document.
+    #[must_use]
+    pub fn is_as_received(&self, node: NodeId) -> bool {
+        !self.leaves.contains_key(&node) && !self.is_touched_within(node)
+    }
+
     /// Where redaction wrote in the present text of a leaf, with the labels.
     #[must_use]
     pub fn redacted(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
-        if !self.leaves.contains_key(&node) && !self.is_touched_within(node) {
+        if self.is_as_received(node) {
             return Vec::new();
         }
         self.pieces_of(node, self.document.content_text(node).len()).redacted()

@@ -195,7 +195,7 @@ fn project(projector: &mut Projector<'_>) {
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     let (mut exchange, mut makes_calls) = (0, false);
     for (index, node) in projector.body.children(messages).enumerate() {
-        let role = match projector.string_member(node, "role").as_deref() {
+        let role = match projector.text_member(node, "role").as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             // Some models take instructions between messages.
@@ -257,7 +257,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text:
 }
 
 fn block(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize, text: LeafKind) {
-    let kind = projector.string_member(node, "type");
+    let kind = projector.text_member(node, "type");
     let kind = kind.as_deref().unwrap_or_default();
     if matches!(kind, "thinking" | "redacted_thinking") {
         part(projector, node, around, index, SectionKind::ContentPart, false);
@@ -297,7 +297,7 @@ fn part(
     kind: SectionKind,
     editable: bool,
 ) -> SectionId {
-    let contains = content_kind(projector.string_member(node, "type").as_deref());
+    let contains = content_kind(projector.text_member(node, "type").as_deref());
     projector.sub_section(node, around, |section| {
         section.kind = kind;
         section.node_type = NodeType::ContentPart;

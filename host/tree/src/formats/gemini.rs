@@ -255,7 +255,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
-    let role = match projector.string_member(node, "role").as_deref() {
+    let role = match projector.text_member(node, "role").as_deref() {
         // A single turn may leave it out.
         None | Some("user" | "") => Role::User,
         Some("model") => Role::Assistant,

@@ -118,7 +118,7 @@ fn below(projector: &mut Projector<'_>, node: NodeId) {
 
 fn object(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
-    let kind = projector.string_member(node, "type");
+    let kind = projector.text_member(node, "type");
     let signed = matches!(kind.as_deref(), Some("thinking" | "redacted_thinking" | "reasoning.encrypted"));
     if signed {
         projector.mark(node, LeafKind::Reasoning, Access::Frozen);

@@ -123,7 +123,7 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
-    let role = match projector.string_member(node, "role").as_deref() {
+    let role = match projector.text_member(node, "role").as_deref() {
         Some("system" | "developer") => Role::System,
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -154,7 +154,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
     });
-    let name = projector.string_member(node, "name");
+    let name = projector.text_member(node, "name");
     projector.classify_user(id, name.as_deref());
     id
 }
@@ -176,7 +176,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
         return;
     }
     for (index, part) in projector.body.children(node).enumerate() {
-        let kind = projector.string_member(part, "type");
+        let kind = projector.text_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
         projector.sub_section(part, message, |section| {
             section.kind = SectionKind::ContentPart;

@@ -192,8 +192,8 @@ impl Exchanges {
 fn items(projector: &mut Projector<'_>, input: NodeId) {
     let mut exchanges = Exchanges::default();
     for (index, node) in projector.body.children(input).enumerate() {
-        let kind = projector.string_member(node, "type");
-        let role = projector.string_member(node, "role");
+        let kind = projector.text_member(node, "type");
+        let role = projector.text_member(node, "role");
         let (kind, role) = classify(kind.as_deref(), role.as_deref());
         let id = item_section(projector, node, kind, role, Some(index));
         let call_id = projector.string_member(node, "call_id");
@@ -285,7 +285,7 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
     let first = projector.projection.sections.len() - around.index() - 1;
     for (index, part) in (first..).zip(body.children(node)) {
-        let kind = projector.string_member(part, "type");
+        let kind = projector.text_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.sub_section(part, around, |section| {
             section.kind = SectionKind::ContentPart;

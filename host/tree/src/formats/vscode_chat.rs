@@ -180,7 +180,7 @@ fn turn(
 }
 
 fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index: usize) {
-    let kind = projector.string_member(node, "kind");
+    let kind = projector.text_member(node, "kind");
     let is_tool = kind
         .as_deref()
         .is_some_and(|kind| kind.starts_with("toolInvocation") || kind == "prepareToolInvocation");

@@ -17,6 +17,12 @@ use crate::section::{NodeType, SectionId};
 /// Bytes of a message that are looked at: enough for a path, or for the first lines of a directory map.
 const PROLOGUE: usize = 2048;
 
+/// How a message begins that holds a file.
+const CONTEXT: &str = "Context from ";
+
+/// How a message begins that reports the result of a tool.
+const TOLD: &str = "Tool ";
+
 impl<'i> Projector<'i> {
     /// Refines the kind of a message that a user sent, by its name and by how its text begins.
     pub(crate) fn classify_user(&mut self, id: SectionId, name: Option<&str>) {
@@ -24,7 +30,7 @@ impl<'i> Projector<'i> {
         if section.role != Role::User || section.kind != SectionKind::User {
             return;
         }
-        let text = self.prologue(section.node);
+        let text = self.telling_prologue(section.node);
         let (kind, tool) = match (kind_by_name(name), text.as_deref()) {
             (Some(kind), _) => (kind, None),
             (None, Some(text)) if context_path(text).is_some() => (SectionKind::Context, None),
@@ -58,6 +64,14 @@ impl<'i> Projector<'i> {
                 self.projection.sections[at].kind = SectionKind::Context;
             }
         }
+    }
+
+    /// How the first text of a message begins, where its first words may say what the message is.
+    /// Most messages say nothing there, and of those a few bytes are read.
+    fn telling_prologue(&self, message: NodeId) -> Option<Cow<'i, str>> {
+        let text = self.body.first_text(message, self.content_key)?;
+        let tells = [CONTEXT, TOLD].iter().any(|words| self.body.starts_with(text, words));
+        tells.then(|| self.body.text_start(text, PROLOGUE))
     }
 
     /// How the first text of a message begins.
@@ -94,13 +108,13 @@ fn kind_by_name(name: Option<&str>) -> Option<SectionKind> {
 
 /// `Context from <path>:` and an empty line, before the file's content.
 pub(crate) fn context_path(text: &str) -> Option<&str> {
-    let (path, _) = text.strip_prefix("Context from ")?.split_once(":\n\n")?;
+    let (path, _) = text.strip_prefix(CONTEXT)?.split_once(":\n\n")?;
     (!path.is_empty() && !path.contains('\n')).then_some(path)
 }
 
 /// `Tool <name> result: `, as agents without tool messages report.
 fn told_result(text: &str) -> Option<&str> {
-    let (tool, _) = text.strip_prefix("Tool ")?.split_once(" result: ")?;
+    let (tool, _) = text.strip_prefix(TOLD)?.split_once(" result: ")?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     (!tool.is_empty() && tool.len() <= 128 && tool.chars().all(is_name)).then_some(tool)
 }

@@ -14,6 +14,7 @@ pub(crate) use access::{Field, Table, table};
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
 pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -185,10 +186,15 @@ impl<'i> Projector<'i> {
         }
     }
 
-    /// The text of a string member, for names and ids.
+    /// The text of a string member, for names and ids that are kept.
     pub(crate) fn string_member(&self, object: NodeId, key: &str) -> Option<Arc<str>> {
+        self.text_member(object, key).map(Arc::from)
+    }
+
+    /// The text of a string member, for words that are compared.
+    pub(crate) fn text_member(&self, object: NodeId, key: &str) -> Option<Cow<'i, str>> {
         let member = self.body.member(object, key)?;
-        (self.body.scalar(member) == Some(ValueType::Text)).then(|| Arc::from(self.body.content_text(member)))
+        (self.body.scalar(member) == Some(ValueType::Text)).then(|| self.body.content_text(member))
     }
 }
 
