@@ -28,6 +28,7 @@ mod report;
 mod rule;
 mod selector;
 mod verdict;
+mod work;
 
 use std::sync::Arc;
 
@@ -142,6 +143,13 @@ impl Policy {
         recall: &Recall,
     ) -> Result<Verdict, Hold> {
         evaluate::review(self, draft, context, vault, recall)
+    }
+
+    /// Returns the same policy with no memory of earlier requests, which decides the same and takes
+    /// longer: for tests and measurements.
+    #[must_use]
+    pub fn without_memory(self) -> Policy {
+        Policy { memo: memo::Memo::that_forgets(), ..self }
     }
 
     /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the

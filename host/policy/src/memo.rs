@@ -4,8 +4,12 @@
 //! - **Exact.** An answer is remembered for all that the detector was given to look at and for
 //!   nothing else, so asking it again would give the same. A memo belongs to one generation: other
 //!   detectors have another memo.
-//! - **Keyed.** The key is a 128-bit hash under a secret of this process. Whoever writes a text
-//!   cannot aim at the answer for another.
+//! - **By spelling.** The question names a text by the bytes that came, and a whole message by its
+//!   own. Nothing is decoded for an answer that is known.
+//! - **Keyed.** A question is kept as 128 bits of HighwayHash under a secret of 256 bits that this
+//!   process made and that never leaves it. Nobody is shown a hash; who writes texts learns at most
+//!   that two of them do not collide. To pass off one text as another he must guess a collision
+//!   without the secret: one chance in 2^128 for each pair.
 //! - **Bounded** in bytes. Answers live in two halves; when the young half is full, it becomes the
 //!   old one, and what nobody has asked for since is gone.
 //! - **Silent.** Ranges and labels are kept, no text.
@@ -16,13 +20,15 @@ use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use leafgate_detect::{Finding, Input};
+use highway::{HighwayHash, HighwayHasher, Key};
+use leafgate_detect::Finding;
 
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::DetectLeaf;
+use crate::work;
 
-/// All answers of one generation together may take this many bytes: some fifty thousand leaves,
-/// which are a hundred long sessions.
+/// All answers of one generation together may take this many bytes: some hundred thousand leaves
+/// and messages, which are a hundred long sessions.
 const BYTES: usize = 8 << 20;
 
 /// Requests on different threads seldom wait for each other.
@@ -32,8 +38,30 @@ const SHARDS: usize = 16;
 /// any hash.
 const LEAST: usize = 48;
 
+/// A larger answer is not kept: one text of a million findings would take the room of all others.
+const MOST_OF_ONE: usize = BYTES / SHARDS / 2 / 8;
+
 /// An entry without findings: key, answer and the table's own share.
 const ENTRY: usize = 64;
+
+/// What is remembered.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// What a detector said about a text.
+    Text(Answer),
+    /// Which places of a block hold something that any detector found: see [`crate::evaluate`].
+    Block(Option<Arc<[u32]>>),
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        ENTRY
+            + match self {
+                Entry::Text(answer) => size_of_val(answer.findings()),
+                Entry::Block(places) => places.as_deref().map_or(0, size_of_val),
+            }
+    }
+}
 
 /// What a detector said about a text.
 #[derive(Clone, Debug)]
@@ -54,9 +82,20 @@ impl Answer {
     pub(crate) fn findings(&self) -> &[Finding] {
         self.findings.as_deref().unwrap_or_default()
     }
+}
 
-    fn bytes(&self) -> usize {
-        ENTRY + size_of_val(self.findings())
+/// A text as a question names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spelling<'t> {
+    pub(crate) text: &'t str,
+    /// Whether it is spelled with the escapes of JSON.
+    pub(crate) escaped: bool,
+}
+
+impl<'t> Spelling<'t> {
+    /// A text that is not spelled otherwise.
+    pub(crate) fn plain(text: &'t str) -> Self {
+        Spelling { text, escaped: false }
     }
 }
 
@@ -66,26 +105,38 @@ pub(crate) struct Question(u128);
 
 /// The answers of one generation.
 pub(crate) struct Memo {
-    secret: [u8; 32],
+    secret: [u64; 4],
+    /// Nothing is remembered: each request is the first.
+    forgets: bool,
     shards: [Mutex<Shard>; SHARDS],
 }
 
 impl Default for Memo {
     fn default() -> Self {
-        let mut secret = [0; 32];
-        for part in secret.chunks_exact_mut(8) {
-            // Each state has keys of its own, from the operating system.
-            part.copy_from_slice(&RandomState::new().hash_one(0).to_le_bytes());
-        }
-        Memo { secret, shards: Default::default() }
+        // Each state has keys of its own, from the operating system.
+        let secret = std::array::from_fn(|_| RandomState::new().hash_one(0));
+        Memo { secret, forgets: false, shards: Default::default() }
     }
 }
 
 impl Memo {
-    /// What an engine is asked about a leaf; `None` where asking costs less than remembering.
-    pub(crate) fn engine(&self, engine: EngineIndex, input: &Input<'_>) -> Option<Question> {
-        let parts = [b"engine", input.key.as_bytes(), &[u8::from(input.prefix_only)]];
-        (input.text.len() >= LEAST).then(|| self.question(engine.get(), &parts, input.text))
+    /// A memo that keeps nothing.
+    pub(crate) fn that_forgets() -> Self {
+        Memo { forgets: true, ..Memo::default() }
+    }
+
+    /// What an engine is asked about a text under a key; `None` where asking costs less than
+    /// remembering. `whole`: all its detectors look, not those with a prefix alone.
+    pub(crate) fn engine(
+        &self,
+        engine: EngineIndex,
+        key: &str,
+        whole: bool,
+        text: Spelling<'_>,
+    ) -> Option<Question> {
+        let how = [u8::from(whole), u8::from(text.escaped)];
+        let parts = [b"engine", key.as_bytes(), &how];
+        (text.text.len() >= LEAST).then(|| self.question(engine.get(), &parts, text.text.as_bytes()))
     }
 
     /// What a detector plugin is asked about a leaf.
@@ -102,37 +153,76 @@ impl Memo {
             &has_tool,
             tool,
         ];
-        self.question(plugin.get(), &parts, leaf.text)
+        self.question(plugin.get(), &parts, leaf.text.as_bytes())
     }
 
-    fn question(&self, asked: usize, parts: &[&[u8]], text: &str) -> Question {
-        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
-        hasher.update(&(asked as u64).to_le_bytes());
+    /// What all detectors of some rules are asked about a block, by how it is spelled and by all
+    /// else that decides what they are shown of it.
+    pub(crate) fn block(&self, rules: &[u8], description: &[u8], spelling: &[u8]) -> Question {
+        self.question(0, &[b"block", rules, description], spelling)
+    }
+
+    fn question(&self, asked: usize, parts: &[&[u8]], text: &[u8]) -> Question {
+        work::hashed(text.len());
+        let mut hasher = HighwayHasher::new(Key(self.secret));
+        hasher.append(&(asked as u64).to_le_bytes());
         for part in parts {
             // Lengths keep the parts apart.
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            hasher.append(&(part.len() as u64).to_le_bytes());
+            hasher.append(part);
         }
-        hasher.update(text.as_bytes());
-        let mut half = [0; 16];
-        hasher.finalize_xof().fill(&mut half);
-        Question(u128::from_le_bytes(half))
+        hasher.append(text);
+        let [low, high] = hasher.finalize128();
+        Question(u128::from(high) << 64 | u128::from(low))
     }
 
     /// What was said then.
     pub(crate) fn recall(&self, question: Question) -> Option<Answer> {
-        self.shard(question).recall(question.0)
+        match self.shard(question).recall(question.0)? {
+            Entry::Text(answer) => Some(answer),
+            Entry::Block(_) => None,
+        }
     }
 
     /// Keeps an answer.
     pub(crate) fn keep(&self, question: Question, answer: Answer) {
-        self.shard(question).keep(question.0, answer);
+        self.keep_entry(question, Entry::Text(answer));
+    }
+
+    fn keep_entry(&self, question: Question, entry: Entry) {
+        if !self.forgets && entry.bytes() <= MOST_OF_ONE {
+            self.shard(question).keep(question.0, entry);
+        }
+    }
+
+    /// The places of a block in which something was found then.
+    pub(crate) fn recall_block(&self, question: Question) -> Option<Places> {
+        match self.shard(question).recall(question.0)? {
+            Entry::Block(places) => Some(Places(places)),
+            Entry::Text(_) => None,
+        }
+    }
+
+    /// Keeps the places of a block in which something was found.
+    pub(crate) fn keep_block(&self, question: Question, places: &[u32]) {
+        let places = (!places.is_empty()).then(|| places.into());
+        self.keep_entry(question, Entry::Block(places));
     }
 
     fn shard(&self, question: Question) -> MutexGuard<'_, Shard> {
         let shard = &self.shards[question.0 as usize % SHARDS];
         // A shard is whole between any two of its statements.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Places of a block, as they were kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Places(Option<Arc<[u32]>>);
+
+impl Places {
+    pub(crate) fn as_slice(&self) -> &[u32] {
+        self.0.as_deref().unwrap_or_default()
     }
 }
 
@@ -151,10 +241,10 @@ struct Shard {
     bytes: usize,
 }
 
-type Table = HashMap<u128, Answer, BuildHasherDefault<Spread>>;
+type Table = HashMap<u128, Entry, BuildHasherDefault<Spread>>;
 
 impl Shard {
-    fn recall(&mut self, question: u128) -> Option<Answer> {
+    fn recall(&mut self, question: u128) -> Option<Entry> {
         if let Some(answer) = self.young.get(&question) {
             return Some(answer.clone());
         }
@@ -163,7 +253,7 @@ impl Shard {
         Some(answer)
     }
 
-    fn keep(&mut self, question: u128, answer: Answer) {
+    fn keep(&mut self, question: u128, answer: Entry) {
         self.bytes += answer.bytes();
         if self.bytes > BYTES / SHARDS / 2 {
             self.bytes = answer.bytes();
@@ -214,10 +304,16 @@ mod tests {
         Answer::new(&vec![finding; findings], false, false)
     }
 
+    fn ask(memo: &Memo, engine: usize) -> Question {
+        memo.engine(EngineIndex::new(engine), "", true, Spelling::plain(TEXT)).unwrap()
+    }
+
     #[test]
     fn every_part_of_a_question_makes_another_one() {
         let memo = Memo::default();
-        let input = Input::new(TEXT);
+        let engine = |engine: usize, key: &str, whole: bool, text: Spelling<'_>| {
+            memo.engine(EngineIndex::new(engine), key, whole, text)
+        };
         let leaf = DetectLeaf {
             kind: LeafKind::Text,
             value: ValueType::Text,
@@ -227,12 +323,14 @@ mod tests {
             text: TEXT,
         };
         let longer = format!("{TEXT}!");
+        let (plain, escaped) = (Spelling::plain(TEXT), Spelling { text: TEXT, escaped: true });
         let questions = [
-            memo.engine(EngineIndex::new(0), &input),
-            memo.engine(EngineIndex::new(1), &input),
-            memo.engine(EngineIndex::new(0), &input.with_key("key")),
-            memo.engine(EngineIndex::new(0), &input.prefix_only()),
-            memo.engine(EngineIndex::new(0), &Input::new(&longer)),
+            engine(0, "", true, plain),
+            engine(1, "", true, plain),
+            engine(0, "key", true, plain),
+            engine(0, "", false, plain),
+            engine(0, "", true, escaped),
+            engine(0, "", true, Spelling::plain(&longer)),
             Some(memo.plugin(PluginIndex::new(0), &leaf)),
             Some(memo.plugin(PluginIndex::new(1), &leaf)),
             Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf })),
@@ -242,38 +340,61 @@ mod tests {
             Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf })),
             Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf })),
             Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf })),
+            Some(memo.block(b"rules", b"description", TEXT.as_bytes())),
+            Some(memo.block(b"rule", b"sdescription", TEXT.as_bytes())),
+            Some(memo.block(b"rules", b"descriptio", format!("n{TEXT}").as_bytes())),
         ];
         for (place, question) in questions.iter().enumerate() {
             assert!(question.is_some(), "question {place}");
             assert_eq!(questions.iter().filter(|other| *other == question).count(), 1, "question {place}");
         }
-        assert_eq!(memo.engine(EngineIndex::new(0), &input), questions[0], "the same question is the same");
-        assert_ne!(
-            Memo::default().engine(EngineIndex::new(0), &input),
-            questions[0],
-            "another memo has another secret"
-        );
+        assert_eq!(engine(0, "", true, plain), questions[0], "the same question is the same");
+        assert_ne!(Some(ask(&Memo::default(), 0)), questions[0], "another memo has another secret");
     }
 
     #[test]
     fn an_answer_is_recalled_as_it_was_given() {
         let memo = Memo::default();
-        let question = memo.engine(EngineIndex::new(0), &Input::new(TEXT)).unwrap();
+        let question = ask(&memo, 0);
         assert!(memo.recall(question).is_none());
         memo.keep(question, Answer { plain: true, ..answer(2) });
         let recalled = memo.recall(question).unwrap();
         assert!(recalled.plain);
         assert_eq!(recalled.findings(), answer(2).findings());
+        let block = memo.block(b"", b"", TEXT.as_bytes());
+        memo.keep_block(block, &[3, 5]);
+        assert_eq!(memo.recall_block(block).unwrap().as_slice(), [3, 5]);
+        assert!(memo.recall(block).is_none(), "a block is no text");
+    }
+
+    #[test]
+    fn one_large_answer_is_not_kept() {
+        let memo = Memo::default();
+        let most = (MOST_OF_ONE - ENTRY) / size_of::<Finding>();
+        memo.keep(ask(&memo, 0), answer(100_000));
+        memo.keep(ask(&memo, 1), answer(most));
+        memo.keep(ask(&memo, 2), answer(most + 1));
+        let kept: Vec<bool> = (0..3).map(|engine| memo.recall(ask(&memo, engine)).is_some()).collect();
+        assert_eq!(kept, [false, true, false]);
+        let block = memo.block(b"", b"", TEXT.as_bytes());
+        memo.keep_block(block, &[0; 100_000]);
+        assert!(memo.recall_block(block).is_none());
+    }
+
+    #[test]
+    fn a_memo_that_forgets_recalls_nothing() {
+        let memo = Memo::that_forgets();
+        memo.keep(ask(&memo, 0), answer(1));
+        assert!(memo.recall(ask(&memo, 0)).is_none());
     }
 
     #[test]
     fn the_memo_stays_within_its_bytes_and_keeps_what_is_asked_for() {
         let memo = Memo::default();
-        let ask = |n: usize| memo.engine(EngineIndex::new(n), &Input::new(TEXT)).unwrap();
-        let often = ask(0);
+        let often = ask(&memo, 0);
         memo.keep(often, answer(1));
         for n in 1..200_000 {
-            memo.keep(ask(n), answer(n % 3));
+            memo.keep(ask(&memo, n), answer(n % 3));
             assert!(n % 1000 != 0 || memo.recall(often).is_some(), "after {n}");
         }
         let held: usize = memo
@@ -281,11 +402,11 @@ mod tests {
             .iter()
             .map(|shard| {
                 let shard = shard.lock().unwrap();
-                shard.young.values().chain(shard.old.values()).map(Answer::bytes).sum::<usize>()
+                shard.young.values().chain(shard.old.values()).map(Entry::bytes).sum::<usize>()
             })
             .sum();
         assert!(held <= BYTES, "{held} bytes");
         assert!(held > BYTES / 4, "{held} bytes: it forgets more than it must");
-        assert!(memo.recall(ask(1)).is_none(), "what nobody asked for is gone");
+        assert!(memo.recall(ask(&memo, 1)).is_none(), "what nobody asked for is gone");
     }
 }

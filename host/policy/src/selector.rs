@@ -191,6 +191,19 @@ impl Selection<'_> {
         self.ranges = Some(kept);
     }
 
+    /// Whether path patterns decide, and with them the place of a value among others.
+    pub(crate) fn is_by_path(&self) -> bool {
+        self.ranges.is_some()
+    }
+
+    /// Returns the parts of some values that the path patterns select, in order.
+    pub(crate) fn ranges_in(&self, nodes: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let ranges = self.ranges.as_deref().unwrap_or_default();
+        let first = ranges.partition_point(|range| range.end <= nodes.start);
+        let within = ranges[first..].iter().take_while(|range| range.start < nodes.end);
+        within.map(|range| range.start.max(nodes.start)..range.end.min(nodes.end))
+    }
+
     fn selects_tool(&self, tool: Option<&str>) -> bool {
         let tools = &self.selector.tools;
         tools.is_empty() || tool.is_some_and(|tool| tools.iter().any(|glob| glob.matches(tool)))

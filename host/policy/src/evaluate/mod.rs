@@ -16,6 +16,7 @@ mod edit;
 mod hits;
 mod holds;
 mod insert;
+mod known;
 mod outgoing;
 mod outside;
 mod redact;

@@ -14,6 +14,7 @@ use leafgate_vault::{Collision, mask, surrogate};
 
 use super::beneath::Under;
 use super::hits::{Covered, Hit, exempt, unite};
+use super::known::Known;
 use super::seams::Seams;
 use super::search::{Found, Hidden, MAX_FINDINGS, Rules, Search, Subject};
 use super::site::{Site, Why};
@@ -22,6 +23,7 @@ use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Redact, Restore, With};
 use crate::verdict::Cause;
+use crate::work;
 
 /// What is put in the place of a finding, and the rule that does it.
 pub(super) type Replacement = (RuleIndex, Redaction);
@@ -33,13 +35,19 @@ impl<'p> Run<'p> {
         if rules.is_empty() {
             return;
         }
-        let mut seams = Seams::of(self.document, |_| true);
+        let known = Known::of(self, &rules);
+        let all_seams = !known.asked_always().is_empty();
+        let mut seams = Seams::of(self.document, |list| all_seams || known.has_open_seams(list), |_| true);
         let mut search = Search::new(self);
-        search.keys(&rules);
-        self.document.leaves().for_each(|leaf| search.leaf(&rules, leaf));
-        search.seams(&rules, &mut seams);
+        search.keys(&rules, &known);
+        search.leaves(&rules, &known);
+        search.seams(&mut seams, |list| match known.has_open_seams(list) {
+            true => &rules,
+            false => known.asked_always(),
+        });
         search.outside(&rules);
         let found = search.finish();
+        known.keep(self, &found, &seams);
         self.settle(&rules, found, &seams);
     }
 
@@ -50,12 +58,12 @@ impl<'p> Run<'p> {
             return;
         }
         let written: BTreeSet<NodeId> = written.iter().copied().collect();
-        let mut seams = Seams::of(self.document, |node| written.contains(&node));
+        let mut seams = Seams::of(self.document, |_| true, |node| written.contains(&node));
         let mut search = Search::new(self);
         for leaf in written.iter().filter_map(|&node| self.document.settable(node)) {
             search.leaf(&rules, leaf);
         }
-        search.seams(&rules, &mut seams);
+        search.seams(&mut seams, |_| &rules);
         search.inserted(&rules);
         let found = search.finish();
         self.settle(&rules, found, &seams);
@@ -157,6 +165,7 @@ impl<'p> Run<'p> {
     /// Replaces what was found in one leaf.
     fn replace_in(&mut self, node: NodeId, hits: Vec<Hit>) {
         let text = self.draft.text(node).into_cow().into_owned();
+        work::decoded(text.len());
         let hits = exempt(hits, &self.ours_in(node, &text), &text);
         self.remember(FactsOf::Leaf(node), &hits);
         let hits = self.united_of_acting(hits);
@@ -450,17 +459,18 @@ impl<'s, 'p> Search<'s, 'p> {
     /// Searches every distinct key once, on behalf of all rules: which of them look at a member is
     /// asked where something was found. A plugin costs time and may fail, so that it is asked about
     /// a key only where its rule looks at a member of that name.
-    fn keys(&mut self, rules: &Rules<'p>) {
+    fn keys(&mut self, rules: &Rules<'p>, known: &Known<'p>) {
         let run = self.run;
+        let all = || known.keys().filter_map(|member| run.document.key(member));
         let mut asked: HashSet<(RuleIndex, Cow<'s, str>)> = HashSet::new();
         for &(index, _) in rules.iter().filter(|(_, redact)| !redact.plugins.is_empty()) {
             let Some(active) = run.active[index.get()].as_ref() else { continue };
-            let keys = run.document.keys().filter(|key| active.selection.selects_key(run.document, key));
+            let keys = all().filter(|key| active.selection.selects_key(run.document, key));
             asked.extend(keys.map(|key| (index, key.text.into_cow())));
         }
         let mut seen: HashSet<Cow<'s, str>> = HashSet::new();
         let mut recent = Recent::default();
-        for key in run.document.keys() {
+        for key in all() {
             let text = key.text.into_cow();
             if recent.is_known(text.clone()) || !seen.insert(text.clone()) {
                 continue;

@@ -12,6 +12,7 @@ use super::Run;
 use super::search::{Subject, input_of};
 use crate::index::EngineIndex;
 use crate::memo::Answer;
+use crate::work;
 
 /// Which text of a subject an engine ran on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,9 +65,11 @@ impl Scanner {
     ) -> &[Finding] {
         let range = self.known(engine, Ran::Checked).unwrap_or_else(|| {
             let start = self.findings.len();
-            if has_digits(&subject.text) {
-                let mut found = run.policy.engines[engine].scan(&Input::new(&subject.text));
-                found.retain(|finding| is_word(&subject.text, &finding.range));
+            let text = subject.text();
+            if has_digits(text) {
+                work::scanned(text.len());
+                let mut found = run.policy.engines[engine].scan(&Input::new(text));
+                found.retain(|finding| is_word(text, &finding.range));
                 self.findings.append(&mut found);
             }
             self.ran(engine, Ran::Checked, start)
@@ -90,6 +93,7 @@ impl Scanner {
             // What looks like media can be anything: all detectors look at what it spells.
             let access = if subject.access == Access::Opaque { Access::Open } else { subject.access };
             let input = input_of(access, beneath.text(), key);
+            work::scanned(beneath.text().len());
             run.policy.engines[engine].scan_into(&input, &mut self.findings);
             self.ran(engine, Ran::Beneath(view), start)
         });
@@ -121,8 +125,8 @@ impl Scanner {
     fn ask(&mut self, run: &Run<'_>, engine: EngineIndex, subject: &mut Subject<'_>) -> Range<usize> {
         let start = self.findings.len();
         let memo = &run.policy.memo;
-        let input = input_of(subject.access, &subject.text, &subject.key);
-        let question = memo.engine(engine, &input);
+        let whole = subject.access == Access::Open;
+        let question = memo.engine(engine, &subject.key, whole, subject.spelling());
         match question.and_then(|question| memo.recall(question)) {
             Some(answer) => {
                 self.findings.extend_from_slice(answer.findings());
@@ -137,6 +141,8 @@ impl Scanner {
                 self.ran(engine, Ran::Own, start)
             }
             None => {
+                let input = input_of(subject.access, subject.text(), &subject.key);
+                work::scanned(subject.text().len());
                 run.policy.engines[engine].scan_into(&input, &mut self.findings);
                 let own = self.ran(engine, Ran::Own, start);
                 if let Some(question) = question {

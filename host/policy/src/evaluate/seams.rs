@@ -5,7 +5,7 @@
 //! and the other pieces go, so that restoring gives back the whole value once. A piece in a leaf
 //! that cannot be redacted holds the request.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use leafgate_tree::{
@@ -13,7 +13,7 @@ use leafgate_tree::{
 };
 use leafgate_vault::mask;
 
-use super::hits::{Hit, exempt};
+use super::hits::{Hit, exempt, work};
 use super::redact::{Replacement, sorted_apart};
 use super::search::{Rules, Search, Subject};
 use super::site::Site;
@@ -29,8 +29,18 @@ const TEXT_KEYS: &[&str] = &["text", "thinking", "refusal", "value"];
 /// The runs of adjacent texts that a search looks at, and the windows around their borders.
 #[derive(Default)]
 pub(super) struct Seams {
-    runs: Vec<Vec<NodeId>>,
+    runs: Vec<Texts>,
     windows: Vec<Window>,
+}
+
+/// A run of adjacent texts.
+struct Texts {
+    /// The list of their parts.
+    list: NodeId,
+    nodes: Vec<NodeId>,
+    /// Where each text begins in the joined text, and where the last one ends; empty until they are
+    /// joined. All windows of a run share them: a run may have very many of both.
+    borders: Vec<usize>,
 }
 
 /// A stretch of the joined text of a run.
@@ -38,25 +48,34 @@ struct Window {
     run: usize,
     /// Where it begins in the joined text.
     start: usize,
-    /// Where each of the run's texts begins in the joined text, and where the last one ends.
-    borders: Vec<usize>,
 }
 
 impl Seams {
-    /// Finds the runs of adjacent texts of a document that hold a leaf which `concerns` the search.
-    pub(super) fn of(document: &Document, concerns: impl Fn(NodeId) -> bool) -> Seams {
-        let mut runs = runs(document);
-        runs.retain(|run| run.iter().any(|&node| concerns(node)));
+    /// Finds the runs of adjacent texts in the lists of a document that are `open`, as far as they
+    /// hold a leaf which `concerns` the search.
+    pub(super) fn of(
+        document: &Document,
+        open: impl Fn(NodeId) -> bool,
+        concerns: impl Fn(NodeId) -> bool,
+    ) -> Seams {
+        let mut runs = runs(document, open);
+        runs.retain(|run| run.nodes.iter().any(|&node| concerns(node)));
         Seams { runs, windows: Vec::new() }
+    }
+
+    /// Returns the list of the parts that a window is over.
+    pub(super) fn list_of(&self, window: usize) -> Option<NodeId> {
+        self.windows.get(window).map(|window| self.runs[window.run].list)
     }
 
     /// Returns the first leaf that a stretch of a window lies in, where it lies over a border.
     pub(super) fn first_over(&self, window: usize, at: &Range<usize>) -> Option<NodeId> {
         let window = self.windows.get(window)?;
+        let texts = &self.runs[window.run];
         let at = at.start + window.start..at.end + window.start;
-        let mut pieces = pieces(&window.borders, &at);
+        let mut pieces = pieces(&texts.borders, &at);
         let first = pieces.next()?.0;
-        pieces.next().map(|_| self.runs[window.run][first])
+        pieces.next().map(|_| texts.nodes[first])
     }
 }
 
@@ -70,28 +89,30 @@ fn pieces<'b>(borders: &'b [usize], at: &Range<usize>) -> impl Iterator<Item = (
             let end = at.end;
             move |&text| borders[text] < end
         })
+        .inspect(|_| work::step())
         .map(move |text| (text, at.start.max(borders[text])..at.end.min(borders[text + 1])))
         .filter(|(_, piece)| piece.start < piece.end)
 }
 
 impl<'p> Search<'_, 'p> {
     /// Searches around the borders of adjacent texts, on behalf of the rules that apply to any text
-    /// of the run.
-    pub(super) fn seams(&mut self, rules: &Rules<'p>, seams: &mut Seams) {
+    /// of the run, of those that are asked about its list.
+    pub(super) fn seams<'r>(&mut self, seams: &mut Seams, rules: impl Fn(NodeId) -> &'r Rules<'p>)
+    where
+        'p: 'r,
+    {
         for run in 0..seams.runs.len() {
-            self.seam_of(rules, seams, run);
+            self.seam_of(rules(seams.runs[run].list), seams, run);
         }
     }
 
     fn seam_of(&mut self, rules: &Rules<'p>, seams: &mut Seams, run: usize) {
-        let leaves: Vec<_> =
-            seams.runs[run].iter().filter_map(|&node| self.run.document.settable(node)).collect();
-        if leaves.len() != seams.runs[run].len()
-            || leaves.iter().any(|leaf| self.run.draft.is_deleted(leaf.id()))
-        {
+        let nodes = &seams.runs[run].nodes;
+        let leaves: Vec<_> = nodes.iter().filter_map(|&node| self.run.document.settable(node)).collect();
+        if leaves.len() != nodes.len() || leaves.iter().any(|leaf| self.run.draft.is_deleted(leaf.id())) {
             return;
         }
-        let (text, borders) = self.run.joined(&seams.runs[run]);
+        let (text, borders) = self.run.joined(nodes);
         let mut applying = Rules::new();
         for &(index, redact) in rules {
             if leaves
@@ -107,18 +128,18 @@ impl<'p> Search<'_, 'p> {
         }
         for stretch in stretches(&text, &borders) {
             // What the leaves let detectors do together is what the most guarded of them does.
-            let inside = |at: &[usize]| at[0] < stretch.end && stretch.start < at[1];
-            let touched = leaves.iter().zip(borders.windows(2)).filter(|(_, at)| inside(at));
-            let access = touched.map(|(leaf, _)| leaf.access()).max_by_key(|access| *access != Access::Open);
+            let touched = pieces(&borders, &stretch).map(|(part, _)| leaves[part].access());
+            let access = touched.max_by_key(|access| *access != Access::Open);
             let subject = Subject {
                 kind: leaves[0].kind(),
                 role: leaves[0].role(),
                 access: access.unwrap_or(Access::Open),
                 ..Subject::new(Site::Seam(seams.windows.len()), text[stretch.clone()].to_owned())
             };
-            seams.windows.push(Window { run, start: stretch.start, borders: borders.clone() });
+            seams.windows.push(Window { run, start: stretch.start });
             self.text(&applying, subject);
         }
+        seams.runs[run].borders = borders;
     }
 }
 
@@ -146,12 +167,12 @@ impl Run<'_> {
             let Some(window) = seams.windows.get(window) else { continue };
             hit.range = hit.range.start + window.start..hit.range.end + window.start;
             // What lies in one text was found there already.
-            if pieces(&window.borders, &hit.range).nth(1).is_some() {
+            if pieces(&seams.runs[window.run].borders, &hit.range).nth(1).is_some() {
                 by_run.entry(window.run).or_default().push(hit);
             }
         }
         for (run, hits) in by_run {
-            let nodes = &seams.runs[run];
+            let nodes = &seams.runs[run].nodes;
             let own: Vec<Vec<Hit>> =
                 nodes.iter().map(|node| leaves.remove(node).unwrap_or_default()).collect();
             self.replace_in_run(nodes, own, hits);
@@ -245,23 +266,29 @@ fn stretches(text: &str, borders: &[usize]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// Returns the runs of two or more adjacent texts in a document: texts of parts that stand side by
-/// side in one list.
-fn runs(document: &Document) -> Vec<Vec<NodeId>> {
-    let mut runs: Vec<Vec<NodeId>> = Vec::new();
+/// Returns the runs of two or more adjacent texts in the lists of a document that are open: texts of
+/// parts that stand side by side in one list.
+fn runs(document: &Document, open: impl Fn(NodeId) -> bool) -> Vec<Texts> {
+    let mut runs: Vec<Texts> = Vec::new();
     let parts = document.sections().iter().filter(|section| is_part(section));
-    let lists: BTreeSet<NodeId> = parts.filter_map(|section| document.parent(section.node)).collect();
-    for list in lists {
-        let mut run: Vec<NodeId> = Vec::new();
+    let mut lists: Vec<NodeId> = parts.filter_map(|section| document.parent(section.node)).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    for list in lists.into_iter().filter(|&list| open(list)) {
+        let mut nodes: Vec<NodeId> = Vec::new();
+        let mut end = |nodes: Vec<NodeId>| {
+            if nodes.len() > 1 {
+                runs.push(Texts { list, nodes, borders: Vec::new() });
+            }
+        };
         for part in document.children(list) {
             match text_of(document, part) {
-                Some(text) => run.push(text),
-                None => runs.push(std::mem::take(&mut run)),
+                Some(text) => nodes.push(text),
+                None => end(std::mem::take(&mut nodes)),
             }
         }
-        runs.push(run);
+        end(nodes);
     }
-    runs.retain(|run| run.len() > 1);
     runs
 }
 

@@ -11,6 +11,7 @@
 //! beneath it.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -26,9 +27,10 @@ use super::scanner::Scanner;
 use super::site::Site;
 use crate::condition::ConditionError;
 use crate::index::{PluginIndex, RuleIndex};
-use crate::memo::Answer;
+use crate::memo::{Answer, Spelling};
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::{Action, Published, Redact};
+use crate::work;
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request
 /// has a few dozen.
@@ -51,6 +53,8 @@ pub(super) struct Found {
     pub(super) published: Vec<(RuleIndex, Label)>,
     /// Whether there was more than [`MAX_FINDINGS`]; then the rest was not looked for.
     pub(super) too_much: bool,
+    /// Where any detector found anything, whatever becomes of it: tokens of ours and examples too.
+    pub(super) noisy: Vec<Site>,
 }
 
 /// A hit beneath a text. No `Debug`: it holds what was found.
@@ -67,7 +71,10 @@ pub(super) struct Hidden {
 /// One text to search, and what detectors may know about it.
 pub(super) struct Subject<'s> {
     pub(super) site: Site,
-    pub(super) text: Cow<'s, str>,
+    /// The text, once somebody asked: see [`Subject::text`].
+    pub(super) decoded: OnceCell<Cow<'s, str>>,
+    /// The leaf whose text it is, as long as that is spelled as it came.
+    pub(super) leaf: Option<Leaf<'s>>,
     pub(super) key: Cow<'s, str>,
     pub(super) kind: LeafKind,
     pub(super) value: ValueType,
@@ -83,9 +90,14 @@ pub(super) struct Subject<'s> {
 impl<'s> Subject<'s> {
     /// Returns a text of which nothing else is known.
     pub(super) fn new(site: Site, text: impl Into<Cow<'s, str>>) -> Self {
+        Subject { decoded: OnceCell::from(text.into()), ..Subject::unread(site) }
+    }
+
+    fn unread(site: Site) -> Self {
         Subject {
             site,
-            text: text.into(),
+            decoded: OnceCell::new(),
+            leaf: None,
             key: Cow::Borrowed(""),
             kind: LeafKind::Other,
             value: ValueType::Text,
@@ -99,6 +111,11 @@ impl<'s> Subject<'s> {
 
     /// Returns the present text of a leaf.
     pub(super) fn of_leaf(run: &'s Run<'_>, leaf: Leaf<'s>) -> Self {
+        let site = Site::Leaf(leaf.id());
+        let text = match run.draft.is_as_received(leaf.id()) {
+            true => Subject { leaf: Some(leaf), ..Subject::unread(site) },
+            false => Subject::new(site, run.draft.text(leaf.id()).into_cow()),
+        };
         Subject {
             key: leaf.key(),
             kind: leaf.kind(),
@@ -107,16 +124,34 @@ impl<'s> Subject<'s> {
             tool: leaf.tool(),
             access: leaf.access(),
             unwalked: run.draft.is_unwalked(leaf.id()),
-            ..Subject::new(Site::Leaf(leaf.id()), run.draft.text(leaf.id()).into_cow())
+            ..text
+        }
+    }
+
+    /// Returns the text. That of a leaf is decoded when it is first asked for.
+    pub(super) fn text(&self) -> &str {
+        self.decoded.get_or_init(|| {
+            let text = self.leaf.map(|leaf| leaf.text().into_cow()).unwrap_or_default();
+            work::decoded(text.len());
+            text
+        })
+    }
+
+    /// Returns the text as questions to the memo name it.
+    pub(super) fn spelling(&self) -> Spelling<'_> {
+        match self.leaf.map(|leaf| leaf.spelling()) {
+            Some((text, escaped)) => Spelling { text, escaped },
+            None => Spelling::plain(self.text()),
         }
     }
 
     /// Returns the texts beneath this one. They are looked for when they are first asked for.
     pub(super) fn beneath(&mut self) -> &[Arc<Beneath>] {
-        self.beneath.get_or_insert_with(|| {
-            let all = beneath(self.access, self.value, &self.text, self.unwalked);
-            all.into_iter().map(Arc::new).collect()
-        })
+        if self.beneath.is_none() {
+            let all = beneath(self.access, self.value, self.text(), self.unwalked);
+            self.beneath = Some(all.into_iter().map(Arc::new).collect());
+        }
+        self.beneath.as_deref().unwrap_or_default()
     }
 
     /// Records that nothing is beneath the text.
@@ -186,7 +221,7 @@ impl Candidate<'_> {
     }
 
     fn text(&self) -> &str {
-        self.beneath().map_or(&*self.subject.text, Beneath::text)
+        self.beneath().map_or_else(|| self.subject.text(), Beneath::text)
     }
 
     fn as_leaf(&self) -> DetectLeaf<'_> {
@@ -219,7 +254,7 @@ impl<'s, 'p> Search<'s, 'p> {
         let subject = Subject::of_leaf(self.run, leaf);
         let mut applying = Rules::with_capacity(rules.len());
         for &(rule, redact) in rules {
-            if self.applies(rule, &leaf, &subject.text) {
+            if self.applies_to(rule, &leaf, &subject) {
                 applying.push((rule, redact));
             }
         }
@@ -291,6 +326,14 @@ impl<'s, 'p> Search<'s, 'p> {
         for &(plugin, rule) in wanted {
             let candidate = |&view: &Option<usize>| Candidate { subject: Rc::clone(&subject), rule, view };
             self.candidates[plugin.get()].extend(views.iter().map(candidate));
+        }
+    }
+
+    /// Whether a rule applies to a leaf. Its text is read only where the rule's condition is about that.
+    fn applies_to(&mut self, rule: RuleIndex, leaf: &Leaf<'_>, subject: &Subject<'_>) -> bool {
+        match self.run.steady_selection(rule) {
+            Some(selection) => selection.selects(leaf),
+            None => self.applies(rule, leaf, subject.text()),
         }
     }
 
@@ -396,12 +439,14 @@ impl Found {
         if findings.is_empty() || !self.has_room(findings.len()) {
             return;
         }
-        let (site, text) = (subject.site, &*subject.text);
+        let site = subject.site;
+        self.noisy.push(site);
         let replaceable = subject.is_replaceable(run);
         let findings = self.without_kept(run, findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
             Site::Key(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+                let text = subject.text();
                 let hits = exempt(hits.collect(), &run.vault.keys().find(text), text);
                 self.hits.extend(hits.into_iter().map(|hit| (site, hit)));
             }
@@ -426,6 +471,7 @@ impl Found {
         if findings.is_empty() || !self.has_room(findings.len()) {
             return;
         }
+        self.noisy.push(site);
         let text = beneath.text();
         let findings = self.without_kept(run, findings, rule, replaceable && beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();

@@ -24,11 +24,20 @@ const RULES: &str = r#"
     with = "mask"
 "#;
 
+fn vault() -> Vault {
+    Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")))
+}
+
+fn policy() -> Policy {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
+    Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
+}
+
 /// Steps for a megabyte in one leaf that `count` findings are spread over, those of two rules in
 /// turn, with tokens of ours between.
 fn steps(policy: &Policy, count: usize) -> usize {
-    let vault =
-        Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")));
+    let vault = vault();
     let ours = vault.keys().token("EMAIL", "jane@example.org");
     let room = (1 << 20) / count;
     let mut text = String::with_capacity(1 << 20);
@@ -51,17 +60,10 @@ fn steps(policy: &Policy, count: usize) -> usize {
     work::take()
 }
 
-fn loaded() -> Policy {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-    Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
-}
-
 /// Steps for tool arguments that a person sets as a whole, with `count` addresses in leaves of
 /// their own.
 fn steps_of_a_review(policy: &Policy, count: usize) -> usize {
-    let vault =
-        Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")));
+    let vault = vault();
     let body = r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}"#;
     let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
     let mut evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault);
@@ -76,7 +78,7 @@ fn steps_of_a_review(policy: &Policy, count: usize) -> usize {
 
 #[test]
 fn four_times_the_findings_in_a_text_that_was_set_as_a_whole_cost_at_most_four_times_the_work() {
-    let policy = loaded();
+    let policy = policy();
     let (few, many) = (steps_of_a_review(&policy, 500), steps_of_a_review(&policy, 2_000));
     assert!(few >= 500, "{few} steps are counted");
     assert!(many <= 4 * few + 64, "{few} steps for 500 findings, {many} for 2,000");
@@ -84,8 +86,67 @@ fn four_times_the_findings_in_a_text_that_was_set_as_a_whole_cost_at_most_four_t
 
 #[test]
 fn four_times_the_findings_in_one_leaf_cost_at_most_four_times_the_work() {
-    let policy = loaded();
+    let policy = policy();
     let (few, many) = (steps(&policy, 8_000), steps(&policy, 32_000));
     assert!(few >= 8_000, "{few} steps are counted");
     assert!(many <= 4 * few + 64, "{few} steps for 8,000 findings, {many} for 32,000");
+}
+
+/// Steps for a message of so many parts that are longer than what is looked at around a border, with
+/// as many small ones between any two of them.
+fn steps_over_seams(policy: &Policy, long: usize, small: usize) -> usize {
+    let part = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let stretch = [vec![part(&"x ".repeat(4200))], vec![part("a"); small]].concat().join(",");
+    let parts = vec![stretch; long].join(",");
+    let body = format!(r#"{{"messages":[{{"role":"user","content":[{parts}]}}]}}"#);
+    let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    work::take();
+    policy.evaluate(Arc::new(document), &Context::default(), &vault());
+    work::take()
+}
+
+#[test]
+fn twice_the_parts_of_a_message_cost_at_most_twice_the_work() {
+    let policy = policy();
+    let (few, many) = (steps_over_seams(&policy, 20, 50), steps_over_seams(&policy, 40, 50));
+    assert!(few >= 1_000, "{few} steps are counted");
+    assert!(many <= 2 * few + 64, "{few} steps for 1,020 parts, {many} for 2,040");
+}
+
+/// A conversation of so many messages, each of which says something else in text, parts and arguments.
+fn conversation(messages: usize) -> String {
+    let message = |number: usize| {
+        let text = format!(r#"turn {number}:\n\tall is well, \"so far\" "#).repeat(40);
+        match number % 3 {
+            0 => format!(r#"{{"role":"user","content":"{text}"}}"#),
+            1 => format!(
+                r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"text","text":"and {number}"}}]}}"#
+            ),
+            _ => format!(r#"{{"role":"user","content":"{text} a{number}@example.org"}}"#),
+        }
+    };
+    let messages: Vec<String> = (0..messages).map(message).collect();
+    format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","))
+}
+
+#[test]
+fn a_turn_decodes_and_scans_what_is_new_in_it_and_hashes_the_rest_once() {
+    let policy = policy();
+    let evaluate = |messages: usize| {
+        let body = conversation(messages);
+        let document = Document::parse(body.clone().into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        crate::work::take();
+        let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault());
+        assert_eq!(evaluation.draft.redactions().count(), messages / 3, "of {messages} messages");
+        (body.len(), crate::work::take())
+    };
+    let (_, first) = evaluate(300);
+    let (length, next) = evaluate(301);
+    let new = length / 300;
+    // A third of the messages holds something that is replaced: its leaf is decoded for that.
+    let replaced = length / 3;
+    assert!(first.scanned >= 200_000, "{first:?}");
+    assert!(next.scanned <= 4 * new, "{next:?} for a message of {new} bytes");
+    assert!(next.decoded <= replaced + 2 * new, "{next:?} after {first:?}");
+    assert!(next.hashed <= length + length / 3 + 4 * new, "{next:?} of {length} bytes");
 }

@@ -26,6 +26,7 @@ mod outside;
 mod properties;
 mod recordings;
 mod redact;
+mod remembered;
 mod review;
 mod seams;
 mod searched;

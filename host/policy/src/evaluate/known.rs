@@ -1,0 +1,247 @@
+//! What is known about a request before it is searched: the blocks that came before, and in which
+//! of their places something was found then.
+//!
+//! A block is an outermost section: a message, a tool definition list, an option. One question to
+//! the memo stands for all that redact rules are told about its leaves, its keys and the borders of
+//! its parts. Where the answer is known, only the places with findings are looked at again, since
+//! what becomes of a finding hangs on more than detectors: on tokens, on examples, on the rule.
+//! Whatever hangs on the present request alone, a `when` about leaves, is asked each time.
+//!
+//! What is remembered is what detectors said, before anything was taken out of it. The question
+//! holds all that decides it: how the block is spelled, what the format made of it, and which rules
+//! select what there. Detectors themselves belong to the generation, as the memo does.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use leafgate_tree::{Block, NodeId};
+
+use super::Run;
+use super::seams::Seams;
+use super::search::{Found, Rules, Search};
+use super::site::Site;
+use crate::condition::ForRequest;
+use crate::index::RuleIndex;
+use crate::memo::{Places, Question};
+use crate::selector::Selection;
+
+/// A block with more places is searched anew each time: remembering is for what seldom happens.
+const MOST_PLACES: usize = 256;
+
+/// A place in a block: how far its value is from the block's own, and what of that value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u32);
+
+/// What of a value a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Leaf,
+    Key,
+    /// The borders of adjacent parts, anywhere in the block.
+    Seams,
+}
+
+impl Place {
+    fn new(offset: usize, what: What) -> Option<Place> {
+        u32::try_from(offset)
+            .ok()
+            .filter(|offset| *offset < 1 << 30)
+            .map(|offset| Place(offset << 2 | what as u32))
+    }
+}
+
+/// A stretch of the values of a request, and what is known about it.
+struct Stretch {
+    nodes: Range<usize>,
+    /// What the memo is asked about it, where it is a block.
+    question: Option<Question>,
+    /// Where something was found in it, once it is known.
+    places: Option<Places>,
+}
+
+impl Stretch {
+    fn leads_to(&self, offset: usize, what: What) -> bool {
+        let places = self.places.as_ref().map(Places::as_slice).unwrap_or_default();
+        Place::new(offset, what).is_some_and(|place| places.contains(&place.0))
+    }
+
+    /// Returns the values to look at for something: all of them, or those that are known for it.
+    fn values(&self, what: What) -> impl Iterator<Item = NodeId> + '_ {
+        let (all, known) = match &self.places {
+            None => (self.nodes.clone(), &[][..]),
+            Some(places) => (0..0, places.as_slice()),
+        };
+        let of_kind = move |place: &&u32| **place & 3 == what as u32;
+        let known = known.iter().filter(of_kind).map(|place| self.nodes.start + (place >> 2) as usize);
+        all.chain(known).map(NodeId::from_index)
+    }
+}
+
+/// All values of a request, in body order, with what is known about them.
+pub(super) struct Known<'p> {
+    stretches: Vec<Stretch>,
+    /// Rules that are asked about every leaf: their `when` is about leaves.
+    asked_always: Rules<'p>,
+}
+
+impl<'p> Known<'p> {
+    /// Asks the memo about the blocks of a request, on behalf of the redact rules that apply to it.
+    pub(super) fn of(run: &Run<'p>, rules: &Rules<'p>) -> Self {
+        let asked_always =
+            rules.iter().filter(|(index, _)| run.steady_selection(*index).is_none()).copied().collect();
+        let selections = Selections::of(run, rules);
+        let (mut stretches, mut at) = (Vec::new(), 0);
+        let mut description = Vec::new();
+        for block in run.document.blocks() {
+            let nodes = block.nodes();
+            stretches.push(Stretch { nodes: at..nodes.start, question: None, places: None });
+            at = nodes.end;
+            let question = selections.question(run, &block, &mut description);
+            let places = question.and_then(|question| run.policy.memo.recall_block(question));
+            stretches.push(Stretch { nodes, question, places });
+        }
+        stretches.push(Stretch { nodes: at..run.document.node_count(), question: None, places: None });
+        Known { stretches, asked_always }
+    }
+
+    /// Returns true if and only if the borders of the parts in a list must be looked at on behalf of all rules.
+    pub(super) fn has_open_seams(&self, list: NodeId) -> bool {
+        let stretch = &self.stretches[self.place_of(list)];
+        stretch.places.is_none() || stretch.leads_to(0, What::Seams)
+    }
+
+    /// Returns the rules that are asked about everything.
+    pub(super) fn asked_always(&self) -> &Rules<'p> {
+        &self.asked_always
+    }
+
+    /// Returns the members whose keys are to be looked at.
+    pub(super) fn keys(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.stretches.iter().flat_map(|stretch| stretch.values(What::Key))
+    }
+
+    /// Returns the number of the stretch that a value lies in.
+    fn place_of(&self, node: NodeId) -> usize {
+        self.stretches.partition_point(|stretch| stretch.nodes.end <= node.index())
+    }
+
+    /// Remembers what a search found in blocks that were not known.
+    pub(super) fn keep(&self, run: &Run<'_>, found: &Found, seams: &Seams) {
+        // Where a plugin gave no answer, nobody knows what it would have found.
+        if found.too_much || !found.faults.is_empty() {
+            return;
+        }
+        let mut places: Vec<Vec<u32>> = self.stretches.iter().map(|_| Vec::new()).collect();
+        let mut note = |node: NodeId, what: What| {
+            let number = self.place_of(node);
+            let offset =
+                if what == What::Seams { 0 } else { node.index() - self.stretches[number].nodes.start };
+            // A place that has no number makes too many of them.
+            let place = Place::new(offset, what).map_or(u32::MAX, |place| place.0);
+            places[number].push(place);
+        };
+        let mut keys: HashSet<String> = HashSet::new();
+        for site in &found.noisy {
+            match *site {
+                Site::Leaf(node) => note(node, What::Leaf),
+                Site::Key(node) => {
+                    keys.extend(run.document.key(node).map(|key| key.text.expose().to_owned()))
+                }
+                Site::Seam(window) => {
+                    seams.list_of(window).into_iter().for_each(|list| note(list, What::Seams))
+                }
+                Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {}
+            }
+        }
+        // Each distinct key was searched once, wherever it stands.
+        if !keys.is_empty() {
+            let all = run.document.keys().filter(|key| keys.contains(key.text.expose()));
+            all.for_each(|key| note(key.node, What::Key));
+        }
+        for (stretch, mut places) in self.stretches.iter().zip(places) {
+            places.sort_unstable();
+            places.dedup();
+            if let (Some(question), None) = (stretch.question, &stretch.places)
+                && places.len() <= MOST_PLACES
+                && places.last() != Some(&u32::MAX)
+            {
+                run.policy.memo.keep_block(question, &places);
+            }
+        }
+    }
+}
+
+impl<'s, 'p> Search<'s, 'p> {
+    /// Searches the leaves of a request, but for those in which nothing is known to be.
+    pub(super) fn leaves(&mut self, rules: &Rules<'p>, known: &Known<'p>) {
+        let document = self.run.document;
+        for stretch in &known.stretches {
+            if stretch.places.is_none() || known.asked_always.is_empty() {
+                let leaves = stretch.values(What::Leaf).filter_map(|node| document.leaf(node));
+                leaves.for_each(|leaf| self.leaf(rules, leaf));
+                continue;
+            }
+            let all = stretch.nodes.clone().filter_map(|at| document.leaf(NodeId::from_index(at)));
+            for leaf in all {
+                let open = stretch.leads_to(leaf.id().index() - stretch.nodes.start, What::Leaf);
+                self.leaf(if open { rules } else { &known.asked_always }, leaf);
+            }
+        }
+    }
+}
+
+/// What the redact rules of a request select, as far as it is no matter of a block's own.
+struct Selections<'r> {
+    /// The numbers of the rules, and whether each is decided without a look at leaves.
+    rules: Vec<u8>,
+    /// The rules that select by path.
+    by_path: Vec<(RuleIndex, &'r Selection<'r>)>,
+}
+
+impl<'r> Selections<'r> {
+    fn of(run: &'r Run<'_>, rules: &Rules<'_>) -> Self {
+        // A rule whose condition is asked about each leaf now may apply to all of them in another
+        // request, where the same condition is decided.
+        let number = |index: &RuleIndex| {
+            let steady = u64::from(run.steady_selection(*index).is_some());
+            ((index.get() as u64) << 1 | steady).to_le_bytes()
+        };
+        let by_path = rules.iter().filter_map(|(index, _)| {
+            let selection = &run.active[index.get()].as_ref()?.selection;
+            selection.is_by_path().then_some((*index, selection))
+        });
+        Selections {
+            rules: rules.iter().flat_map(|(index, _)| number(index)).collect(),
+            by_path: by_path.collect(),
+        }
+    }
+
+    /// Returns what the memo is asked about a block; `None` where nobody can say what decides it.
+    fn question(&self, run: &Run<'_>, block: &Block, description: &mut Vec<u8>) -> Option<Question> {
+        description.clear();
+        if !run.document.describe(block, description) {
+            return None;
+        }
+        let nodes = block.nodes();
+        for (index, selection) in &self.by_path {
+            for range in selection.ranges_in(&nodes) {
+                for number in [index.get(), range.start - nodes.start, range.end - nodes.start] {
+                    description.extend_from_slice(&(number as u64).to_le_bytes());
+                }
+            }
+        }
+        Some(run.policy.memo.block(&self.rules, description, run.document.spelling(block)))
+    }
+}
+
+impl Run<'_> {
+    /// Returns what a rule selects, where that is all that decides whether it applies to a leaf;
+    /// `None` where its condition does too.
+    pub(super) fn steady_selection(&self, index: RuleIndex) -> Option<&Selection<'_>> {
+        let active = self.active[index.get()].as_ref()?;
+        match active.condition {
+            None | Some((_, ForRequest::Always)) => Some(&active.selection),
+            Some(_) => None,
+        }
+    }
+}
