@@ -99,6 +99,10 @@ impl<'t> Spelling<'t> {
     }
 }
 
+/// What stands for a text in questions: itself a hash under the secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digest(u128);
+
 /// A question that was asked before, or was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Question(u128);
@@ -125,18 +129,18 @@ impl Memo {
         Memo { forgets: true, ..Memo::default() }
     }
 
-    /// What an engine is asked about a text under a key; `None` where asking costs less than
-    /// remembering. `whole`: all its detectors look, not those with a prefix alone.
-    pub(crate) fn engine(
-        &self,
-        engine: EngineIndex,
-        key: &str,
-        whole: bool,
-        text: Spelling<'_>,
-    ) -> Option<Question> {
-        let how = [u8::from(whole), u8::from(text.escaped)];
-        let parts = [b"engine", key.as_bytes(), &how];
-        (text.text.len() >= LEAST).then(|| self.question(engine.get(), &parts, text.text.as_bytes()))
+    /// Digests a text that several engines are asked about; `None` where asking costs less than
+    /// remembering.
+    pub(crate) fn digest(&self, text: Spelling<'_>) -> Option<Digest> {
+        let how = [u8::from(text.escaped)];
+        (text.text.len() >= LEAST).then(|| Digest(self.question(0, &[b"text", &how], text.text.as_bytes()).0))
+    }
+
+    /// What an engine is asked about a text under a key. `whole`: all its detectors look, not those
+    /// with a prefix alone.
+    pub(crate) fn engine(&self, engine: EngineIndex, key: &str, whole: bool, text: Digest) -> Question {
+        let parts = [b"engine", key.as_bytes(), &[u8::from(whole)]];
+        self.question(engine.get(), &parts, &text.0.to_le_bytes())
     }
 
     /// What a detector plugin is asked about a leaf.
@@ -305,14 +309,14 @@ mod tests {
     }
 
     fn ask(memo: &Memo, engine: usize) -> Question {
-        memo.engine(EngineIndex::new(engine), "", true, Spelling::plain(TEXT)).unwrap()
+        memo.engine(EngineIndex::new(engine), "", true, memo.digest(Spelling::plain(TEXT)).unwrap())
     }
 
     #[test]
     fn every_part_of_a_question_makes_another_one() {
         let memo = Memo::default();
         let engine = |engine: usize, key: &str, whole: bool, text: Spelling<'_>| {
-            memo.engine(EngineIndex::new(engine), key, whole, text)
+            memo.digest(text).map(|text| memo.engine(EngineIndex::new(engine), key, whole, text))
         };
         let leaf = DetectLeaf {
             kind: LeafKind::Text,

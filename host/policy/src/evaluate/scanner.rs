@@ -126,7 +126,8 @@ impl Scanner {
         let start = self.findings.len();
         let memo = &run.policy.memo;
         let whole = subject.access == Access::Open;
-        let question = memo.engine(engine, &subject.key, whole, subject.spelling());
+        let digest = subject.digest(memo);
+        let question = digest.map(|text| memo.engine(engine, &subject.key, whole, text));
         match question.and_then(|question| memo.recall(question)) {
             Some(answer) => {
                 self.findings.extend_from_slice(answer.findings());

@@ -27,7 +27,7 @@ use super::scanner::Scanner;
 use super::site::Site;
 use crate::condition::ConditionError;
 use crate::index::{PluginIndex, RuleIndex};
-use crate::memo::{Answer, Spelling};
+use crate::memo::{Answer, Digest, Memo, Spelling};
 use crate::plugin::{DetectLeaf, Fault};
 use crate::rule::{Action, Published, Redact};
 use crate::work;
@@ -73,6 +73,8 @@ pub(super) struct Subject<'s> {
     pub(super) site: Site,
     /// The text, once somebody asked: see [`Subject::text`].
     pub(super) decoded: OnceCell<Cow<'s, str>>,
+    /// What the memo knows the text by, once it was asked.
+    pub(super) digest: OnceCell<Option<Digest>>,
     /// The leaf whose text it is, as long as that is spelled as it came.
     pub(super) leaf: Option<Leaf<'s>>,
     pub(super) key: Cow<'s, str>,
@@ -97,6 +99,7 @@ impl<'s> Subject<'s> {
         Subject {
             site,
             decoded: OnceCell::new(),
+            digest: OnceCell::new(),
             leaf: None,
             key: Cow::Borrowed(""),
             kind: LeafKind::Other,
@@ -137,12 +140,13 @@ impl<'s> Subject<'s> {
         })
     }
 
-    /// Returns the text as questions to the memo name it.
-    pub(super) fn spelling(&self) -> Spelling<'_> {
-        match self.leaf.map(|leaf| leaf.spelling()) {
-            Some((text, escaped)) => Spelling { text, escaped },
-            None => Spelling::plain(self.text()),
-        }
+    /// Returns what the memo knows the text by; `None` where it is not worth remembering. It goes by
+    /// the spelling: nothing is decoded for it.
+    pub(super) fn digest(&self, memo: &Memo) -> Option<Digest> {
+        *self.digest.get_or_init(|| match self.leaf.map(|leaf| leaf.spelling()) {
+            Some((text, escaped)) => memo.digest(Spelling { text, escaped }),
+            None => memo.digest(Spelling::plain(self.text())),
+        })
     }
 
     /// Returns the texts beneath this one. They are looked for when they are first asked for.

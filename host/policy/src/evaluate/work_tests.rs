@@ -101,7 +101,8 @@ fn steps_over_seams(policy: &Policy, long: usize, small: usize) -> usize {
     let body = format!(r#"{{"messages":[{{"role":"user","content":[{parts}]}}]}}"#);
     let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
     work::take();
-    policy.evaluate(Arc::new(document), &Context::default(), &vault());
+    let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault());
+    assert_eq!(evaluation.verdict, Verdict::Forward);
     work::take()
 }
 
