@@ -36,6 +36,10 @@ pub enum Effect {
     },
     /// A turn changed: publish it again.
     Changed(TurnId),
+    /// Another mode is in force, or another state of it: show it again.
+    ModeChanged,
+    /// Another conversation is active, one is gone, or others are followed: show the list again.
+    SessionsChanged,
     /// Call [`crate::Desk::elapse`] at this time. Replaces an earlier request. A call that comes
     /// too early does no harm.
     NextDeadline(Tick),
@@ -62,6 +66,8 @@ impl fmt::Debug for Effect {
                 .field("dismissal", dismissal)
                 .finish(),
             Effect::Changed(turn) => f.debug_tuple("Changed").field(turn).finish(),
+            Effect::ModeChanged => f.write_str("ModeChanged"),
+            Effect::SessionsChanged => f.write_str("SessionsChanged"),
             Effect::NextDeadline(at) => f.debug_tuple("NextDeadline").field(at).finish(),
         }
     }

@@ -17,12 +17,12 @@ pub enum DeskError {
         turn: TurnId,
     },
     /// The turn was decided. What was sent stays as it was sent.
-    #[error("turn {turn} is over and cannot change any more{}", as_state(.state))]
+    #[error("turn {turn} is over and cannot change any more{}", decision(.decided))]
     Over {
         /// The turn.
         turn: TurnId,
-        /// How it ended, if the desk still remembers it.
-        state: Option<TurnState>,
+        /// The decision that stands, where the desk still remembers it.
+        decided: Option<Decided>,
     },
     /// The deadline of the turn has passed, and the turn is about to end.
     #[error("the time of turn {turn} is over: send the request again")]
@@ -84,11 +84,32 @@ pub enum DeskError {
     /// The leaf or section is not one of this request.
     #[error("the request has no such leaf or section: name one that it shows")]
     NoSuchPlace,
+    /// There is no such conversation, or not any more.
+    #[error("there is no such session: list them")]
+    NoSuchSession,
+    /// No saved edits are applied, so none can be captured.
+    #[error("edits are captured in mode autoOverride only: choose that first")]
+    NoCapture,
     /// Undo, redo or reset found nothing to do.
     #[error("there is nothing to {0}")]
     Nothing(&'static str),
 }
 
-fn as_state(state: &Option<TurnState>) -> String {
-    state.map_or_else(String::new, |state| format!(" ({state})"))
+/// The decision about a turn: the first one, which stands whoever comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// How it ended.
+    pub state: TurnState,
+    /// Who or what decided: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
+    pub ending: &'static str,
+}
+
+fn decision(decided: &Option<Decided>) -> String {
+    decided.map_or_else(String::new, |Decided { state, ending }| match state {
+        TurnState::TimedOut => ": its time was up, and nothing was sent".to_owned(),
+        TurnState::Resumed if ending == "user" => ": a person resumed it, and it was sent".to_owned(),
+        TurnState::Resumed => ": its time was up, and it was sent as its rules say".to_owned(),
+        _ if ending == "user" => ": a person cancelled it, and nothing was sent".to_owned(),
+        _ => format!(": it was cancelled ({ending}), and nothing was sent"),
+    })
 }

@@ -47,11 +47,13 @@ pub(crate) struct Holds {
     timeout: Duration,
     /// When the time of the turn itself began. It counts if no rule asked.
     began: Tick,
+    /// Whether a mode asks for a person too. That is a pause of the desk's own time, which cancels.
+    by_mode: bool,
 }
 
 impl Holds {
-    pub(crate) fn new(holds: Vec<Hold>, timeout: Duration, now: Tick) -> Self {
-        let mut holds_of_turn = Holds { list: Vec::new(), block: None, timeout, began: now };
+    pub(crate) fn new(holds: Vec<Hold>, by_mode: bool, timeout: Duration, now: Tick) -> Self {
+        let mut holds_of_turn = Holds { list: Vec::new(), block: None, timeout, began: now, by_mode };
         holds_of_turn.ask(holds, now);
         holds_of_turn
     }
@@ -86,7 +88,12 @@ impl Holds {
         self.block.as_ref()
     }
 
-    /// Starts the time of the turn, which has come to the front of its queue.
+    /// No mode asks any more.
+    pub(crate) fn leave_mode(&mut self) {
+        self.by_mode = false;
+    }
+
+    /// The turn has come to the front of its queue: now its time runs.
     pub(crate) fn begin(&mut self, now: Tick) {
         self.began = now;
         self.list.iter_mut().for_each(|held| held.asked = now);
@@ -138,7 +145,8 @@ impl Holds {
         let ends = |then| {
             self.list.iter().filter(move |held| held.hold.on_timeout == then).map(|held| self.end(held))
         };
-        if let Some(at) = ends(OnTimeout::Cancel).min() {
+        let of_mode = self.by_mode.then(|| self.began.after(self.timeout));
+        if let Some(at) = ends(OnTimeout::Cancel).chain(of_mode).min() {
             return Expiry { at, then: OnTimeout::Cancel };
         }
         match ends(OnTimeout::Resume).max() {
@@ -171,7 +179,8 @@ mod tests {
     }
 
     fn expiry(holds: &[Hold]) -> (u64, OnTimeout) {
-        let Expiry { at, then } = Holds::new(holds.to_vec(), DEFAULT, Tick::from_millis(1000)).expiry();
+        let Expiry { at, then } =
+            Holds::new(holds.to_vec(), false, DEFAULT, Tick::from_millis(1000)).expiry();
         (at.as_millis(), then)
     }
 
@@ -191,9 +200,19 @@ mod tests {
     }
 
     #[test]
+    fn a_mode_that_asks_too_lets_no_rule_send_by_time() {
+        let rule = hold("a", Some(10), OnTimeout::Resume);
+        let mut holds = Holds::new(vec![rule], true, DEFAULT, Tick::default());
+        let end = |holds: &Holds| (holds.expiry().at.as_millis(), holds.expiry().then);
+        assert_eq!(end(&holds), (300_000, OnTimeout::Cancel));
+        holds.leave_mode();
+        assert_eq!(end(&holds), (10_000, OnTimeout::Resume));
+    }
+
+    #[test]
     fn a_pause_asked_before_keeps_its_time_and_a_new_one_joins() {
         let a = hold("a", Some(10), OnTimeout::Cancel);
-        let mut holds = Holds::new(vec![a.clone()], DEFAULT, Tick::from_millis(0));
+        let mut holds = Holds::new(vec![a.clone()], false, DEFAULT, Tick::from_millis(0));
         let b = hold("b", Some(3), OnTimeout::Cancel);
         holds.meet(Verdict::Pause(vec![b, a]), Tick::from_millis(5000));
         let asked: Vec<_> =
@@ -215,7 +234,7 @@ mod tests {
             total: places.len(),
             ..hold("a", None, OnTimeout::Cancel)
         };
-        let mut holds = Holds::new(vec![at(&["/a", "/b"])], DEFAULT, Tick::default());
+        let mut holds = Holds::new(vec![at(&["/a", "/b"])], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Pause(vec![at(&["/b"])]), Tick::default());
         assert_eq!(holds.list()[0].hold.places, [place("/b")]);
         assert_eq!(holds.list()[0].hold.total, 1);
@@ -225,7 +244,8 @@ mod tests {
 
     #[test]
     fn a_pause_that_lapsed_still_waits_for_a_person() {
-        let mut holds = Holds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], DEFAULT, Tick::default());
+        let mut holds =
+            Holds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], false, DEFAULT, Tick::default());
         let before = holds.expiry();
         holds.meet(Verdict::Forward, Tick::from_millis(5));
         assert_eq!(holds.list()[0].state, HoldState::Lapsed);
@@ -235,7 +255,7 @@ mod tests {
     #[test]
     fn a_block_goes_with_the_change_that_brought_it_and_leaves_the_pauses_alone() {
         let a = hold("a", None, OnTimeout::Cancel);
-        let mut holds = Holds::new(vec![a.clone()], DEFAULT, Tick::default());
+        let mut holds = Holds::new(vec![a.clone()], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
         assert!(holds.block().is_some());
         assert_eq!(holds.list()[0].state, HoldState::Open);

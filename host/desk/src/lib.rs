@@ -1,7 +1,7 @@
 //! Requests that wait for a person: pending turns as a state machine.
 //!
-//! A rule paused a request, and its client waits. The [`Desk`] keeps the request as a [`Turn`],
-//! takes events, each with its time, and returns [`Effect`]s: send a body, answer a connection,
+//! A rule or a mode paused a request, and its client waits. The [`Desk`] keeps the request as a
+//! [`Turn`], takes events, each with its time, and returns [`Effect`]s: send a body, answer a connection,
 //! publish a change, call at a deadline. The gate carries them out.
 //!
 //! ```text
@@ -18,6 +18,7 @@
 //!   │               │          └─────────────────────────────────────► │──► cancelled
 //!   │               └──────────────────────────────────────────────────┘
 //!   ├──► joined: the turn of the same request; the older connection is answered at once
+//!   ├──► dismissed: the same was cancelled a moment ago, or the mode that asked is off
 //!   └──► refused: no room
 //! ```
 //!
@@ -34,34 +35,45 @@
 //! - **A change is redacted before it counts.** It is made on a copy, redacted and judged by the
 //!   turn's own generation, and then replaces the turn whole. Undo leads back to the very bytes and
 //!   never to a redacted value.
+//! - **A cancel holds.** The same question of the same conversation is not asked of a person again
+//!   for a while, and not sent, however the client asks.
 //! - **A deadline always exists**, and everything is bounded by [`DeskLimits`]. What exceeds them
 //!   is refused.
 //!
 //! What it must not do: I/O, read a clock, wait, know HTTP, load policies. It takes the types of a
 //! verdict from the policy, and asks for a review through [`Reviewer`].
 
+mod cancels;
+mod class;
 mod desk;
 mod digest;
 mod effect;
 mod error;
 mod holds;
 mod limits;
+mod mode;
+mod question;
 mod reason;
 mod reviewer;
 mod revision;
+mod sessions;
 mod summary;
 mod tick;
 mod turn;
 
-pub use desk::{Admission, Desk};
+pub use class::Class;
+pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest};
 pub use effect::{Effect, Effects};
-pub use error::DeskError;
+pub use error::{Decided, DeskError};
 pub use holds::{Expiry, HoldState, TurnHold};
 pub use limits::DeskLimits;
+pub use mode::{AutoState, BadMode, ModePause, TurnMode};
+pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;
 pub use revision::{Change, Revised, Revision};
-pub use summary::TurnLine;
+pub use sessions::{ModelKey, Request, SessionLine};
+pub use summary::{FirstWords, TurnLine};
 pub use tick::Tick;
 pub use turn::{Arrival, ConnectionId, Paused, RequestKey, Title, Turn, TurnId, TurnState};

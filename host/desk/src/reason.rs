@@ -15,6 +15,14 @@ pub enum CancelReason {
     ClientGone,
     /// The gate stops.
     GateStopped,
+    /// The modes were turned off, and one of them had paused it.
+    ModeDisabled,
+    /// Its conversation asked something else meanwhile.
+    Superseded,
+    /// Its conversation was closed.
+    SessionDisposed,
+    /// Its conversation goes on with another model.
+    ContextChanged,
 }
 
 impl CancelReason {
@@ -25,6 +33,10 @@ impl CancelReason {
             CancelReason::User => "user",
             CancelReason::ClientGone => "clientGone",
             CancelReason::GateStopped => "gateStopped",
+            CancelReason::ModeDisabled => "modeDisabled",
+            CancelReason::Superseded => "superseded",
+            CancelReason::SessionDisposed => "sessionDisposed",
+            CancelReason::ContextChanged => "contextChanged",
         }
     }
 
@@ -35,6 +47,25 @@ impl CancelReason {
             CancelReason::User => "Request canceled before sending.",
             CancelReason::ClientGone => "its client disconnected, so it was not sent.",
             CancelReason::GateStopped => "the gate is stopping, so this request was not sent.",
+            CancelReason::ModeDisabled => "Prompt Interception Mode was disabled. Pending request discarded.",
+            CancelReason::Superseded => "Previous pending request was discarded before sending.",
+            CancelReason::SessionDisposed | CancelReason::ContextChanged => {
+                "Chat context changed (new session or model). Pending request was discarded."
+            }
+        }
+    }
+
+    /// Whether it holds for a while when the client asks the same again. A lost connection and a
+    /// gate that stops say nothing about the question.
+    #[must_use]
+    pub fn lasts(self) -> bool {
+        match self {
+            CancelReason::User
+            | CancelReason::ModeDisabled
+            | CancelReason::Superseded
+            | CancelReason::SessionDisposed
+            | CancelReason::ContextChanged => true,
+            CancelReason::ClientGone | CancelReason::GateStopped => false,
         }
     }
 }
@@ -45,6 +76,13 @@ impl CancelReason {
 pub enum Dismissal {
     /// The turn was cancelled.
     Cancelled(CancelReason),
+    /// The same was asked before, and cancelled; or it belongs to a question that was.
+    CancelledBefore {
+        /// Why that was cancelled.
+        reason: CancelReason,
+        /// How long a cancel holds.
+        limit: Duration,
+    },
     /// The deadline passed without a decision.
     TimedOut {
         /// How long the turn waited.
@@ -82,7 +120,7 @@ impl Dismissal {
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
-            Dismissal::Cancelled(reason) => reason.code(),
+            Dismissal::Cancelled(reason) | Dismissal::CancelledBefore { reason, .. } => reason.code(),
             Dismissal::TimedOut { .. } => "timedOut",
             Dismissal::Replaced => "replaced",
             Dismissal::NoRoom(_) => "noRoom",
@@ -94,6 +132,10 @@ impl fmt::Display for Dismissal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Dismissal::Cancelled(reason) => f.write_str(reason.message()),
+            Dismissal::CancelledBefore { reason, limit } => {
+                let (message, seconds) = (reason.message(), limit.as_secs_f64());
+                write!(f, "{message} That holds for {seconds} s, however the client asks again.")
+            }
             Dismissal::TimedOut { limit } => {
                 let seconds = limit.as_secs_f64();
                 write!(f, "nobody decided about this request within {seconds} s, so it was not sent.")

@@ -7,10 +7,14 @@ use bytes::Bytes;
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, Version};
 
+use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, Holds, TurnHold};
 use crate::limits::DeskLimits;
+use crate::mode::{ModePause, TurnMode};
+use crate::question::Question;
 use crate::reviewer::Reviewer;
+use crate::sessions::ModelKey;
 use crate::summary::Extract;
 use crate::tick::Tick;
 
@@ -48,7 +52,18 @@ pub struct Title {
     pub name: Arc<str>,
 }
 
-/// A request that the policy paused.
+/// Characters of a session's key that tell sessions apart in a list.
+const SESSION_SHOWN: usize = 6;
+
+impl Title {
+    /// `<location> · <name> · …<last 6 of the session>`.
+    pub(crate) fn label(&self, session: &str) -> String {
+        let start = session.char_indices().rev().nth(SESSION_SHOWN - 1).map_or(0, |(start, _)| start);
+        format!("{} · {} · …{}", self.location, self.name, &session[start..])
+    }
+}
+
+/// A request that the policy or a mode paused.
 pub struct Paused<G> {
     /// Its session's key.
     pub session: Arc<str>,
@@ -62,6 +77,10 @@ pub struct Paused<G> {
     pub draft: Draft,
     /// The rules that ask for a person.
     pub holds: Vec<Hold>,
+    /// What kind of request it is.
+    pub class: Class,
+    /// What the mode said to it ([`crate::Desk::ask`]).
+    pub mode: Option<ModePause>,
     /// The policy generation that judged it and reviews its edits.
     pub reviewer: Arc<G>,
 }
@@ -72,6 +91,8 @@ pub struct Arrival<G> {
     pub(crate) paused: Paused<G>,
     pub(crate) key: RequestKey,
     pub(crate) rendering: Rendering,
+    pub(crate) question: Question,
+    pub(crate) model: Option<ModelKey>,
     pub(crate) extract: Extract,
     pub(crate) memory: usize,
 }
@@ -85,7 +106,9 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
         };
         let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
-        Arrival { key, rendering, extract: Extract::of(&paused.draft), memory, paused }
+        let question = Question::of(paused.draft.document());
+        let model = ModelKey::of(paused.draft.document());
+        Arrival { key, rendering, question, model, extract: Extract::of(&paused.draft), memory, paused }
     }
 }
 
@@ -141,6 +164,12 @@ pub(crate) enum Client {
 pub struct Turn<G> {
     pub(crate) id: TurnId,
     pub(crate) key: RequestKey,
+    pub(crate) question: Question,
+    /// The model that it was sent to.
+    pub(crate) model: Option<ModelKey>,
+    pub(crate) class: Class,
+    /// The mode that asked for a person, as long as it may.
+    pub(crate) mode: Option<TurnMode>,
     pub(crate) to: Destination,
     pub(crate) title: Title,
     /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
@@ -159,20 +188,26 @@ pub struct Turn<G> {
     pub(crate) since: Tick,
     /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
+    /// What the desk has counted of it: its memory, and when it is to be woken.
+    pub(crate) counted: (usize, Option<Tick>),
 }
 
 impl<G> Turn<G> {
     pub(crate) fn new(id: TurnId, arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
-        let Arrival { paused, key, rendering, extract, memory } = arrival;
+        let Arrival { paused, key, rendering, question, model, extract, memory } = arrival;
         Turn {
             id,
             key,
+            question,
+            model,
+            class: paused.class,
+            mode: paused.mode.map(ModePause::mode),
             to: paused.to,
             title: paused.title,
             version: paused.draft.edits().last().map_or(0, |edit| edit.version),
             draft: Arc::new(paused.draft),
             reviewer: paused.reviewer,
-            holds: Holds::new(paused.holds, limits.timeout, now),
+            holds: Holds::new(paused.holds, paused.mode.is_some(), limits.timeout, now),
             first: rendering.digest,
             rendering,
             extract,
@@ -182,6 +217,7 @@ impl<G> Turn<G> {
             joined: 0,
             since: now,
             behind: None,
+            counted: (0, None),
         }
     }
 
@@ -201,6 +237,35 @@ impl<G> Turn<G> {
     #[must_use]
     pub fn destination(&self) -> &Destination {
         &self.to
+    }
+
+    /// What kind of request it is.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// The mode that asked for a person.
+    #[must_use]
+    pub fn mode(&self) -> Option<TurnMode> {
+        self.mode
+    }
+
+    /// No mode asks for a person any more.
+    pub(crate) fn leave_mode(&mut self) {
+        self.mode = None;
+        self.holds.leave_mode();
+    }
+
+    /// Whether it waits because of a mode, and no rule has asked for a person.
+    #[must_use]
+    pub fn waits_by_mode(&self) -> bool {
+        self.mode.is_some() && self.holds().is_empty()
+    }
+
+    /// Whether it is a turn of the conversation itself, for another model than this.
+    pub(crate) fn is_of_another_model(&self, model: Option<ModelKey>) -> bool {
+        self.class == Class::Main && self.model.is_some() && model.is_some() && self.model != model
     }
 
     /// Returns its state.

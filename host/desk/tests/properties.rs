@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{SECRET, Words, chat, destination, hold_for, leaf, message};
+use common::{SECRET, Words, chat, destination, hold_for, leaf, message, title};
 use leafgate_desk::{
-    Admission, CancelReason, Change, ConnectionId, Desk, DeskLimits, Digest, Dismissal, Effect, Effects,
-    Paused, Tick, Title, TurnId, TurnState,
+    Admission, CancelReason, Change, Class, ConnectionId, Desk, DeskLimits, Digest, Dismissal, Effect,
+    Effects, Paused, Tick, TurnId, TurnMode, TurnState,
 };
 use leafgate_policy::OnTimeout;
 use proptest::prelude::*;
@@ -28,6 +28,9 @@ const LIMITS: DeskLimits = DeskLimits {
     timeout: Duration::from_secs(300),
     linger: Duration::from_secs(5),
     remembered: 4,
+    cancel_holds: Duration::from_secs(10),
+    sessions: 4,
+    session_ttl: Duration::from_secs(600),
 };
 
 const SESSIONS: [&str; 3] = ["s", "t", "u"];
@@ -123,6 +126,8 @@ struct Harness {
     connections: BTreeMap<ConnectionId, Connection>,
     /// The pending turns of each session, in the order in which they came.
     lines: BTreeMap<usize, Vec<TurnId>>,
+    /// When a person last cancelled what a session said.
+    cancelled: BTreeMap<(usize, usize), Tick>,
     slow: Option<leafgate_desk::Revised>,
     /// The turn that a person has just resumed.
     allowed: Option<TurnId>,
@@ -134,11 +139,12 @@ type Checked = Result<(), TestCaseError>;
 impl Harness {
     fn new() -> Self {
         Harness {
-            desk: Desk::new(LIMITS),
+            desk: Desk::new(LIMITS, TurnMode::Off),
             now: Tick::from_millis(0),
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),
             lines: BTreeMap::new(),
+            cancelled: BTreeMap::new(),
             slow: None,
             allowed: None,
             wake: None,
@@ -176,6 +182,8 @@ impl Harness {
                 if let Some(turn) = self.pick(which)
                     && let Ok(effects) = self.desk.cancel(turn, CancelReason::User, self.now)
                 {
+                    let known = &self.turns[&turn];
+                    self.cancelled.insert((known.session, known.says), self.now);
                     self.observe(effects)?;
                 }
             }
@@ -214,12 +222,14 @@ impl Harness {
             session: SESSIONS[session].into(),
             connection,
             to: destination(),
-            title: Title { location: "chat".into(), name: "test".into() },
+            title: title(),
             draft: chat(SAYINGS[says]),
             holds: vec![leafgate_policy::Hold {
                 timeout: seconds.map(Duration::from_secs),
                 ..hold_for("prod", 1, on_timeout)
             }],
+            class: Class::Main,
+            mode: None,
             reviewer: Arc::clone(&generation),
         };
         let (admission, effects) = self.desk.pause(paused, self.now);
@@ -227,8 +237,12 @@ impl Harness {
         let line = self.lines.entry(session).or_default();
         let same = line.iter().copied().find(|turn| self.turns[turn].says == says);
         let pending = self.turns.values().filter(|turn| !turn.over).count();
+        let cancelled = self.cancelled.get(&(session, says)).copied();
+        let holds = cancelled.is_some_and(|at| self.now < at.after(LIMITS.cancel_holds));
         match (admission, same) {
             (Admission::Joined(turn), Some(same)) => prop_assert_eq!(turn, same),
+            (Admission::Dismissed(_), None) => prop_assert!(holds, "nobody cancelled it"),
+            (_, None) if holds => prop_assert!(false, "a cancel does not hold: {:?}", admission),
             (Admission::Refused(_), None) => {
                 prop_assert!(pending >= LIMITS.turns || line.len() > LIMITS.queued, "there was room");
             }
@@ -335,7 +349,7 @@ impl Harness {
                     prop_assert!(replaced || turn.is_none_or(|turn| !self.turns[&turn].forwarded));
                     self.answered(to)?;
                 }
-                Effect::Changed(_) => {}
+                Effect::Changed(_) | Effect::ModeChanged | Effect::SessionsChanged => {}
                 Effect::NextDeadline(at) => self.wake = Some(at),
             }
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::{Bench, answers, chat, destination, forwards, hold, hold_for, leaf};
 use leafgate_desk::{
-    Admission, CancelReason, Change, ConnectionId, DeskError, DeskLimits, Destination, Digest, Dismissal,
-    Effect, RequestKey, Room, TurnId, TurnState,
+    Admission, CancelReason, Change, ConnectionId, Decided, DeskError, DeskLimits, Destination, Digest,
+    Dismissal, Effect, RequestKey, Room, TurnId, TurnState,
 };
 use leafgate_policy::{Cause, Hold, HoldPlace, OnTimeout};
 
@@ -50,8 +50,8 @@ fn what_is_over_takes_nothing_any_more() {
             true => bench.resume(turn).unwrap(),
             false => bench.desk.cancel(turn, CancelReason::User, bench.now).unwrap(),
         };
-        let state = Some(if resumed { TurnState::Resumed } else { TurnState::Cancelled });
-        let over = DeskError::Over { turn, state };
+        let state = if resumed { TurnState::Resumed } else { TurnState::Cancelled };
+        let over = DeskError::Over { turn, decided: Some(Decided { state, ending: "user" }) };
         let revised =
             revision.make(Change::Set { node: leaf(&chat(""), "/messages/2/content"), text: "x".into() });
         assert_eq!(bench.desk.accept(revised.unwrap(), bench.now).unwrap_err(), over);
@@ -81,7 +81,10 @@ fn what_ended_long_ago_is_over_all_the_same() {
         bench.resume(turn).unwrap();
     }
     assert_eq!(bench.desk.over().len(), 1);
-    assert_eq!(bench.desk.summary(TurnId(1)).unwrap_err(), DeskError::Over { turn: TurnId(1), state: None });
+    assert_eq!(
+        bench.desk.summary(TurnId(1)).unwrap_err(),
+        DeskError::Over { turn: TurnId(1), decided: None }
+    );
 }
 
 #[test]
@@ -92,7 +95,9 @@ fn cancelled_it_answers_with_the_reasons_own_words() {
         (CancelReason::ClientGone, "clientGone", "its client disconnected"),
         (CancelReason::GateStopped, "gateStopped", "the gate is stopping"),
     ] {
-        let (turn, connection) = bench.waiting("drop prod");
+        let (Admission::Waiting(turn), connection, _) = bench.arrive(code, "drop prod") else {
+            panic!("not at the front")
+        };
         let effects = bench.desk.cancel(turn, reason, bench.now).unwrap();
         assert_eq!(answers(&effects), [(connection, Dismissal::Cancelled(reason))]);
         assert!(Dismissal::Cancelled(reason).to_string().contains(words));

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use leafgate_policy::Hold;
 
 use super::Desk;
+use crate::class::Class;
 use crate::effect::{Effect, Effects};
-use crate::reason::{Dismissal, Room};
+use crate::reason::{CancelReason, Dismissal, Room};
 use crate::tick::Tick;
 use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId};
 
-/// The outcome of a paused request.
+/// The outcome of a request that the policy or a mode paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// A turn at the front of its session.
@@ -21,6 +22,8 @@ pub enum Admission {
     Joined(TurnId),
     /// There is no room for it. Its refusal is among the effects.
     Refused(Room),
+    /// It was decided already; its refusal is among the effects.
+    Dismissed(Dismissal),
 }
 
 impl<G> Desk<G> {
@@ -45,11 +48,12 @@ impl<G> Desk<G> {
         (known, self.done(effects))
     }
 
-    /// Event: the policy paused a request.
+    /// Event: the policy or a mode paused a request.
     ///
-    /// An identical request joins if its rules object to nothing that the turn does not show. Another
-    /// one of the same session queues. A pause of a mode would be superseded instead: once there are
-    /// modes, that is decided between these two.
+    /// An identical request joins if its rules object to nothing that the turn does not show.
+    /// Another main request of the same session takes the place of a turn that waits by a mode, and
+    /// queues behind one that waits by a rule. Decisions made while the request was being judged
+    /// hold for it too: a cancelled question, modes that were turned off.
     #[must_use = "the effects must be carried out"]
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
         let arrival = arrival.into();
@@ -60,9 +64,12 @@ impl<G> Desk<G> {
                 self.attach(turn, arrival.paused.connection, &mut effects);
                 Admission::Joined(turn)
             }
-            None => match self.full(&arrival) {
-                Some(room) => refuse(room, arrival.paused.connection, &mut effects),
-                None => self.admit(arrival, now, &mut effects),
+            None => match self.decided(&arrival, now) {
+                Some(dismissal) => {
+                    refuse(dismissal, arrival.paused.connection, &mut effects);
+                    Admission::Dismissed(dismissal)
+                }
+                None => self.take_in(arrival, now, &mut effects),
             },
         };
         (admission, self.done(effects))
@@ -77,7 +84,9 @@ impl<G> Desk<G> {
         let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
         if let Some(turn) = lost {
             turn.client = Client::Lost { until: now.after(self.limits.linger) };
-            effects.push(Effect::Changed(turn.id));
+            let turn = turn.id;
+            effects.push(Effect::Changed(turn));
+            self.account(turn);
         }
         self.done(effects)
     }
@@ -103,17 +112,56 @@ impl<G> Desk<G> {
         found.client = Client::Connected(connection);
         found.joined = found.joined.saturating_add(1);
         self.connections.insert(connection, turn);
+        self.account(turn);
         effects.push(Effect::Changed(turn));
     }
 
-    /// Returns the bound that a request would exceed.
+    /// Why a request that is to wait need not.
+    fn decided(&self, arrival: &Arrival<G>, now: Tick) -> Option<Dismissal> {
+        let (session, limit) = (&arrival.key.session, self.limits.cancel_holds);
+        if let Some(reason) = self.cancels.of(session, &arrival.question, now) {
+            return Some(Dismissal::CancelledBefore { reason, limit });
+        }
+        // A title for a question that nobody answers is of no use.
+        if arrival.paused.class == Class::Side && self.cancels.by_user(session, now) {
+            return Some(Dismissal::CancelledBefore { reason: CancelReason::User, limit });
+        }
+        let fallen = arrival.paused.mode.is_some_and(|pause| !self.modes.stands(pause));
+        (fallen && arrival.paused.holds.is_empty())
+            .then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
+    }
+
+    /// Makes a turn of a request, where there is room.
+    fn take_in(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
+        if arrival.paused.class == Class::Main {
+            self.supersede(&arrival.key.session, now, effects);
+        }
+        // What was superseded by the same question in another manner is not asked again: it waits.
+        self.cancels.forget(&arrival.key.session, &arrival.question);
+        match self.full(&arrival) {
+            Some(room) => {
+                refuse(Dismissal::NoRoom(room), arrival.paused.connection, effects);
+                Admission::Refused(room)
+            }
+            None => self.admit(arrival, now, effects),
+        }
+    }
+
+    /// Gives up what waits in a session because of a mode.
+    fn supersede(&mut self, session: &str, now: Tick, effects: &mut Effects) {
+        let by_mode: Vec<_> =
+            self.main_line(session).filter(|turn| turn.waits_by_mode()).map(Turn::id).collect();
+        self.discard(by_mode, CancelReason::Superseded, now, effects);
+    }
+
+    /// The bound that a request would exceed.
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
-        let queued = self.lines.get(&arrival.key.session).map_or(0, |line| line.len() - 1);
-        let joins_a_line = self.lines.contains_key(&arrival.key.session);
+        let line = self.main_line(&arrival.key.session).count();
+        let queues = arrival.paused.class == Class::Main && line > 0;
         if self.turns.len() >= limits.turns {
             Some(Room::Turns { limit: limits.turns })
-        } else if joins_a_line && queued >= limits.queued {
+        } else if queues && line > limits.queued {
             Some(Room::Queue { limit: limits.queued })
         } else if self.memory().saturating_add(arrival.memory) > limits.memory {
             Some(Room::Memory { limit: limits.memory })
@@ -129,20 +177,19 @@ impl<G> Desk<G> {
         let connection = arrival.paused.connection;
         debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
         let mut turn = Turn::new(id, arrival, &self.limits, now);
-        let line = self.lines.entry(Arc::clone(&session)).or_default();
-        turn.queued = !line.is_empty();
+        turn.queued = turn.class == Class::Main && self.front(&session).is_some();
         let admission = if turn.queued { Admission::Queued(id) } else { Admission::Waiting(id) };
-        line.push_back(id);
+        self.lines.entry(Arc::clone(&session)).or_default().push_back(id);
         self.turns.insert(id, turn);
         self.connections.insert(connection, id);
+        self.account(id);
         self.space_out(&session);
         effects.push(Effect::Changed(id));
         admission
     }
 }
 
-/// Fails closed: a request that no person can look at does not leave.
-fn refuse(room: Room, to: ConnectionId, effects: &mut Effects) -> Admission {
-    effects.push(Effect::Answer { turn: None, to, dismissal: Dismissal::NoRoom(room) });
-    Admission::Refused(room)
+/// Fails closed: what nobody can look at does not leave.
+fn refuse(dismissal: Dismissal, to: ConnectionId, effects: &mut Effects) {
+    effects.push(Effect::Answer { turn: None, to, dismissal });
 }

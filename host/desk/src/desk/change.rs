@@ -51,6 +51,7 @@ impl<G> Desk<G> {
         found.extract = outcome.extract;
         found.memory = outcome.memory;
         found.holds.meet(outcome.verdict, now);
+        self.account(turn);
         // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
         Ok(self.done(vec![Effect::Changed(turn)]))

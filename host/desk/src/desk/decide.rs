@@ -6,6 +6,7 @@ use std::sync::Arc;
 use leafgate_policy::OnTimeout;
 
 use super::Desk;
+use crate::class::Class;
 use crate::digest::Digest;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
@@ -55,6 +56,7 @@ impl<G> Desk<G> {
             return Err(DeskError::Stale { turn, shown: found.digest() });
         }
         found.may_leave()?;
+        self.forget_old(1);
         let mut effects = Effects::new();
         self.end(turn, Ending::Sent { by: "user" }, now, &mut effects);
         Ok(self.done(effects))
@@ -65,9 +67,16 @@ impl<G> Desk<G> {
     /// # Errors
     /// Where it is over already, or out of time.
     pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<Effects, DeskError> {
-        self.actionable(turn, now)?;
+        let found = self.actionable(turn, now)?;
+        let (session, class) = (Arc::clone(found.session()), found.class);
+        self.forget_old(1);
         let mut effects = Effects::new();
-        self.end(turn, Ending::Discarded(Dismissal::Cancelled(reason)), now, &mut effects);
+        self.discard([turn], reason, now, &mut effects);
+        if class == Class::Main && reason == CancelReason::User {
+            // What its client asks beside the question goes with it: one question, one cancel.
+            let beside = self.turns_of(&session, |turn| turn.class == Class::Side);
+            self.discard(beside, reason, now, &mut effects);
+        }
         Ok(self.done(effects))
     }
 
@@ -76,12 +85,28 @@ impl<G> Desk<G> {
     pub fn close(&mut self, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        // From the back, so that no turn moves to the front on the way.
-        while let Some((&last, _)) = self.turns.last_key_value() {
-            let stopped = Dismissal::Cancelled(CancelReason::GateStopped);
-            self.end(last, Ending::Discarded(stopped), now, &mut effects);
-        }
+        let all: Vec<_> = self.turns.keys().copied().collect();
+        self.discard(all, CancelReason::GateStopped, now, &mut effects);
         self.done(effects)
+    }
+
+    /// Discards turns, the newest first: none of them moves to the front on the way.
+    pub(super) fn discard(
+        &mut self,
+        turns: impl IntoIterator<Item = TurnId, IntoIter: DoubleEndedIterator>,
+        reason: CancelReason,
+        now: Tick,
+        effects: &mut Effects,
+    ) {
+        for turn in turns.into_iter().rev() {
+            self.end(turn, Ending::Discarded(Dismissal::Cancelled(reason)), now, effects);
+        }
+    }
+
+    /// Some of the turns of a session, in order of arrival.
+    pub(super) fn turns_of(&self, session: &str, which: impl Fn(&Turn<G>) -> bool) -> Vec<TurnId> {
+        let line = self.lines.get(session).into_iter().flatten();
+        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| which(turn)).map(Turn::id).collect()
     }
 
     /// Event: time has passed.
@@ -89,19 +114,21 @@ impl<G> Desk<G> {
     pub fn elapse(&mut self, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
+        if self.tidy(now) {
+            effects.push(Effect::SessionsChanged);
+        }
         self.done(effects)
     }
 
     /// Ends the turns whose time is over, the earliest first.
     pub(super) fn run_clock(&mut self, now: Tick, effects: &mut Effects) {
-        loop {
-            let due = self.turns.values().filter_map(|turn| Some((turn.wake()?, turn)));
-            let Some((_, turn)) = due.filter(|&(at, _)| at <= now).min_by_key(|&(at, turn)| (at, turn.id))
-            else {
-                return;
-            };
-            let (turn, ending) = (turn.id, turn.ending_by_time());
-            self.end(turn, ending, now, effects);
+        self.forget_old(0);
+        self.cancels.pass(now);
+        while let Some(&(_, turn)) = self.wakes.first().filter(|(at, _)| *at <= now) {
+            match self.turns.get(&turn).map(Turn::ending_by_time) {
+                Some(ending) => self.end(turn, ending, now, effects),
+                None => drop(self.wakes.pop_first()),
+            }
         }
     }
 
@@ -111,7 +138,8 @@ impl<G> Desk<G> {
         if matches!(ending, Ending::Sent { .. }) {
             turn.holds.answer();
         }
-        self.remember(&turn, ending);
+        self.discount(turn.id, turn.counted);
+        self.remember(&turn, ending, now);
         effects.push(Effect::Changed(turn.id));
         let (id, session) = (turn.id, Arc::clone(turn.session()));
         if let Some(to) = turn.connection() {
@@ -121,15 +149,26 @@ impl<G> Desk<G> {
         self.move_up(&session, id, now, effects);
     }
 
-    fn remember(&mut self, turn: &Turn<G>, ending: Ending) {
-        if self.limits.remembered == 0 {
-            return;
-        }
-        while self.over.len() >= self.limits.remembered {
-            self.over.pop_front();
+    fn remember(&mut self, turn: &Turn<G>, ending: Ending, now: Tick) {
+        let (session, question) = (turn.session(), turn.question);
+        match ending {
+            Ending::Discarded(Dismissal::Cancelled(reason)) if reason.lasts() => {
+                let until = now.after(self.limits.cancel_holds);
+                self.cancels.add(session, question, reason, until, self.limits.turns);
+            }
+            Ending::Discarded(_) => {}
+            Ending::Sent { .. } => self.cancels.forget(session, &question),
         }
         let summary = turn.summary();
         self.over.push_back(TurnLine { state: ending.state(), ending: Some(ending.code()), ..summary });
+    }
+
+    /// Forgets all but the latest of the turns that are over, with room for so many more. Done
+    /// before an event and never in it: whoever carries its effects out may ask about each turn
+    /// that it ended.
+    fn forget_old(&mut self, room: usize) {
+        let surplus = (self.over.len() + room).saturating_sub(self.limits.remembered).min(self.over.len());
+        self.over.drain(..surplus);
     }
 
     /// Removes a turn from its session's queue. If it was at the front, the time of the next one
@@ -137,14 +176,17 @@ impl<G> Desk<G> {
     fn move_up(&mut self, session: &str, gone: TurnId, now: Tick, effects: &mut Effects) {
         let Some(line) = self.lines.get_mut(session) else { return };
         line.retain(|&turn| turn != gone);
-        let Some(&front) = line.front() else {
+        if line.is_empty() {
             self.lines.remove(session);
             return;
-        };
-        if let Some(front) = self.turns.get_mut(&front).filter(|front| front.queued) {
+        }
+        let front = self.front(session).and_then(|front| self.turns.get_mut(&front));
+        if let Some(front) = front.filter(|front| front.queued) {
             front.queued = false;
             front.holds.begin(now);
-            effects.push(Effect::Changed(front.id));
+            let front = front.id;
+            effects.push(Effect::Changed(front));
+            self.account(front);
         }
         self.space_out(session);
     }

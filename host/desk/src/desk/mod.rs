@@ -6,45 +6,65 @@
 
 mod arrive;
 mod change;
+mod conversation;
 mod decide;
+mod intercept;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
+use crate::cancels::Cancels;
+use crate::class::Class;
 use crate::effect::{Effect, Effects};
-use crate::error::DeskError;
+use crate::error::{Decided, DeskError};
 use crate::limits::DeskLimits;
+use crate::mode::{Modes, TurnMode};
+use crate::sessions::Sessions;
 use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::{ConnectionId, Turn, TurnId};
 
 pub use arrive::Admission;
+pub use intercept::{Asked, Outlook};
 
 /// The pending turns of one gate.
 pub struct Desk<G> {
     limits: DeskLimits,
     turns: BTreeMap<TurnId, Turn<G>>,
-    /// The turns of each session that has any, in order of arrival. The first one is at the front,
-    /// the others are queued.
+    /// The turns of each session that has any, in order of arrival. The first main one is at the
+    /// front, the other main ones are queued. Those of other classes wait for nobody.
     lines: HashMap<Arc<str>, VecDeque<TurnId>>,
+    /// When the clock next matters to each turn.
+    wakes: BTreeSet<(Tick, TurnId)>,
+    /// Bytes of memory of all turns.
+    memory: usize,
     connections: HashMap<ConnectionId, TurnId>,
     /// The turns that ended last, oldest first.
     over: VecDeque<TurnLine>,
+    modes: Modes,
+    sessions: Sessions,
+    cancels: Cancels,
     last: TurnId,
     /// The deadline that was last asked for.
     announced: Option<Tick>,
 }
 
 impl<G> Desk<G> {
-    /// Creates a desk without turns.
+    /// Creates a desk without turns, in a mode.
     #[must_use]
-    pub fn new(limits: DeskLimits) -> Self {
+    pub fn new(limits: DeskLimits, mode: TurnMode) -> Self {
         Desk {
             limits,
             turns: BTreeMap::new(),
             lines: HashMap::new(),
+            wakes: BTreeSet::new(),
+            memory: 0,
             connections: HashMap::new(),
             over: VecDeque::new(),
+            modes: Modes::new(mode),
+            sessions: Sessions::default(),
+            cancels: Cancels::default(),
             last: TurnId(0),
             announced: None,
         }
@@ -60,7 +80,19 @@ impl<G> Desk<G> {
         self.over.iter()
     }
 
-    /// Returns a pending turn.
+    /// Whether a session has turns.
+    #[must_use]
+    pub fn has_pending(&self, session: &str) -> bool {
+        self.lines.contains_key(session)
+    }
+
+    /// The pending turns that came after one, in order of arrival. For lists that are made piece by
+    /// piece, so that nobody waits for all of it.
+    pub fn pending_after(&self, turn: TurnId) -> impl Iterator<Item = &Turn<G>> {
+        self.turns.range((Excluded(turn), Unbounded)).map(|(_, turn)| turn)
+    }
+
+    /// A pending turn.
     ///
     /// # Errors
     /// [`DeskError::Over`] or [`DeskError::Unknown`].
@@ -83,7 +115,7 @@ impl<G> Desk<G> {
     /// [`DeskLimits::memory`].
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.turns.values().map(Turn::memory).sum()
+        self.memory
     }
 
     /// Returns the bounds.
@@ -95,7 +127,7 @@ impl<G> Desk<G> {
     /// Returns when [`Desk::elapse`] must next be called.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.turns.values().filter_map(Turn::wake).min()
+        self.wakes.first().map(|(at, _)| *at)
     }
 
     fn remembered(&self, turn: TurnId) -> Option<&TurnLine> {
@@ -106,7 +138,9 @@ impl<G> Desk<G> {
         if turn > self.last || turn == TurnId(0) {
             return DeskError::Unknown { turn };
         }
-        DeskError::Over { turn, state: self.remembered(turn).map(|over| over.state) }
+        let over = self.remembered(turn);
+        let decided = over.and_then(|over| Some(Decided { state: over.state, ending: over.ending? }));
+        DeskError::Over { turn, decided }
     }
 
     /// Returns a turn that a person may act on. Its deadline has not passed, even if
@@ -122,17 +156,47 @@ impl<G> Desk<G> {
     /// Returns such a turn at the front of its session.
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.actionable(turn, now)?;
-        match self.lines.get(found.session()).and_then(VecDeque::front) {
-            Some(&front) if front != turn => Err(DeskError::Queued { turn, behind: front }),
+        match self.front(found.session()) {
+            Some(front) if found.class == Class::Main && front != turn => {
+                Err(DeskError::Queued { turn, behind: front })
+            }
             _ => Ok(found),
         }
     }
 
-    /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
+    /// The main turns of a session, in order of arrival.
+    fn main_line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
+        let line = self.lines.get(session).into_iter().flatten();
+        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.class == Class::Main)
+    }
+
+    /// The one of them that comes first.
+    fn front(&self, session: &str) -> Option<TurnId> {
+        self.main_line(session).next().map(Turn::id)
+    }
+
+    /// Counts anew what a turn takes and when it is to be woken. Must follow every change of one.
+    fn account(&mut self, turn: TurnId) {
+        let Some(found) = self.turns.get_mut(&turn) else { return };
+        let after = (found.memory(), found.wake());
+        let before = std::mem::replace(&mut found.counted, after);
+        self.discount(turn, before);
+        self.memory += after.0;
+        self.wakes.extend(after.1.map(|at| (at, turn)));
+    }
+
+    fn discount(&mut self, turn: TurnId, (memory, wake): (usize, Option<Tick>)) {
+        self.memory = self.memory.saturating_sub(memory);
+        if let Some(at) = wake {
+            self.wakes.remove(&(at, turn));
+        }
+    }
+
+    /// Recomputes by when the queued turns of a session end at the latest: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
         for turn in self.lines.get(session).into_iter().flatten() {
-            if let Some(turn) = self.turns.get_mut(turn) {
+            if let Some(turn) = self.turns.get_mut(turn).filter(|turn| turn.class == Class::Main) {
                 turn.behind = before;
                 before = Some(turn.expiry().at);
             }

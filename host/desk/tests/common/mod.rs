@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_desk::{
-    Admission, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
-    Effects, Paused, Reviewer, Tick, Title, TurnId, TurnState,
+    Admission, Asked, CancelReason, Change, Class, ConnectionId, Desk, DeskError, DeskLimits, Destination,
+    Digest, Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, Tick, Title, TurnId,
+    TurnMode, TurnState,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
@@ -80,7 +81,11 @@ pub(crate) fn chat(says: &str) -> Draft {
     let body = format!(
         r#"{{"model": "m-1", "messages": [{{"role": "system", "content": "Be brief"}}, {{"role": "user", "content": "Hi"}}, {{"role": "user", "content": "{says}"}}]}}"#
     );
-    let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    draft(&body)
+}
+
+pub(crate) fn draft(body: &str) -> Draft {
+    let document = Document::parse(body.to_owned().into(), Format::OpenaiChat, &Limits::default()).unwrap();
     Draft::new(Arc::new(document))
 }
 
@@ -104,6 +109,27 @@ pub(crate) fn destination() -> Destination {
     }
 }
 
+pub(crate) fn title() -> Title {
+    Title { location: "chat".into(), name: "test".into() }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Sent,
+    Waits(TurnId),
+    Joined(TurnId),
+    Dismissed(Dismissal),
+}
+
+/// A request that came.
+#[derive(Debug)]
+pub(crate) struct Came {
+    pub(crate) fate: Fate,
+    pub(crate) connection: ConnectionId,
+    pub(crate) effects: Effects,
+}
+
 /// A desk, its clock, and the next connection's number.
 pub(crate) struct Bench {
     pub(crate) desk: Desk<Words>,
@@ -117,7 +143,7 @@ impl Bench {
     }
 
     pub(crate) fn with(limits: DeskLimits) -> Self {
-        Bench { desk: Desk::new(limits), now: Tick::from_millis(1_000_000), connections: 0 }
+        Bench { desk: Desk::new(limits, TurnMode::Off), now: Tick::from_millis(1_000_000), connections: 0 }
     }
 
     pub(crate) fn connection(&mut self) -> ConnectionId {
@@ -131,9 +157,11 @@ impl Bench {
             session: session.into(),
             connection: self.connection(),
             to: destination(),
-            title: Title { location: "chat".into(), name: "test".into() },
+            title: title(),
             draft,
             holds,
+            class: Class::Main,
+            mode: None,
             reviewer: Arc::new(Words { generation: 1 }),
         }
     }
@@ -153,6 +181,56 @@ impl Bench {
         let connection = paused.connection;
         let (admission, effects) = self.desk.pause(paused, self.now);
         (admission, connection, effects)
+    }
+
+    /// A request comes whole: it is received, the policy says what it holds, the desk is asked, and
+    /// what is to wait arrives.
+    pub(crate) fn come(&mut self, session: &str, class: Class, draft: Draft, holds: Vec<Hold>) -> Came {
+        let (document, connection) = (Arc::clone(draft.document()), self.connection());
+        let request =
+            Request { session: session.into(), class, model: ModelKey::of(&document), title: title() };
+        let mut effects = self.desk.receive(&request, self.now);
+        let question = self.desk.has_cancelled(session, self.now).then(|| Question::of(&document));
+        let (asked, more) = self.desk.ask(session, class, question.as_ref(), self.now);
+        effects.extend(more);
+        let fate = match asked {
+            Asked::Dismissed(dismissal) => Fate::Dismissed(dismissal),
+            Asked::Nothing if holds.is_empty() => Fate::Sent,
+            Asked::Nothing | Asked::Pause(_) => {
+                let mode = if let Asked::Pause(pause) = asked { Some(pause) } else { None };
+                let paused = Paused { connection, class, mode, ..self.paused(session, draft, holds) };
+                let (admission, more) = self.desk.pause(paused, self.now);
+                effects.extend(more);
+                match admission {
+                    Admission::Waiting(turn) | Admission::Queued(turn) => Fate::Waits(turn),
+                    Admission::Joined(turn) => Fate::Joined(turn),
+                    Admission::Dismissed(dismissal) => Fate::Dismissed(dismissal),
+                    Admission::Refused(room) => Fate::Dismissed(Dismissal::NoRoom(room)),
+                }
+            }
+        };
+        Came { fate, connection, effects }
+    }
+
+    /// A main request that no rule holds.
+    pub(crate) fn main(&mut self, session: &str, says: &str) -> Came {
+        self.come(session, Class::Main, chat(says), Vec::new())
+    }
+
+    /// Such a request, which must wait.
+    pub(crate) fn paused_by_mode(&mut self, session: &str, says: &str) -> (TurnId, ConnectionId) {
+        match self.main(session, says) {
+            Came { fate: Fate::Waits(turn), connection, .. } => (turn, connection),
+            other => panic!("it does not wait: {other:?}"),
+        }
+    }
+
+    pub(crate) fn set_mode(&mut self, mode: TurnMode) -> Effects {
+        self.desk.set_mode(mode, self.now)
+    }
+
+    pub(crate) fn cancel(&mut self, turn: TurnId) -> Effects {
+        self.desk.cancel(turn, CancelReason::User, self.now).unwrap()
     }
 
     /// One turn at the front of session `s`, with its connection.

@@ -1,0 +1,97 @@
+//! Conversations: requests renew them, a person selects, follows and closes them.
+
+use super::Desk;
+use crate::class::Class;
+use crate::effect::{Effect, Effects};
+use crate::error::DeskError;
+use crate::reason::CancelReason;
+use crate::sessions::{Request, SessionLine};
+use crate::tick::Tick;
+
+impl<G> Desk<G> {
+    /// Event: a request has come, and is not judged yet.
+    ///
+    /// A main one makes its conversation the newest. Where that has turns for another model, it
+    /// begins anew, and they are given up.
+    #[must_use = "the effects must be carried out"]
+    pub fn receive(&mut self, request: &Request, now: Tick) -> Effects {
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        if request.class == Class::Main {
+            let old = self.turns_of(&request.session, |turn| turn.is_of_another_model(request.model));
+            self.discard(old, CancelReason::ContextChanged, now, &mut effects);
+            let activated = self.sessions.renew(request, now);
+            let tidied = self.tidy(now);
+            if activated || tidied {
+                effects.push(Effect::SessionsChanged);
+            }
+        }
+        self.done(effects)
+    }
+
+    /// Event: a person looks at a conversation and stays with it. From now on modes pause requests
+    /// of this one alone. Nothing that waits elsewhere is given up for that.
+    ///
+    /// # Errors
+    /// [`DeskError::NoSuchSession`].
+    pub fn select(&mut self, session: &str) -> Result<Effects, DeskError> {
+        match self.sessions.select(session) {
+            true => Ok(vec![Effect::SessionsChanged]),
+            false => Err(DeskError::NoSuchSession),
+        }
+    }
+
+    /// Event: a person wants the newest conversation to be the active one, or the present one to
+    /// stay it.
+    #[must_use = "the effects must be carried out"]
+    pub fn follow(&mut self, follows: bool) -> Effects {
+        self.sessions.follow(follows);
+        vec![Effect::SessionsChanged]
+    }
+
+    /// Event: a conversation is closed. What waits of it is given up.
+    ///
+    /// # Errors
+    /// [`DeskError::NoSuchSession`] where there is neither such a conversation nor a turn of one.
+    pub fn dispose(&mut self, session: &str, now: Tick) -> Result<Effects, DeskError> {
+        if self.sessions.line(session).is_none() && !self.has_pending(session) {
+            return Err(DeskError::NoSuchSession);
+        }
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        let turns = self.turns_of(session, |_| true);
+        self.discard(turns, CancelReason::SessionDisposed, now, &mut effects);
+        self.sessions.forget(session);
+        effects.push(Effect::SessionsChanged);
+        Ok(self.done(effects))
+    }
+
+    /// The conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and those that
+    /// have turns on top.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionLine> {
+        self.sessions.list().map(|line| SessionLine { pending: self.count_of(&line.session), ..line })
+    }
+
+    /// The conversation that a person looks at.
+    #[must_use]
+    pub fn active(&self) -> Option<SessionLine> {
+        let line = self.sessions.line(self.sessions.active()?)?;
+        Some(SessionLine { pending: self.count_of(&line.session), ..line })
+    }
+
+    /// Whether the newest conversation becomes the active one.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.sessions.follows()
+    }
+
+    fn count_of(&self, session: &str) -> usize {
+        self.lines.get(session).map_or(0, std::collections::VecDeque::len)
+    }
+
+    /// Returns whether the active conversation is another one now.
+    pub(super) fn tidy(&mut self, now: Tick) -> bool {
+        let (limits, lines) = (&self.limits, &self.lines);
+        self.sessions.tidy(now, limits.session_ttl, limits.sessions, |session| lines.contains_key(session))
+    }
+}

@@ -1,0 +1,206 @@
+//! Modes at work: which requests they pause, and what becomes of these when the mode changes.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::Desk;
+use crate::class::Class;
+use crate::effect::{Effect, Effects};
+use crate::error::DeskError;
+use crate::mode::{AutoState, ModePause, TurnMode};
+use crate::question::Question;
+use crate::reason::{CancelReason, Dismissal};
+use crate::tick::Tick;
+use crate::turn::Turn;
+
+/// What the desk says to a request that the policy lets pass, or pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing: the verdict of the policy stands.
+    Nothing,
+    /// A mode wants it to wait: pass this on with the arrival.
+    Pause(ModePause),
+    /// The same was asked before and cancelled. It must not be sent.
+    Dismissed(Dismissal),
+}
+
+/// What will happen to the next turns, for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// The mode in force.
+    pub mode: TurnMode,
+    /// The mode that a start after this run begins with.
+    pub lasting: TurnMode,
+    /// What `autoOverride` does with the next turn, where it is the mode in force.
+    pub auto: Option<AutoState>,
+    /// How many turns wait for a person.
+    pub pending: usize,
+    /// What will pause, and why: a sentence or two.
+    pub text: String,
+    /// What a list says in which no turn is.
+    pub idle: Option<&'static str>,
+}
+
+const WAITING: &str = "Waiting for chat request: send a prompt, and it is shown here before it leaves.";
+const OFF: &str = "Prompt interception is off: `leafgate mode interceptAlways` turns it on.";
+
+impl<G> Desk<G> {
+    /// Whether a request of this session may ask what was cancelled a moment ago. Only then
+    /// [`Desk::ask`] needs its question, which takes as long as its body is large.
+    #[must_use]
+    pub fn has_cancelled(&self, session: &str, now: Tick) -> bool {
+        self.cancels.any(session, now)
+    }
+
+    /// Event: the policy has judged a request and does not block it. Says whether a mode pauses it,
+    /// or whether it was cancelled before; a pause that was asked for once is used up.
+    ///
+    /// Where its conversation has a turn that waits by a mode, the request is to take that place,
+    /// whatever the mode is now: a person asked to see what this conversation sends next.
+    #[must_use = "the effects must be carried out"]
+    pub fn ask(
+        &mut self,
+        session: &str,
+        class: Class,
+        question: Option<&Question>,
+        now: Tick,
+    ) -> (Asked, Effects) {
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        if let Some(reason) = question.and_then(|question| self.cancels.of(session, question, now)) {
+            let again = Dismissal::CancelledBefore { reason, limit: self.limits.cancel_holds };
+            return (Asked::Dismissed(again), self.done(effects));
+        }
+        let asked = match class {
+            Class::Main => self.pause_by_mode(session, &mut effects),
+            Class::Subagent | Class::Side => None,
+        };
+        (asked.map_or(Asked::Nothing, Asked::Pause), self.done(effects))
+    }
+
+    fn pause_by_mode(&mut self, session: &str, effects: &mut Effects) -> Option<ModePause> {
+        if let Some(mode) = self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(Turn::mode) {
+            return Some(self.modes.pause_again(mode));
+        }
+        if !self.sessions.is_watched(session) {
+            return None;
+        }
+        let before = self.modes.mode();
+        let pause = self.modes.pause_next();
+        if self.modes.mode() != before {
+            effects.push(Effect::ModeChanged);
+        }
+        pause
+    }
+
+    /// Event: a person chooses a mode.
+    ///
+    /// Turning off gives up what waits because of a mode, and leaves alone what a rule paused. Any
+    /// other choice gives nothing up: what waits under `autoOverride` is what it captures.
+    #[must_use = "the effects must be carried out"]
+    pub fn set_mode(&mut self, mode: TurnMode, now: Tick) -> Effects {
+        let mut effects = Effects::new();
+        self.run_clock(now, &mut effects);
+        let before = self.modes.mode();
+        self.modes.choose(mode);
+        if before != mode {
+            effects.push(Effect::ModeChanged);
+        }
+        match mode {
+            TurnMode::Off => self.end_modes(now, &mut effects),
+            TurnMode::AutoOverride => self.capture_what_waits(&mut effects),
+            TurnMode::InterceptOnce | TurnMode::InterceptAlways => {}
+        }
+        self.done(effects)
+    }
+
+    fn end_modes(&mut self, now: Tick, effects: &mut Effects) {
+        let by_mode: Vec<_> = self.turns.values().filter(|turn| turn.waits_by_mode()).map(Turn::id).collect();
+        self.discard(by_mode, CancelReason::ModeDisabled, now, effects);
+        let asked: Vec<_> = self.turns.values().filter(|turn| turn.mode.is_some()).map(Turn::id).collect();
+        for id in asked {
+            let Some(turn) = self.turns.get_mut(&id) else { continue };
+            turn.leave_mode();
+            let session = Arc::clone(turn.session());
+            effects.push(Effect::Changed(id));
+            self.account(id);
+            self.space_out(&session);
+        }
+    }
+
+    fn capture_what_waits(&mut self, effects: &mut Effects) {
+        let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|mode| mode != TurnMode::AutoOverride);
+        for turn in self.turns.values_mut().filter(other) {
+            turn.mode = Some(TurnMode::AutoOverride);
+            effects.push(Effect::Changed(turn.id));
+        }
+    }
+
+    /// Event: edits were saved, and are applied from now on.
+    #[must_use = "the effects must be carried out"]
+    pub fn captured(&mut self) -> Effects {
+        self.modes.captured();
+        vec![Effect::ModeChanged]
+    }
+
+    /// Event: there are no saved edits any more.
+    #[must_use = "the effects must be carried out"]
+    pub fn cleared(&mut self) -> Effects {
+        self.modes.cleared();
+        vec![Effect::ModeChanged]
+    }
+
+    /// Event: a person wants to make the saved edits anew: the next turn pauses.
+    ///
+    /// # Errors
+    /// [`DeskError::NoCapture`] where no saved edits are applied.
+    pub fn capture(&mut self) -> Result<Effects, DeskError> {
+        match self.modes.capture() {
+            true => Ok(vec![Effect::ModeChanged]),
+            false => Err(DeskError::NoCapture),
+        }
+    }
+
+    /// The mode in force, and what it means for the next turns.
+    #[must_use]
+    pub fn outlook(&self) -> Outlook {
+        let mode = self.modes.mode();
+        Outlook {
+            mode,
+            lasting: self.modes.lasting(),
+            auto: (mode == TurnMode::AutoOverride).then(|| self.modes.auto()),
+            pending: self.turns.len(),
+            idle: self.turns.is_empty().then_some(if mode == TurnMode::Off { OFF } else { WAITING }),
+            text: self.what_will_pause(),
+        }
+    }
+
+    fn what_will_pause(&self) -> String {
+        let (mode, auto) = (self.modes.mode(), self.modes.auto());
+        let turns = match self.active().filter(|_| !self.sessions.follows()) {
+            Some(active) => format!("of {}", active.label),
+            None => "of any conversation".to_owned(),
+        };
+        let mut text = match (mode, auto) {
+            (TurnMode::Off, _) => return "Turns are sent. Only rules pause.".to_owned(),
+            (TurnMode::InterceptOnce, _) => {
+                format!(
+                    "The next turn {turns} pauses before sending, then: {}.",
+                    self.modes.lasting().label()
+                )
+            }
+            (TurnMode::InterceptAlways, _) => format!("Every turn {turns} pauses before sending."),
+            (TurnMode::AutoOverride, AutoState::Capturing) => {
+                format!("The next turn {turns} pauses, so that its edits can be saved.")
+            }
+            (TurnMode::AutoOverride, AutoState::Applying) => {
+                return "Saved edits are applied, and turns are sent. Only rules pause.".to_owned();
+            }
+        };
+        if !self.sessions.follows() && self.sessions.active().is_some() {
+            text.push_str(" Turns of other conversations are sent.");
+        }
+        let _ = write!(text, " Rules pause besides.");
+        text
+    }
+}

@@ -1,0 +1,281 @@
+//! Which turns wait although no rule asks: the four modes, and how they follow each other.
+//!
+//! ```text
+//!      off ◄───────► interceptAlways ◄───────► autoOverride
+//!        ▲                  ▲                       ▲        nothing saved, or asked for: capturing
+//!        └──────────────────┼───────────────────────┘        else: applying
+//!                           │ back to the mode before it, once it has paused a turn
+//!                     interceptOnce
+//! ```
+//!
+//! Any mode can be chosen in any other. Turning off is the only choice that ends what a mode paused.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What happens to a turn that no rule holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TurnMode {
+    /// It is sent.
+    #[default]
+    Off,
+    /// The next one waits, then the mode before this one is in force again.
+    InterceptOnce,
+    /// Each one waits.
+    InterceptAlways,
+    /// Edits that a person saved are applied to it. It waits only where there is something to capture.
+    AutoOverride,
+}
+
+impl TurnMode {
+    /// All of them, in the order in which lists show them.
+    pub const ALL: [TurnMode; 4] =
+        [TurnMode::Off, TurnMode::InterceptOnce, TurnMode::InterceptAlways, TurnMode::AutoOverride];
+
+    /// The word for it in configuration, APIs and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TurnMode::Off => "off",
+            TurnMode::InterceptOnce => "interceptOnce",
+            TurnMode::InterceptAlways => "interceptAlways",
+            TurnMode::AutoOverride => "autoOverride",
+        }
+    }
+
+    /// What people read.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            TurnMode::Off => "Send normally",
+            TurnMode::InterceptOnce => "Pause next turn",
+            TurnMode::InterceptAlways => "Pause & review every turn",
+            TurnMode::AutoOverride => "Auto-apply saved edits",
+        }
+    }
+}
+
+impl fmt::Display for TurnMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mode is one of off, interceptOnce, interceptAlways and autoOverride")]
+pub struct BadMode;
+
+impl FromStr for TurnMode {
+    type Err = BadMode;
+
+    fn from_str(name: &str) -> Result<Self, BadMode> {
+        TurnMode::ALL.into_iter().find(|mode| mode.name() == name).ok_or(BadMode)
+    }
+}
+
+/// What `autoOverride` does with the next turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AutoState {
+    /// It waits, so that a person makes the edits that are to be saved.
+    Capturing,
+    /// It is sent with the saved edits.
+    Applying,
+}
+
+/// A mode's wish that one turn waits. It is made before the turn is, and counts only as long as
+/// nobody has turned the modes off in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModePause {
+    mode: TurnMode,
+    round: u64,
+}
+
+impl ModePause {
+    /// The mode that asked.
+    #[must_use]
+    pub fn mode(self) -> TurnMode {
+        self.mode
+    }
+}
+
+/// The mode in force, and what it was before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Modes {
+    mode: TurnMode,
+    /// What `interceptOnce` gives way to; never itself.
+    before: TurnMode,
+    /// Whether there are saved edits.
+    saved: bool,
+    /// Whether somebody asked to capture although there are.
+    armed: bool,
+    /// How often the modes were turned off.
+    round: u64,
+}
+
+impl Modes {
+    pub(crate) fn new(mode: TurnMode) -> Self {
+        let mut modes = Modes::default();
+        modes.choose(mode);
+        modes
+    }
+
+    pub(crate) fn mode(&self) -> TurnMode {
+        self.mode
+    }
+
+    /// The mode that a start after this run begins with: a single pause is for this run only.
+    pub(crate) fn lasting(&self) -> TurnMode {
+        if self.mode == TurnMode::InterceptOnce { self.before } else { self.mode }
+    }
+
+    pub(crate) fn auto(&self) -> AutoState {
+        if self.armed || !self.saved { AutoState::Capturing } else { AutoState::Applying }
+    }
+
+    /// Makes a mode the one in force.
+    pub(crate) fn choose(&mut self, mode: TurnMode) {
+        if mode == TurnMode::InterceptOnce {
+            self.before = self.lasting();
+        }
+        self.mode = mode;
+        if mode == TurnMode::Off {
+            self.round += 1;
+        }
+        if self.lasting() != TurnMode::AutoOverride {
+            self.armed = false;
+        }
+    }
+
+    /// What the mode wants of the next turn. A single pause is used up by asking.
+    pub(crate) fn pause_next(&mut self) -> Option<ModePause> {
+        let pause = match self.mode {
+            TurnMode::Off => false,
+            TurnMode::InterceptOnce | TurnMode::InterceptAlways => true,
+            TurnMode::AutoOverride => self.auto() == AutoState::Capturing,
+        };
+        let asks = pause.then_some(ModePause { mode: self.mode, round: self.round });
+        self.mode = self.lasting();
+        asks
+    }
+
+    /// The same wish for the turn that takes the place of one that waits by it.
+    pub(crate) fn pause_again(&self, mode: TurnMode) -> ModePause {
+        ModePause { mode, round: self.round }
+    }
+
+    /// Whether the modes have not been turned off since the wish was made.
+    pub(crate) fn stands(&self, pause: ModePause) -> bool {
+        pause.round == self.round
+    }
+
+    pub(crate) fn captured(&mut self) {
+        (self.saved, self.armed) = (true, false);
+    }
+
+    pub(crate) fn cleared(&mut self) {
+        (self.saved, self.armed) = (false, false);
+    }
+
+    /// Returns false where no saved edits are applied, so that there is nothing to capture for.
+    pub(crate) fn capture(&mut self) -> bool {
+        self.armed = self.lasting() == TurnMode::AutoOverride;
+        self.armed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TurnMode::{AutoOverride, InterceptAlways, InterceptOnce, Off};
+    use super::*;
+
+    #[test]
+    fn each_has_a_word_and_a_label() {
+        let words = TurnMode::ALL.map(|mode| (mode.name(), mode.label()));
+        assert_eq!(
+            words,
+            [
+                ("off", "Send normally"),
+                ("interceptOnce", "Pause next turn"),
+                ("interceptAlways", "Pause & review every turn"),
+                ("autoOverride", "Auto-apply saved edits"),
+            ]
+        );
+        assert!(TurnMode::ALL.iter().all(|mode| mode.to_string().parse() == Ok(*mode)));
+        for word in ["", "Off", "intercept", "interceptalways"] {
+            assert_eq!(word.parse::<TurnMode>(), Err(BadMode), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_choice_from_every_mode() {
+        // The mode in force after a choice, the lasting one, and the one after the next turn.
+        for (from, to, lasting, next) in [
+            (Off, Off, Off, Off),
+            (Off, InterceptOnce, Off, Off),
+            (Off, InterceptAlways, InterceptAlways, InterceptAlways),
+            (Off, AutoOverride, AutoOverride, AutoOverride),
+            (InterceptOnce, Off, Off, Off),
+            (InterceptOnce, InterceptOnce, Off, Off),
+            (InterceptOnce, InterceptAlways, InterceptAlways, InterceptAlways),
+            (InterceptOnce, AutoOverride, AutoOverride, AutoOverride),
+            (InterceptAlways, Off, Off, Off),
+            (InterceptAlways, InterceptOnce, InterceptAlways, InterceptAlways),
+            (InterceptAlways, InterceptAlways, InterceptAlways, InterceptAlways),
+            (InterceptAlways, AutoOverride, AutoOverride, AutoOverride),
+            (AutoOverride, Off, Off, Off),
+            (AutoOverride, InterceptOnce, AutoOverride, AutoOverride),
+            (AutoOverride, InterceptAlways, InterceptAlways, InterceptAlways),
+            (AutoOverride, AutoOverride, AutoOverride, AutoOverride),
+        ] {
+            let mut modes = Modes::new(from);
+            modes.choose(to);
+            assert_eq!((modes.mode(), modes.lasting()), (to, lasting), "{from} to {to}");
+            let pause = modes.pause_next();
+            assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(to), "{from} to {to}");
+            assert_eq!(modes.mode(), next, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn saved_edits_are_applied_without_a_pause_until_somebody_captures_or_clears() {
+        let mut modes = Modes::new(AutoOverride);
+        let pauses = |modes: &mut Modes| modes.pause_next().map(ModePause::mode);
+        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+        modes.captured();
+        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Applying, None));
+        modes.choose(InterceptOnce);
+        assert_eq!((pauses(&mut modes), pauses(&mut modes)), (Some(InterceptOnce), None));
+        assert!(modes.capture());
+        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+        modes.captured();
+        assert_eq!(modes.auto(), AutoState::Applying);
+        modes.cleared();
+        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+    }
+
+    #[test]
+    fn capture_is_asked_only_where_edits_are_applied_and_ends_with_the_mode() {
+        let mut modes = Modes::new(AutoOverride);
+        modes.captured();
+        assert!(modes.capture());
+        modes.choose(InterceptOnce);
+        assert_eq!(modes.auto(), AutoState::Capturing, "a single pause leaves it armed");
+        modes.choose(Off);
+        assert!(!modes.capture());
+        modes.choose(AutoOverride);
+        assert_eq!(modes.auto(), AutoState::Applying);
+    }
+
+    #[test]
+    fn a_wish_falls_with_the_modes() {
+        let mut modes = Modes::new(InterceptAlways);
+        let pause = modes.pause_next().unwrap();
+        assert!(modes.stands(pause));
+        modes.choose(AutoOverride);
+        assert!(modes.stands(pause), "another mode leaves what waits alone");
+        modes.choose(Off);
+        modes.choose(InterceptAlways);
+        assert!(!modes.stands(pause));
+    }
+}

@@ -1,0 +1,88 @@
+//! What tells that a client asks the same again, in whatever manner: the model and what is said to it.
+//!
+//! A client that is refused may ask without a stream, with other options or on another connection.
+//! None of that is part of a [`Question`].
+
+use std::fmt;
+
+use leafgate_tree::{Document, NodeType};
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 over the model and the messages of a request as received, marks for caches aside.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Question([u8; 32]);
+
+impl Question {
+    /// Returns the question of a request; a request without messages asks by all its bytes.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        let mut hash = Sha256::new();
+        let mut feed = |text: &[u8]| {
+            // The length keeps the parts apart: "ab" + "c" is not "a" + "bc".
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text);
+        };
+        feed(document.model().unwrap_or_default().as_bytes());
+        let mut messages =
+            document.sections().iter().filter(|section| section.node_type == NodeType::Message).peekable();
+        if messages.peek().is_none() {
+            feed(document.source());
+        }
+        for message in messages {
+            feed(message.role.name().as_bytes());
+            document.lasting_leaves(message.node).for_each(|leaf| feed(leaf.text().expose().as_bytes()));
+        }
+        Question(hash.finalize().into())
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Question(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_tree::{Format, Limits};
+
+    use super::*;
+
+    fn of(body: &str) -> Question {
+        let format = Format::AnthropicMessages;
+        Question::of(&Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn the_manner_of_asking_is_no_part_of_it_and_everything_said_is() {
+        let one = of(r#"{"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]}"#);
+        for same in [
+            r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}"#,
+            r#"{"messages":[{"role":"user","content":"Hi"}],"model":"m","max_tokens":7,"stream":false}"#,
+        ] {
+            assert_eq!(of(same), one, "{same}");
+        }
+        for other in [
+            r#"{"model": "n", "messages": [{"role": "user", "content": "Hi"}]}"#,
+            r#"{"model": "m", "messages": [{"role": "user", "content": "Ho"}]}"#,
+            r#"{"model": "m", "messages": [{"role": "assistant", "content": "Hi"}]}"#,
+            r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}, {"role": "user", "content": ""}]}"#,
+            r#"{"model": "m", "system": "s", "messages": [{"role": "user", "content": "Hi"}]}"#,
+            r#"{"model": "mH", "messages": [{"role": "user", "content": "i"}]}"#,
+            r#"{"model": "m"}"#,
+        ] {
+            assert_ne!(of(other), one, "{other}");
+        }
+        assert_ne!(of(r#"{"model": "m", "x": 1}"#), of(r#"{"model": "m", "x": 2}"#));
+    }
+
+    #[test]
+    fn marks_for_caches_wander_and_change_nothing() {
+        let with = |mark: &str| {
+            of(&format!(
+                r#"{{"model": "m", "messages": [{{"role": "user", "content": [{{"type": "text", "text": "Hi"{mark}}}]}}]}}"#
+            ))
+        };
+        assert_eq!(with(""), with(r#", "cache_control": {"type": "ephemeral"}"#));
+    }
+}

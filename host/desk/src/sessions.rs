@@ -1,0 +1,282 @@
+//! The conversations that a desk has seen: newest first, one of them active.
+//!
+//! Only main requests make or renew one. The active one is what a person looks at. With auto-follow
+//! it is always the newest; a conversation that was selected by hand stays, and then modes pause
+//! requests of that one alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafgate_tree::Document;
+use sha2::{Digest as _, Sha256};
+
+use crate::class::Class;
+use crate::tick::Tick;
+use crate::turn::Title;
+
+/// What tells one model's name from another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ModelKey([u8; 16]);
+
+impl ModelKey {
+    /// Returns the key of the model that a request names; `None` where its body names none.
+    #[must_use]
+    pub fn of(document: &Document) -> Option<Self> {
+        let digest = Sha256::digest(document.model()?.as_bytes());
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        Some(ModelKey(key))
+    }
+}
+
+/// A request as it comes, before anything is decided about it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Its session's key.
+    pub session: Arc<str>,
+    /// What kind of request it is.
+    pub class: Class,
+    /// The model that it asks, where its body says so.
+    pub model: Option<ModelKey>,
+    /// How its conversation is called.
+    pub title: Title,
+}
+
+/// A conversation in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionLine {
+    /// Its key.
+    pub session: Arc<str>,
+    /// `<location> · <name> · …<last 6 of the session>`.
+    pub label: String,
+    /// Whether it is the active one.
+    pub active: bool,
+    /// How many main requests it has had.
+    pub requests: u64,
+    /// How many of its requests wait for a person.
+    pub pending: usize,
+    /// When its latest main request came.
+    pub last: Tick,
+}
+
+/// The conversations.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    known: HashMap<Arc<str>, Session>,
+    /// By when they last asked; the newest one is the last.
+    order: BTreeMap<u64, Arc<str>>,
+    requests: u64,
+    active: Option<Arc<str>>,
+    follows: bool,
+}
+
+#[derive(Debug)]
+struct Session {
+    title: Title,
+    requests: u64,
+    last: Tick,
+    /// Its place in the order.
+    place: u64,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Sessions { known: HashMap::new(), order: BTreeMap::new(), requests: 0, active: None, follows: true }
+    }
+}
+
+impl Sessions {
+    /// A main request has come. Returns whether its conversation became the active one.
+    pub(crate) fn renew(&mut self, request: &Request, now: Tick) -> bool {
+        self.requests += 1;
+        let place = self.requests;
+        let session = self.known.entry(Arc::clone(&request.session)).or_insert_with(|| Session {
+            title: request.title.clone(),
+            requests: 0,
+            last: now,
+            place,
+        });
+        self.order.remove(&session.place);
+        self.order.insert(place, Arc::clone(&request.session));
+        session.title = request.title.clone();
+        session.requests += 1;
+        (session.last, session.place) = (now, place);
+        self.follows && self.activate(&request.session)
+    }
+
+    /// Makes a conversation the active one, and stays with it. Returns whether it is known.
+    pub(crate) fn select(&mut self, session: &str) -> bool {
+        let Some((session, _)) = self.known.get_key_value(session) else { return false };
+        let session = Arc::clone(session);
+        self.follows = false;
+        self.activate(&session);
+        true
+    }
+
+    /// Has the newest conversation be the active one from now on, or stays with the present one.
+    pub(crate) fn follow(&mut self, follows: bool) {
+        self.follows = follows;
+        if follows {
+            self.active = self.newest();
+        }
+    }
+
+    /// Forgets a conversation. Returns whether it was known.
+    pub(crate) fn forget(&mut self, session: &str) -> bool {
+        let Some(gone) = self.known.remove(session) else { return false };
+        self.order.remove(&gone.place);
+        if self.active.as_deref() == Some(session) {
+            self.active = if self.follows { self.newest() } else { None };
+        }
+        true
+    }
+
+    /// Forgets conversations that were silent for too long, and the oldest of too many. The newest
+    /// one stays, and so does one that is active or has turns. Returns whether the active one changed.
+    pub(crate) fn tidy(
+        &mut self,
+        now: Tick,
+        ttl: Duration,
+        most: usize,
+        has_turns: impl Fn(&str) -> bool,
+    ) -> bool {
+        let before = self.active.clone();
+        let mut surplus = self.known.len().saturating_sub(most);
+        let newest = self.requests;
+        let mut gone = Vec::new();
+        for (place, session) in &self.order {
+            let stale = self.known.get(session).is_some_and(|known| known.last.after(ttl) <= now);
+            if surplus == 0 && !stale {
+                break;
+            }
+            let is_active = self.active.as_ref() == Some(session);
+            if !has_turns(session) && (stale || !(is_active || *place == newest)) {
+                surplus = surplus.saturating_sub(1);
+                gone.push(Arc::clone(session));
+            }
+        }
+        for session in gone {
+            self.forget(&session);
+        }
+        before != self.active
+    }
+
+    /// Whether modes pause what this conversation asks: nothing was selected by hand, or this was.
+    pub(crate) fn is_watched(&self, session: &str) -> bool {
+        self.follows || self.active.as_deref().is_none_or(|active| active == session)
+    }
+
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    pub(crate) fn active(&self) -> Option<&Arc<str>> {
+        self.active.as_ref()
+    }
+
+    /// All of them, newest first.
+    pub(crate) fn list(&self) -> impl Iterator<Item = SessionLine> {
+        self.order.values().rev().filter_map(|session| self.line(session))
+    }
+
+    pub(crate) fn line(&self, session: &str) -> Option<SessionLine> {
+        let (key, known) = self.known.get_key_value(session)?;
+        Some(SessionLine {
+            label: known.title.label(session),
+            active: self.active.as_ref() == Some(key),
+            requests: known.requests,
+            pending: 0,
+            last: known.last,
+            session: Arc::clone(key),
+        })
+    }
+
+    fn newest(&self) -> Option<Arc<str>> {
+        self.order.values().next_back().cloned()
+    }
+
+    fn activate(&mut self, session: &Arc<str>) -> bool {
+        let changes = self.active.as_ref() != Some(session);
+        if changes {
+            self.active = Some(Arc::clone(session));
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(60);
+
+    fn at(seconds: u64) -> Tick {
+        Tick::from_millis(seconds * 1000)
+    }
+
+    fn asks(session: &str) -> Request {
+        Request {
+            session: session.into(),
+            class: Class::Main,
+            model: None,
+            title: Title { location: "chat".into(), name: "test".into() },
+        }
+    }
+
+    fn listed(sessions: &Sessions) -> Vec<String> {
+        sessions
+            .list()
+            .map(|line| format!("{}{}", line.session, if line.active { "*" } else { "" }))
+            .collect()
+    }
+
+    #[test]
+    fn the_newest_is_first_and_followed_until_one_is_selected() {
+        let mut sessions = Sessions::default();
+        for (second, session) in ["a", "b", "c", "a"].into_iter().enumerate() {
+            sessions.renew(&asks(session), at(second as u64));
+        }
+        assert_eq!(listed(&sessions), ["a*", "c", "b"]);
+        assert!(!sessions.renew(&asks("a"), at(5)), "it was active before");
+        assert!(sessions.select("b") && !sessions.select("x"));
+        assert!(!sessions.follows());
+        assert!(!sessions.renew(&asks("d"), at(6)));
+        assert_eq!(listed(&sessions), ["d", "a", "c", "b*"]);
+        assert!(sessions.is_watched("b") && !sessions.is_watched("d"));
+        sessions.follow(true);
+        assert_eq!(listed(&sessions), ["d*", "a", "c", "b"]);
+        assert!(sessions.is_watched("b") && sessions.is_watched("d"));
+    }
+
+    #[test]
+    fn what_follows_a_conversation_that_is_gone() {
+        let mut sessions = Sessions::default();
+        for session in ["a", "b"] {
+            sessions.renew(&asks(session), at(0));
+        }
+        assert!(sessions.forget("b") && !sessions.forget("b"));
+        assert_eq!(listed(&sessions), ["a*"], "the newest that is left");
+        sessions.select("a");
+        sessions.forget("a");
+        assert_eq!(sessions.active(), None);
+        assert!(sessions.is_watched("c"), "where none is selected, all are watched");
+    }
+
+    #[test]
+    fn silent_ones_and_too_many_are_forgotten_but_none_in_use() {
+        let mut sessions = Sessions::default();
+        for (second, session) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
+            sessions.renew(&asks(session), at(second as u64));
+        }
+        sessions.select("b");
+        assert!(!sessions.tidy(at(5), TTL, 3, |session| session == "a"));
+        assert_eq!(listed(&sessions), ["e", "b*", "a"], "one is active, one has a turn");
+        assert!(!sessions.tidy(at(5), TTL, 3, |_| false));
+        assert_eq!(sessions.list().count(), 3);
+        assert!(sessions.tidy(at(61), TTL, 3, |_| false), "an active one that is silent goes too");
+        assert_eq!(listed(&sessions), ["e"]);
+        sessions.tidy(at(64), TTL, 3, |_| false);
+        assert_eq!(sessions.list().count(), 0);
+    }
+}
