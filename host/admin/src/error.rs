@@ -25,7 +25,7 @@ pub enum ErrorCode {
     Unauthorised,
     /// Host or Origin are not the gate's own.
     ForeignOrigin,
-    /// There is no such path, or no such turn.
+    /// There is no such path, no such turn, or no such session.
     NotFound,
     /// The path does not take this method.
     WrongMethod,

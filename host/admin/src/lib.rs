@@ -15,17 +15,28 @@
 //! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`TurnView`] |
 //! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
+//! | `GET /v1/mode` | | [`ModeView`] |
+//! | `PUT /v1/mode` | [`SetMode`] | [`ModeView`] |
+//! | `GET /v1/sessions` | | [`SessionList`] |
+//! | `PUT /v1/sessions` | [`Follow`] | [`SessionList`] |
+//! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
+//! | `DELETE /v1/sessions/{id}` | | [`SessionList`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
 //! Every other call has `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]. A POST
-//! has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
+//! or PUT has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
 //! status of its [`ErrorCode`].
 
 mod error;
+mod mode;
 mod turn;
 
 pub use error::{ApiError, ErrorCode};
+pub use mode::{
+    ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, TurnClass,
+    TurnMode,
+};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, OnTimeout,
     RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
@@ -78,6 +89,15 @@ pub struct Status {
     pub pending_memory: Memory,
     /// Requests so far.
     pub requests: Counts,
+    /// Which turns wait although no rule asks. `None` from a gate that knows no modes.
+    #[serde(default)]
+    pub mode: Option<ModeView>,
+    /// The conversation that a person looks at.
+    #[serde(default)]
+    pub active: Option<ActiveSession>,
+    /// Whether the newest conversation becomes that one.
+    #[serde(default)]
+    pub follow: bool,
 }
 
 /// The used part of a bound, in bytes.
@@ -111,6 +131,9 @@ pub struct PolicyStatus {
     /// Warnings about the policy that serves, a line each: it is valid, but hardly meant so.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The rules that pause, whatever the mode is.
+    #[serde(default)]
+    pub pauses: Vec<String>,
     /// How many seconds the gate has been reading or compiling the files on disk. `None` while it
     /// is not.
     #[serde(default)]
@@ -205,6 +228,18 @@ pub enum Event {
     Resolved {
         /// The turn.
         turn: TurnSummary,
+    },
+    /// Another mode is in force, or another state of it.
+    Mode {
+        /// The mode after it.
+        mode: ModeView,
+    },
+    /// Another conversation is active, one is gone, or others are followed.
+    Sessions {
+        /// The conversation that a person looks at.
+        active: Option<ActiveSession>,
+        /// Whether the newest one becomes that one.
+        follow: bool,
     },
     /// Another policy serves, or newer files were refused.
     Policy {

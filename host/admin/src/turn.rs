@@ -3,6 +3,8 @@
 use leafgate_tree::{Access, LeafKind, Role, SectionKind, ValueType};
 use serde::{Deserialize, Serialize};
 
+use crate::mode::{TurnClass, TurnMode};
+
 /// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,10 +94,22 @@ pub struct TurnSummary {
     pub session: String,
     /// The model of the request.
     pub model: String,
+    /// How the latest message of the user begins, on one line, as it would leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<ShownText>,
     /// The format's name.
     pub format: String,
+    /// What kind of request it is.
+    #[serde(default)]
+    pub class: TurnClass,
+    /// The mode that asked for a person, besides the rules or alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<TurnMode>,
     /// Its state.
     pub state: State,
+    /// Who or what ended it: `user`, `timeout`, `timedOut`, or why it was cancelled (`superseded`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<String>,
     /// Why it waits.
     pub holds: Vec<HoldView>,
     /// How long it has waited, in milliseconds.

@@ -1,8 +1,8 @@
 //! Requests that wait for a person: pending turns as a state machine.
 //!
 //! A rule or a mode paused a request, and its client waits. The [`Desk`] keeps the request as a
-//! [`Turn`], takes events, each with its time, and returns [`Effect`]s: send a body, answer a connection,
-//! publish a change, call at a deadline. The gate carries them out.
+//! [`Turn`], takes events, each with its time, and returns [`Effect`]s: send a body, answer a
+//! connection, publish a change, call at a deadline. The gate carries them out.
 //!
 //! ```text
 //!                   ┌────────────── front of its session ──────────────┐

@@ -192,7 +192,7 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Recomputes by when the queued turns of a session end at the latest: each waits for all before it.
+    /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
         for turn in self.lines.get(session).into_iter().flatten() {

@@ -1,0 +1,169 @@
+//! Which turns wait although no rule asks, and which conversations there are.
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to a turn that no rule holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnMode {
+    /// It is sent.
+    #[default]
+    Off,
+    /// The next one waits, then the mode before this one is in force again.
+    InterceptOnce,
+    /// Each one waits.
+    InterceptAlways,
+    /// Edits that a person saved are applied to it.
+    AutoOverride,
+}
+
+impl TurnMode {
+    /// All of them, in the order in which lists show them.
+    pub const ALL: [TurnMode; 4] =
+        [TurnMode::Off, TurnMode::InterceptOnce, TurnMode::InterceptAlways, TurnMode::AutoOverride];
+
+    /// The word for it in JSON, on the command line and in logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TurnMode::Off => "off",
+            TurnMode::InterceptOnce => "interceptOnce",
+            TurnMode::InterceptAlways => "interceptAlways",
+            TurnMode::AutoOverride => "autoOverride",
+        }
+    }
+
+    /// What people read.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            TurnMode::Off => "Send normally",
+            TurnMode::InterceptOnce => "Pause next turn",
+            TurnMode::InterceptAlways => "Pause & review every turn",
+            TurnMode::AutoOverride => "Auto-apply saved edits",
+        }
+    }
+}
+
+/// What `autoOverride` does with the next turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AutoState {
+    /// It waits, so that a person makes the edits that are to be saved.
+    Capturing,
+    /// It is sent with the saved edits.
+    Applying,
+}
+
+/// What kind of request a turn is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnClass {
+    /// A turn of the conversation that a person sees.
+    #[default]
+    Main,
+    /// A turn of an agent that another one started.
+    Subagent,
+    /// What a client asks for itself: a title, its quota, a count of tokens.
+    Side,
+}
+
+/// The mode in force, and what will pause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModeView {
+    /// The mode.
+    pub mode: TurnMode,
+    /// What people read: `Pause & review every turn`.
+    pub label: String,
+    /// The mode that the next start begins with. A single pause is for this run only.
+    pub lasting: TurnMode,
+    /// What `autoOverride` does with the next turn, where it is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoState>,
+    /// Turns that wait for a person.
+    pub pending: usize,
+    /// What will pause, and why: a sentence or two.
+    pub text: String,
+    /// What a list says in which no turn is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<String>,
+    /// Why the mode could not be kept for the next start. It is in force all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_kept: Option<String>,
+}
+
+/// Chooses a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetMode {
+    /// The mode.
+    pub mode: TurnMode,
+}
+
+/// The conversations, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionList {
+    /// One line each.
+    pub sessions: Vec<SessionView>,
+    /// Whether the newest one becomes the active one.
+    pub follow: bool,
+}
+
+/// A conversation in a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id, opaque.
+    pub id: String,
+    /// `<location> · <name> · …<end of its id>`.
+    pub label: String,
+    /// Whether it is the one that a person looks at.
+    pub active: bool,
+    /// How many turns it has had.
+    pub requests: u64,
+    /// How many of its requests wait for a person.
+    pub pending: usize,
+    /// How long ago the last one came, in milliseconds.
+    pub silent_ms: u64,
+}
+
+/// The conversation that a person looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveSession {
+    /// Its id, opaque.
+    pub id: String,
+    /// `<location> · <name> · …<end of its id>`.
+    pub label: String,
+}
+
+/// Has the newest conversation be the active one, or the present one stay it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Follow {
+    /// Whether to follow the newest.
+    pub follow: bool,
+}
+
+/// Makes a conversation the active one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Select {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_spelled_as_everywhere_and_nothing_else_is_one() {
+        for mode in TurnMode::ALL {
+            let set: SetMode = serde_json::from_str(&format!(r#"{{"mode":"{}"}}"#, mode.name())).unwrap();
+            assert_eq!(set.mode, mode);
+        }
+        for wrong in [r#"{"mode":"Off"}"#, r#"{"mode":""}"#, "{}", r#"{"mode":"off","for":"ever"}"#] {
+            assert!(serde_json::from_str::<SetMode>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
