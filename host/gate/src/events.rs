@@ -79,6 +79,8 @@ fn frame(event: &Event) -> Bytes {
         Event::Paused { .. } => "paused",
         Event::Changed { .. } => "changed",
         Event::Resolved { .. } => "resolved",
+        Event::Mode { .. } => "mode",
+        Event::Sessions { .. } => "sessions",
         Event::Policy { .. } => "policy",
     };
     let json = serde_json::to_string(event).expect("the words of the admin API always serialise");

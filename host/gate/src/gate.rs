@@ -10,7 +10,7 @@ use http::header::EXPECT;
 use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use leafgate_admin::{Event, Status};
+use leafgate_admin::{Event, Status, TurnMode};
 use leafgate_policy::Policy;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
@@ -28,7 +28,7 @@ use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress};
 use crate::outgoing::Outgoing;
 use crate::outside::OutsideTexts;
-use crate::pending::{self, Turns};
+use crate::pending::{self, ClassHint, Turns};
 use crate::refusal::Refusal;
 use crate::route::Route;
 use crate::server::{self, Timeouts};
@@ -107,6 +107,16 @@ impl Gate {
         self.0.loads.watch(running);
     }
 
+    /// Has a mode be in force from the start, and hands each mode that the next start should begin
+    /// with to `keep`. Only the first caller is heard.
+    pub fn keep_mode(
+        &self,
+        begin: TurnMode,
+        keep: impl Fn(TurnMode) -> std::io::Result<()> + Send + Sync + 'static,
+    ) {
+        self.0.turns.keep_mode(begin, keep);
+    }
+
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
     pub fn policy_refused(&self, diagnostics: impl Into<String>) {
         let policy = self.0.loads.refused(diagnostics.into());
@@ -181,6 +191,7 @@ impl Gate {
 
 impl Shared {
     pub(crate) fn status(&self) -> Status {
+        let (active, follow) = self.turns.active();
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
@@ -190,6 +201,9 @@ impl Shared {
             pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),
             requests: self.counters.read(),
+            mode: Some(self.turns.mode()),
+            active,
+            follow,
         }
     }
 
@@ -338,6 +352,7 @@ impl Shared {
             api,
             outside: Arc::new(OutsideTexts::of(parts)),
             hint: Hint::of(&parts.headers),
+            class: ClassHint::of(&parts.headers),
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),

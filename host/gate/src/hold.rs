@@ -115,7 +115,7 @@ fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
 }
 
 /// 400 in any case: SDKs retry most others, and the same request would only wait again.
-fn refusal(dismissed: &Dismissed) -> Refusal {
+pub(crate) fn refusal(dismissed: &Dismissed) -> Refusal {
     let code = match dismissed.dismissal {
         Dismissal::TimedOut { .. } => Code::TimedOut,
         Dismissal::Replaced => Code::Replaced,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_desk::{Destination, Title};
+use leafgate_desk::{Class, Destination, ModePause, ModelKey, Request, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
@@ -15,11 +15,11 @@ use leafgate_vault::Vault;
 use crate::apis::Api;
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
-use crate::hold::Held;
+use crate::hold::{self, Held};
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
 use crate::outside::OutsideTexts;
-use crate::pending::{Paused, TurnGuard, Turns, Waiter};
+use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::session::{Hint, Session, Sessions};
@@ -38,6 +38,8 @@ pub(crate) struct Case {
     pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
     pub(crate) hint: Option<Hint>,
+    /// What its header says about who asks.
+    pub(crate) class: ClassHint,
     /// The generation that judges it, whatever is loaded meanwhile.
     pub(crate) policy: Arc<Policy>,
     pub(crate) sessions: Arc<Sessions>,
@@ -54,6 +56,13 @@ pub(crate) enum Outcome {
     Pass(Passed),
     /// A person must decide.
     Wait(Held),
+}
+
+/// Who asks for a person.
+struct Pauses {
+    holds: Vec<Hold>,
+    class: Class,
+    mode: Option<ModePause>,
 }
 
 /// The outcome, and what the policy did on the way to it.
@@ -90,6 +99,13 @@ impl Case {
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let context = Context { session: &session.key, agent: Some(self.agent), outside: &outside };
+        let class = self.class.class(self.api, &document);
+        self.turns.receive(&Request {
+            session: Arc::clone(&session.key),
+            class,
+            model: ModelKey::of(&document),
+            title: self.title(),
+        });
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&session.key)
             && self.policy.is_clean_outside(&document, &context, &session.vault)
@@ -98,32 +114,47 @@ impl Case {
             return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
         }
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
-        let tally = tally(&evaluation);
+        let mut tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, .. } = evaluation;
-        let outcome = match verdict {
-            Verdict::Forward => {
-                let document = draft.document();
-                let thread = self.sessions.thread(&session.key);
-                let restoring = Restoring::of(self.api, document, session.vault, thread);
-                let received = Received {
-                    coded: !self.codings.is_empty(),
-                    body: self.body,
-                    wraps_more,
-                    reservation: Some(self.reservation),
-                };
-                Ok(Outcome::Pass(received.passed(document.source(), draft.render(), restoring)))
-            }
-            Verdict::Pause(holds) => Ok(self.pause(session, draft, holds, recall, wraps_more)),
-            Verdict::Block(hold) => Err(blocked(&hold)),
+        let holds = match verdict {
+            Verdict::Forward => None,
+            Verdict::Pause(holds) => Some(holds),
+            Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally },
         };
-        Judged { outcome, tally }
+        let (holds, mode) = match (self.turns.ask(&session.key, class, draft.document()), holds) {
+            (Answered::Dismissed(dismissal), _) => {
+                let dismissed = Dismissed { dismissal, holds: Vec::new() };
+                return Judged { outcome: Err(hold::refusal(&dismissed)), tally };
+            }
+            (Answered::Nothing, None) => {
+                return Judged { outcome: Ok(self.pass(session, &draft, wraps_more)), tally };
+            }
+            (Answered::Nothing, Some(holds)) => (holds, None),
+            (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
+        };
+        tally.waits = true;
+        let pauses = Pauses { holds, class, mode };
+        Judged { outcome: Ok(self.pause(session, draft, pauses, recall, wraps_more)), tally }
+    }
+
+    fn pass(self, session: Session, draft: &Draft, wraps_more: bool) -> Outcome {
+        let document = draft.document();
+        let thread = self.sessions.thread(&session.key);
+        let restoring = Restoring::of(self.api, document, session.vault, thread);
+        let received = Received {
+            coded: !self.codings.is_empty(),
+            body: self.body,
+            wraps_more,
+            reservation: Some(self.reservation),
+        };
+        Outcome::Pass(received.passed(document.source(), draft.render(), restoring))
     }
 
     fn pause(
         self,
         session: Session,
         draft: Draft,
-        holds: Vec<Hold>,
+        pauses: Pauses,
         recall: Recall,
         wraps_more: bool,
     ) -> Outcome {
@@ -137,15 +168,22 @@ impl Case {
             vault: session.vault,
             recall,
         };
-        let location = if self.api.converses() { "chat" } else { "request" };
         let waiter = self.turns.pause(Paused {
             to: self.to.clone(),
-            title: Title { location: location.into(), name: self.agent.into() },
+            title: self.title(),
             draft,
-            holds,
+            holds: pauses.holds,
+            class: pauses.class,
+            mode: pauses.mode,
             guard: Arc::new(guard),
         });
         self.held(&document, wraps_more, waiter)
+    }
+
+    /// How its conversation is called.
+    fn title(&self) -> Title {
+        let location = if self.api.converses() { "chat" } else { "request" };
+        Title { location: location.into(), name: self.agent.into() }
     }
 
     /// The desk counts the bytes of what waits there, so the reservation ends here.

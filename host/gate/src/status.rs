@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use leafgate_admin::{Answers, Counts, PolicyStatus};
-use leafgate_policy::{Diagnostic, Policy, RuleChange};
+use leafgate_policy::{Diagnostic, Mode, Policy, RuleChange};
 
 use crate::refusal::Code;
 
@@ -133,7 +133,9 @@ impl Loads {
     /// The first load, from `source`.
     pub(crate) fn new(source: String, policy: &Policy) -> Self {
         let (generation, warnings) = (policy.generation_name(), warnings(policy));
-        let status = PolicyStatus { source, generation, loads: 1, warnings, ..PolicyStatus::default() };
+        let pauses = pauses(policy);
+        let status =
+            PolicyStatus { source, generation, loads: 1, warnings, pauses, ..PolicyStatus::default() };
         Loads { status: Mutex::new(status), running: OnceLock::new() }
     }
 
@@ -149,6 +151,7 @@ impl Loads {
             status.changes = swap().iter().map(ToString::to_string).collect();
             status.generation = policy.generation_name();
             status.warnings = warnings(policy);
+            status.pauses = pauses(policy);
             status.loads += 1;
             status.refused = None;
         })
@@ -178,6 +181,14 @@ impl fmt::Debug for Loads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loads").field("status", &self.status).finish_non_exhaustive()
     }
+}
+
+/// The rules that do nothing else than pause. Others may pause besides, where they cannot redact
+/// or cannot run.
+fn pauses(policy: &Policy) -> Vec<String> {
+    let rules = policy.explain().phases.into_iter().flat_map(|phase| phase.rules);
+    let pausing = rules.filter(|rule| rule.action == "pause" && rule.mode == Mode::Enforce);
+    pausing.map(|rule| rule.id).collect()
 }
 
 fn warnings(policy: &Policy) -> Vec<String> {

@@ -272,6 +272,12 @@ impl Model {
                 }
                 Vec::new()
             }
+            Event::Mode { mode } => {
+                self.notify(Level::Done, format!("{}: {}", mode.label, mode.text));
+                Vec::new()
+            }
+            // A change of what another front end looks at.
+            Event::Sessions { .. } => Vec::new(),
             Event::Policy { policy } => {
                 match policy.refused {
                     Some(_) => self

@@ -68,7 +68,7 @@ impl From<Refusal> for Failure {
 impl From<DeskError> for Failure {
     fn from(error: DeskError) -> Self {
         let code = match &error {
-            DeskError::Unknown { .. } => ErrorCode::NotFound,
+            DeskError::Unknown { .. } | DeskError::NoSuchSession => ErrorCode::NotFound,
             DeskError::Over { .. } | DeskError::Expired { .. } => ErrorCode::Over,
             DeskError::Queued { .. } => ErrorCode::Queued,
             DeskError::Disconnected { .. } => ErrorCode::Disconnected,
@@ -77,7 +77,7 @@ impl From<DeskError> for Failure {
             DeskError::NoRoom { .. } => ErrorCode::Full,
             DeskError::Blocked(_) => ErrorCode::Blocked,
             DeskError::Invalid(_) => ErrorCode::Invalid,
-            DeskError::Nothing(_) => ErrorCode::Nothing,
+            DeskError::Nothing(_) | DeskError::NoCapture => ErrorCode::Nothing,
             DeskError::Unredactable(_) | DeskError::Edit(_) | DeskError::NoSuchPlace => {
                 ErrorCode::RefusedEdit
             }

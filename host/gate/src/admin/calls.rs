@@ -1,11 +1,13 @@
 //! The calls: which path is which, and what each does.
 //!
-//! Nine fixed routes are one match; a router would be more to read than that.
+//! Some fixed routes are one match; a router would be more to read than that.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Response, request};
 use hyper::body::Incoming;
-use leafgate_admin::{Cancel, EditCommand, ErrorCode, Pending, Resume};
+use leafgate_admin::{Cancel, EditCommand, ErrorCode, Follow, Pending, Resume, Select, SetMode};
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,9 +19,9 @@ use crate::content::Content;
 use crate::gate::Shared;
 use crate::pending::Snapshot;
 
-/// A call, its turn included.
+/// A call, its turn or session included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AdminCall {
+enum AdminCall<'p> {
     Status,
     Events,
     Pending,
@@ -29,10 +31,16 @@ enum AdminCall {
     Edit(TurnId),
     Resume(TurnId),
     Cancel(TurnId),
+    Mode,
+    SetMode,
+    Sessions,
+    Follow,
+    Select(&'p str),
+    Dispose(&'p str),
 }
 
-impl AdminCall {
-    fn of(method: &Method, path: &str) -> Result<AdminCall, Failure> {
+impl<'p> AdminCall<'p> {
+    fn of(method: &Method, path: &'p str) -> Result<AdminCall<'p>, Failure> {
         let segments: Vec<_> = path.split('/').skip(1).collect();
         let call = match *segments.as_slice() {
             ["v1", "status"] => AdminCall::Status,
@@ -44,20 +52,50 @@ impl AdminCall {
             ["v1", "pending", turn, "edit"] => AdminCall::Edit(id(turn)?),
             ["v1", "pending", turn, "resume"] => AdminCall::Resume(id(turn)?),
             ["v1", "pending", turn, "cancel"] => AdminCall::Cancel(id(turn)?),
+            ["v1", "mode"] if *method == Method::PUT => AdminCall::SetMode,
+            ["v1", "mode"] => AdminCall::Mode,
+            ["v1", "sessions"] if *method == Method::PUT => AdminCall::Follow,
+            ["v1", "sessions"] => AdminCall::Sessions,
+            ["v1", "sessions", session] => AdminCall::Dispose(session),
+            ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
                 return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
             }
         };
-        let expected = if call.writes() { "POST" } else { "GET" };
-        if method.as_str() == expected {
+        let expected = call.methods();
+        if expected.split(", ").any(|expected| method.as_str() == expected) {
             return Ok(call);
         }
         let message = format!("this path is asked with {expected}");
         Err(Failure::new(ErrorCode::WrongMethod, message).allow(expected))
     }
 
+    /// The methods of its path.
+    fn methods(self) -> &'static str {
+        match self {
+            AdminCall::Status
+            | AdminCall::Events
+            | AdminCall::Pending
+            | AdminCall::Turn(_)
+            | AdminCall::Diff(_)
+            | AdminCall::Payload(_) => "GET",
+            AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_) | AdminCall::Select(_) => "POST",
+            AdminCall::Mode | AdminCall::SetMode | AdminCall::Sessions | AdminCall::Follow => "GET, PUT",
+            AdminCall::Dispose(_) => "DELETE",
+        }
+    }
+
+    /// Whether it has a body. No form of a web page can send one of JSON, nor DELETE.
     fn writes(self) -> bool {
-        matches!(self, AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_))
+        matches!(
+            self,
+            AdminCall::Edit(_)
+                | AdminCall::Resume(_)
+                | AdminCall::Cancel(_)
+                | AdminCall::SetMode
+                | AdminCall::Follow
+                | AdminCall::Select(_)
+        )
     }
 }
 
@@ -100,6 +138,18 @@ pub(super) async fn answer(
             let Cancel {} = read(&command)?;
             Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
         }
+        AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
+        AdminCall::SetMode => set_mode(gate, read(&command)?).await,
+        AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
+        AdminCall::Follow => {
+            let Follow { follow } = read(&command)?;
+            Ok(answer::json(&gate.turns.follow(follow)))
+        }
+        AdminCall::Select(session) => {
+            let Select {} = read(&command)?;
+            Ok(answer::json(&gate.turns.select(session)?))
+        }
+        AdminCall::Dispose(session) => Ok(answer::json(&gate.turns.dispose(session)?)),
     }
 }
 
@@ -128,6 +178,15 @@ fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Cont
         .parse()
         .map_err(|error: leafgate_desk::BadDigest| Failure::new(ErrorCode::Malformed, error.to_string()))?;
     Ok(answer::json(&gate.turns.resume(turn, &seen)?))
+}
+
+/// Chooses a mode. Keeping it waits for the disk, so it is done on the blocking pool, and to its end
+/// even where the caller goes away.
+async fn set_mode(gate: &Shared, command: SetMode) -> Result<Response<Content>, Failure> {
+    let turns = Arc::clone(&gate.turns);
+    let chosen = tokio::task::spawn_blocking(move || turns.choose(command.mode)).await;
+    let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
+    Ok(answer::json(&chosen.map_err(failed)?))
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.
@@ -165,10 +224,17 @@ mod tests {
             (Method::POST, "/v1/pending/7/edit", AdminCall::Edit(turn)),
             (Method::POST, "/v1/pending/7/resume", AdminCall::Resume(turn)),
             (Method::POST, "/v1/pending/7/cancel", AdminCall::Cancel(turn)),
+            (Method::GET, "/v1/mode", AdminCall::Mode),
+            (Method::PUT, "/v1/mode", AdminCall::SetMode),
+            (Method::GET, "/v1/sessions", AdminCall::Sessions),
+            (Method::PUT, "/v1/sessions", AdminCall::Follow),
+            (Method::POST, "/v1/sessions/S_1/select", AdminCall::Select("S_1")),
+            (Method::DELETE, "/v1/sessions/S_1", AdminCall::Dispose("S_1")),
         ] {
             assert_eq!(AdminCall::of(&method, path).unwrap(), call);
-            let other = if method == Method::GET { Method::POST } else { Method::GET };
-            for wrong in [other, Method::OPTIONS, Method::HEAD, Method::DELETE] {
+            let all = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::HEAD];
+            let right = call.methods();
+            for wrong in all.into_iter().filter(|method| !right.split(", ").any(|right| method == right)) {
                 let failure = AdminCall::of(&wrong, path).unwrap_err();
                 assert_eq!(failure.status(), StatusCode::METHOD_NOT_ALLOWED, "{wrong} {path}");
             }

@@ -10,8 +10,10 @@
 //!
 //! A turn is given up with its connection because [`Waiter`] says so when it is dropped, however that came about.
 
+mod class;
 mod destination;
 mod guard;
+mod modes;
 mod summary;
 mod waiter;
 
@@ -23,19 +25,26 @@ use std::time::Duration;
 use bytes::Bytes;
 use leafgate_admin::{Event, Memory, TurnSummary};
 use leafgate_desk::{
-    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Effect, Effects,
-    RequestKey, Revised, Revision, Tick, TurnId, TurnState,
+    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
+    Effects, RequestKey, Revised, Revision, Tick, TurnId, TurnMode, TurnState,
 };
 use leafgate_tree::{Document, Draft};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
+use self::modes::Keeper;
 use crate::events::Hub;
 use crate::status::Counters;
 
+pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
+pub(crate) use modes::Answered;
 pub(crate) use waiter::{Decision, Dismissed, Paused, Release, Waiter};
+
+/// Lines that are made while the desk is held: under a millisecond's work, even where each has
+/// many places.
+const LISTED_AT_ONCE: usize = 32;
 
 /// All turns that wait for a person.
 pub(crate) struct Turns {
@@ -46,6 +55,7 @@ pub(crate) struct Turns {
     alarm: watch::Sender<Option<Tick>>,
     hub: Arc<Hub>,
     counters: Arc<Counters>,
+    keeper: Keeper,
 }
 
 struct State {
@@ -70,7 +80,7 @@ impl Turns {
     pub(crate) fn new(limits: DeskLimits, hub: Arc<Hub>, counters: Arc<Counters>) -> Self {
         Turns {
             state: Mutex::new(State {
-                desk: Desk::new(limits),
+                desk: Desk::new(limits, TurnMode::Off),
                 waiting: HashMap::new(),
                 told: HashMap::new(),
                 last_connection: 0,
@@ -79,6 +89,7 @@ impl Turns {
             alarm: watch::Sender::new(None),
             hub,
             counters,
+            keeper: Keeper::default(),
         }
     }
 
@@ -90,7 +101,7 @@ impl Turns {
         document: &Document,
     ) -> Option<Waiter> {
         // The digest of a large body takes its time, and hardly ever is anything pending.
-        if !self.lock().desk.pending().any(|turn| **turn.session() == *session) {
+        if !self.has_pending(session) {
             return None;
         }
         let received = Digest::of(to, document.source());
@@ -111,7 +122,7 @@ impl Turns {
 
     /// Returns true where turns of a session are pending.
     pub(crate) fn has_pending(&self, session: &str) -> bool {
-        self.lock().desk.pending().any(|turn| **turn.session() == *session)
+        self.lock().desk.has_pending(session)
     }
 
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
@@ -185,15 +196,23 @@ impl Turns {
         self.alarm.send_replace(state.desk.next_deadline());
     }
 
-    /// The turns in a line each, oldest first.
+    /// The turns in a line each, oldest first. Made in pieces, so that requests and decisions come
+    /// in between: what ends meanwhile is left out, what comes meanwhile is listed.
     pub(crate) fn list(&self) -> Vec<TurnSummary> {
-        let state = self.lock();
-        let now = self.now();
-        state
-            .desk
-            .pending()
-            .map(|turn| summary::summary(turn.summary(), &turn.reviewer().generation, now))
-            .collect()
+        let mut listed = Vec::new();
+        let mut last = TurnId(0);
+        loop {
+            let state = self.lock();
+            let now = self.now();
+            let before = listed.len();
+            for turn in state.desk.pending_after(last).take(LISTED_AT_ONCE) {
+                last = turn.id();
+                listed.push(summary::summary(turn.summary(), &turn.reviewer().generation, now));
+            }
+            if listed.len() - before < LISTED_AT_ONCE {
+                return listed;
+            }
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -265,11 +284,17 @@ impl Turns {
                     state.answer(to, Decision::Send(Release { body, digest, edits, redactions }));
                 }
                 Effect::Answer { turn, to, dismissal } => {
+                    if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
+                        // It was decided before it was a turn.
+                        self.counters.cancelled();
+                    }
                     let over = turn.and_then(|turn| state.desk.summary(turn).ok());
                     let holds = over.map_or_else(Vec::new, |over| over.holds);
                     state.answer(to, Decision::Dismissed(Dismissed { dismissal, holds }));
                 }
                 Effect::Changed(turn) => self.publish(state, turn, now),
+                Effect::ModeChanged => self.publish_mode(&state.desk),
+                Effect::SessionsChanged => self.publish_sessions(&state.desk),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
                 }
@@ -337,7 +362,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{Dismissal, Title};
+    use leafgate_desk::{Class, Dismissal, Title};
     use leafgate_policy::plugin::NoPlugins;
     use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
@@ -353,6 +378,9 @@ mod tests {
         timeout: Duration::from_secs(60),
         linger: Duration::from_secs(5),
         remembered: 8,
+        cancel_holds: Duration::from_secs(30),
+        sessions: 8,
+        session_ttl: Duration::from_secs(3600),
     };
 
     fn turns() -> Arc<Turns> {
@@ -394,6 +422,8 @@ mod tests {
             title: Title { location: "chat".into(), name: "test".into() },
             draft: Draft::new(document(session)),
             holds: vec![hold],
+            class: Class::Main,
+            mode: None,
             guard: Arc::new(guard),
         })
     }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, State, TurnSummary};
-use leafgate_desk::{Tick, TurnLine, TurnState};
+use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnClass, TurnSummary};
+use leafgate_desk::{Class, Tick, TurnLine, TurnState};
+
+use super::modes::mode;
 
 pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
     let holds = line.holds.iter().map(|held| hold(&held.hold, false, hold_state(held.state)));
@@ -12,8 +14,12 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         id: line.id.to_string(),
         session: line.session.to_string(),
         model: line.model.unwrap_or_default(),
+        words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
         format: line.format.name().to_owned(),
+        class: class(line.class),
+        mode: line.mode.map(mode),
         state: state(line.state),
+        ending: line.ending.map(str::to_owned),
         holds: holds.chain(block).collect(),
         waited_ms: millis(line.waiting_since, now),
         left_ms: if line.state.is_over() { 0 } else { millis(now, line.deadline) },
@@ -54,6 +60,14 @@ fn hold_state(state: leafgate_desk::HoldState) -> HoldState {
         leafgate_desk::HoldState::Open => HoldState::Open,
         leafgate_desk::HoldState::Lapsed => HoldState::Lapsed,
         leafgate_desk::HoldState::Answered => HoldState::Answered,
+    }
+}
+
+fn class(class: Class) -> TurnClass {
+    match class {
+        Class::Main => TurnClass::Main,
+        Class::Subagent => TurnClass::Subagent,
+        Class::Side => TurnClass::Side,
     }
 }
 

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, Title, TurnHold};
+use leafgate_desk::{
+    CancelReason, Class, ConnectionId, Destination, Digest, Dismissal, ModePause, Title, TurnHold,
+};
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
 
 use super::{TurnGuard, Turns};
 
-/// A request that the policy paused.
+/// A request that the policy or a mode paused.
 pub(crate) struct Paused {
     pub(crate) to: Destination,
     pub(crate) title: Title,
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
+    pub(crate) class: Class,
+    pub(crate) mode: Option<ModePause>,
     pub(crate) guard: Arc<TurnGuard>,
 }
 
@@ -28,6 +32,8 @@ impl Paused {
             title: self.title,
             draft: self.draft,
             holds: self.holds,
+            class: self.class,
+            mode: self.mode,
             reviewer: self.guard,
         }
     }

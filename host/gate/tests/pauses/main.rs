@@ -7,6 +7,7 @@
 
 mod admin;
 mod logs;
+mod modes;
 mod pause;
 mod queue;
 mod reload;

@@ -14,7 +14,9 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use leafgate_admin::{ApiError, EditCommand, Event, ShownText, State, TurnSummary, TurnView};
+use leafgate_admin::{
+    ApiError, EditCommand, Event, ModeView, ShownText, State, TurnMode, TurnSummary, TurnView,
+};
 use leafgate_desk::{Destination, Digest};
 use leafgate_gate::{AdminToken, Gate, GateConfig, Listener};
 use leafgate_policy::plugin::NoPlugins;
@@ -352,6 +354,13 @@ impl House {
         self.post(&format!("/v1/pending/{id}/cancel"), &json!({})).await
     }
 
+    /// Chooses a mode.
+    pub(crate) async fn choose(&self, mode: TurnMode) -> ModeView {
+        let answer = self.call(Method::PUT, "/v1/mode", Some(&json!({ "mode": mode }))).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    }
+
     /// Resumes a turn as it stands.
     pub(crate) async fn let_go(&self, id: &str) {
         let digest = self.turn(id).await.digest;
@@ -381,8 +390,18 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The next event.
+    /// The next event about a turn, the mode or the policy.
     pub(crate) async fn next(&mut self) -> Event {
+        loop {
+            match self.told().await {
+                Event::Sessions { .. } => {}
+                event => return event,
+            }
+        }
+    }
+
+    /// The next event of any kind.
+    pub(crate) async fn told(&mut self) -> Event {
         loop {
             while let Some(end) = self.read.find("\n\n") {
                 let event: String = self.read.drain(..end + 2).collect();

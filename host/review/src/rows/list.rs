@@ -9,6 +9,12 @@ use super::{Row, RowStyle, count};
 pub fn list_row(turn: &TurnSummary) -> Row {
     let row =
         Row::of(&format!("{:>6}  ", time(turn.left_ms)), RowStyle::Dim).and(&turn.label, RowStyle::Strong);
+    let row = match &turn.words {
+        Some(words) => row
+            .and("  ", RowStyle::Plain)
+            .and(&format!("{} “{}”", turn.model, words.expose()), RowStyle::Plain),
+        None => row,
+    };
     let row = match turn.state {
         State::Waiting => row,
         state => row.and(&format!("  ({})", crate::model::ended(state)), RowStyle::Warning),
@@ -19,7 +25,10 @@ pub fn list_row(turn: &TurnSummary) -> Row {
             .and(&hold.rule, RowStyle::Warning)
             .and(": ", RowStyle::Plain)
             .and(&hold.reason, RowStyle::Plain),
-        None => row,
+        None => match turn.mode {
+            Some(mode) => row.and("  ", RowStyle::Plain).and(mode.label(), RowStyle::Warning),
+            None => row,
+        },
     };
     if turn.edits == 0 {
         row

@@ -28,6 +28,9 @@ pub fn header_rows(turn: &TurnView) -> Vec<Row> {
             RowStyle::Dim,
         ),
     ];
+    if let Some(mode) = summary.mode {
+        rows.push(Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong));
+    }
     summary.holds.iter().for_each(|hold| rows.extend(hold_rows(hold)));
     if summary.state != State::Waiting {
         rows.push(Row::of(&format!("State: {}", crate::model::ended(summary.state)), RowStyle::Warning));

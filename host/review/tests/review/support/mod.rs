@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use leafgate_admin::{
     ApiError, Diff, EditCommand, EditView, ErrorCode, HoldState, HoldView, LeafDiff, LeafView, OnTimeout,
-    RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
+    RedactedSpan, SectionView, ShownText, State, TurnClass, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use leafgate_tree::{
@@ -142,8 +142,12 @@ impl FakeTurn {
             label: format!("chat · {model} · …3f{number}a"),
             session: format!("session-{number}"),
             model,
+            words: None,
             format: "openai-chat".into(),
+            class: TurnClass::Main,
+            mode: None,
             state: State::Waiting,
+            ending: None,
             holds: vec![hold],
             waited_ms: 12_000,
             left_ms: 288_000 - number as u64 * 1000,

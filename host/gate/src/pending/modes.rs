@@ -1,0 +1,196 @@
+//! Modes and conversations, from the desk's words into those of the admin API, and the mode kept
+//! for the next start.
+
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use leafgate_admin::{ActiveSession, AutoState, Event, ModeView, SessionList, SessionView, TurnMode};
+use leafgate_desk::{
+    Asked, Class, Desk, DeskError, Dismissal, ModePause, Outlook, Question, Request, SessionLine, Tick,
+};
+use leafgate_tree::Document;
+
+use super::{TurnGuard, Turns};
+
+type Keep = Box<dyn Fn(TurnMode) -> io::Result<()> + Send + Sync>;
+
+/// Where the mode is kept for the next start.
+#[derive(Default)]
+pub(super) struct Keeper {
+    keep: OnceLock<Keep>,
+    /// One choice is made and kept before the next one is: what is kept last was chosen last.
+    choosing: Mutex<()>,
+}
+
+/// What a request is told that the policy does not block.
+pub(crate) enum Answered {
+    /// The verdict of the policy stands.
+    Nothing,
+    /// A mode wants it to wait.
+    Pause(ModePause),
+    /// It must not be sent.
+    Dismissed(Dismissal),
+}
+
+impl Turns {
+    /// Has a mode be in force from the start, and each later choice kept. Only the first caller is
+    /// heard.
+    pub(crate) fn keep_mode(
+        &self,
+        begin: TurnMode,
+        keep: impl Fn(TurnMode) -> io::Result<()> + Send + Sync + 'static,
+    ) {
+        if self.keeper.keep.set(Box::new(keep)).is_ok() {
+            self.event(|desk, now| ((), desk.set_mode(chosen(begin), now)));
+        }
+    }
+
+    /// Chooses a mode: first it is in force, then it is kept. Where it cannot be kept, that is
+    /// logged and told, and it is in force all the same. Waits for the disk.
+    pub(crate) fn choose(&self, mode: TurnMode) -> ModeView {
+        let _order = self.keeper.choosing.lock().unwrap_or_else(PoisonError::into_inner);
+        let outlook = self.event(|desk, now| {
+            let effects = desk.set_mode(chosen(mode), now);
+            (desk.outlook(), effects)
+        });
+        let chosen = view(outlook);
+        tracing::info!(target: "leafgate::mode", mode = chosen.mode.name(), "another mode is in force");
+        let kept = self.keeper.keep.get().map_or(Ok(()), |keep| keep(chosen.lasting));
+        let not_kept = kept.err().map(|error| error.to_string());
+        if let Some(error) = &not_kept {
+            tracing::warn!(target: "leafgate::mode", error, "the mode is in force and could not be kept for the next start");
+        }
+        ModeView { not_kept, ..chosen }
+    }
+
+    /// The mode in force, and what will pause.
+    pub(crate) fn mode(&self) -> ModeView {
+        view(self.lock().desk.outlook())
+    }
+
+    /// A request has come, and is not judged yet.
+    pub(crate) fn receive(&self, request: &Request) {
+        self.event(|desk, now| ((), desk.receive(request, now)));
+    }
+
+    /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
+    /// what was cancelled.
+    pub(crate) fn ask(&self, session: &str, class: Class, document: &Document) -> Answered {
+        let has_cancelled = {
+            let state = self.lock();
+            state.desk.has_cancelled(session, self.now())
+        };
+        // Takes as long as the body is large, so outside of the lock.
+        let question = has_cancelled.then(|| Question::of(document));
+        match self.event(|desk, now| desk.ask(session, class, question.as_ref(), now)) {
+            Asked::Nothing => Answered::Nothing,
+            Asked::Pause(pause) => Answered::Pause(pause),
+            Asked::Dismissed(dismissal) => {
+                self.counters.cancelled();
+                Answered::Dismissed(dismissal)
+            }
+        }
+    }
+
+    /// The conversations, newest first.
+    pub(crate) fn sessions(&self) -> SessionList {
+        self.event(|desk, now| {
+            let effects = desk.elapse(now);
+            let sessions = desk.sessions().map(|line| session(line, now)).collect();
+            (SessionList { sessions, follow: desk.follows() }, effects)
+        })
+    }
+
+    /// The conversation that a person looks at, and whether the newest one becomes that one.
+    pub(crate) fn active(&self) -> (Option<ActiveSession>, bool) {
+        let state = self.lock();
+        (state.desk.active().map(active), state.desk.follows())
+    }
+
+    /// Makes a conversation the active one.
+    pub(crate) fn select(&self, session: &str) -> Result<SessionList, DeskError> {
+        self.decide(|desk, _| desk.select(session)).map(|()| self.sessions())
+    }
+
+    /// Follows the newest conversation, or stays with the present one.
+    pub(crate) fn follow(&self, follow: bool) -> SessionList {
+        self.event(|desk, _| ((), desk.follow(follow)));
+        self.sessions()
+    }
+
+    /// Closes a conversation.
+    pub(crate) fn dispose(&self, session: &str) -> Result<SessionList, DeskError> {
+        self.decide(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
+    }
+
+    pub(super) fn publish_mode(&self, desk: &Desk<TurnGuard>) {
+        self.hub.publish(|| Event::Mode { mode: view(desk.outlook()) });
+    }
+
+    pub(super) fn publish_sessions(&self, desk: &Desk<TurnGuard>) {
+        self.hub.publish(|| Event::Sessions { active: desk.active().map(active), follow: desk.follows() });
+    }
+}
+
+fn view(outlook: Outlook) -> ModeView {
+    ModeView {
+        mode: mode(outlook.mode),
+        label: outlook.mode.label().to_owned(),
+        lasting: mode(outlook.lasting),
+        auto: outlook.auto.map(|auto| match auto {
+            leafgate_desk::AutoState::Capturing => AutoState::Capturing,
+            leafgate_desk::AutoState::Applying => AutoState::Applying,
+        }),
+        pending: outlook.pending,
+        text: outlook.text,
+        idle: outlook.idle.map(str::to_owned),
+        not_kept: None,
+    }
+}
+
+fn session(line: SessionLine, now: Tick) -> SessionView {
+    SessionView {
+        id: line.session.to_string(),
+        label: line.label,
+        active: line.active,
+        requests: line.requests,
+        pending: line.pending,
+        silent_ms: u64::try_from(line.last.until(now).as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn active(line: SessionLine) -> ActiveSession {
+    ActiveSession { id: line.session.to_string(), label: line.label }
+}
+
+pub(super) fn mode(mode: leafgate_desk::TurnMode) -> TurnMode {
+    match mode {
+        leafgate_desk::TurnMode::Off => TurnMode::Off,
+        leafgate_desk::TurnMode::InterceptOnce => TurnMode::InterceptOnce,
+        leafgate_desk::TurnMode::InterceptAlways => TurnMode::InterceptAlways,
+        leafgate_desk::TurnMode::AutoOverride => TurnMode::AutoOverride,
+    }
+}
+
+fn chosen(mode: TurnMode) -> leafgate_desk::TurnMode {
+    match mode {
+        TurnMode::Off => leafgate_desk::TurnMode::Off,
+        TurnMode::InterceptOnce => leafgate_desk::TurnMode::InterceptOnce,
+        TurnMode::InterceptAlways => leafgate_desk::TurnMode::InterceptAlways,
+        TurnMode::AutoOverride => leafgate_desk::TurnMode::AutoOverride,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_has_the_same_words_everywhere() {
+        for told in TurnMode::ALL {
+            let desks = chosen(told);
+            assert_eq!((told.name(), told.label()), (desks.name(), desks.label()));
+            assert_eq!(mode(desks), told);
+        }
+    }
+}

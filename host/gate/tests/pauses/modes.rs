@@ -1,0 +1,239 @@
+//! Modes and conversations, as clients and reviewers meet them.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use http::Method;
+use leafgate_admin::{ErrorCode, Event, ModeView, SessionList, State, TurnClass, TurnMode};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::support::{Answer, House, RULES, Reply, chat, other_chat, streaming};
+
+fn with_model(mut chat: Value, model: &str) -> Value {
+    chat["model"] = json!(model);
+    chat
+}
+
+fn refused(answer: &Answer, code: &str, words: &str) {
+    let (said, message) = answer.refusal();
+    assert_eq!(said, code);
+    assert!(message.contains(words), "{message}");
+}
+
+#[tokio::test]
+async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    assert_eq!(house.send(&chat("Hi")).await.unwrap().status, 200);
+    let chosen = house.choose(TurnMode::InterceptAlways).await;
+    assert_eq!(
+        (chosen.mode, chosen.lasting, chosen.pending),
+        (TurnMode::InterceptAlways, TurnMode::InterceptAlways, 0)
+    );
+    assert_eq!(chosen.label, "Pause & review every turn");
+    assert!(matches!(events.next().await, Event::Mode { mode } if mode == chosen));
+    assert_eq!(house.get::<leafgate_admin::Status>("/v1/status").await.mode, Some(chosen));
+
+    let first = house.send(&chat("Hi again"));
+    let turn = events.paused().await;
+    assert_eq!(
+        (turn.mode, turn.class, turn.holds.len()),
+        (Some(TurnMode::InterceptAlways), TurnClass::Main, 0)
+    );
+    house.let_go(&turn.id).await;
+    assert_eq!(first.await.unwrap().status, 200);
+
+    let second = house.send(&chat("Hi once more"));
+    let by_mode = events.paused().await.id;
+    let ruled = house.send(&other_chat("prod-db"));
+    let by_rule = events.paused().await.id;
+    house.choose(TurnMode::Off).await;
+    refused(&second.await.unwrap(), "leafgate_cancelled", "Prompt Interception Mode was disabled.");
+    assert_eq!(events.until(&by_mode, State::Cancelled).await.ending.as_deref(), Some("modeDisabled"));
+    house.let_go(&by_rule).await;
+    assert_eq!(ruled.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received().len(), 3);
+}
+
+#[tokio::test]
+async fn the_next_turn_pauses_and_the_one_after_it_does_not() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let chosen = house.choose(TurnMode::InterceptOnce).await;
+    assert_eq!(chosen.lasting, TurnMode::Off);
+    let first = house.send(&chat("Hi"));
+    let turn = events.paused().await.id;
+    assert_eq!(house.get::<ModeView>("/v1/mode").await.mode, TurnMode::Off);
+    assert_eq!(house.send(&other_chat("Ho")).await.unwrap().status, 200);
+    house.let_go(&turn).await;
+    assert_eq!(first.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn another_question_takes_the_place_of_the_one_that_waits_by_a_mode() {
+    let house = House::start().await;
+    house.choose(TurnMode::InterceptAlways).await;
+    let mut events = house.events().await;
+    let first = house.send(&chat("one"));
+    events.paused().await;
+    let second = house.send(&chat("two"));
+    refused(
+        &first.await.unwrap(),
+        "leafgate_cancelled",
+        "Previous pending request was discarded before sending.",
+    );
+    let turn = events.paused().await.id;
+    assert_eq!(house.pending().await.len(), 1);
+    house.let_go(&turn).await;
+    assert_eq!(second.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received(), [chat("two").to_string()]);
+}
+
+#[tokio::test]
+async fn a_cancel_holds_however_the_client_asks_again() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let first = house.send(&streaming(chat("prod-db")));
+    let turn = events.paused().await.id;
+    house.cancel(&turn).await.unwrap();
+    refused(&first.await.unwrap(), "leafgate_cancelled", "Request canceled before sending.");
+    for again in [chat("prod-db"), streaming(chat("prod-db")), chat("prod-db")] {
+        refused(&house.send(&again).await.unwrap(), "leafgate_cancelled", "however the client asks again");
+    }
+    assert!(house.pending().await.is_empty());
+    assert!(house.upstream.received().is_empty());
+    let other = house.send(&chat("prod-db, please"));
+    house.let_go(&events.paused().await.id).await;
+    assert_eq!(other.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn another_model_begins_the_conversation_anew() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let first = house.send(&chat("prod-db"));
+    events.paused().await;
+    let second = house.send(&with_model(chat("prod-db"), "m-2"));
+    refused(&first.await.unwrap(), "leafgate_cancelled", "Chat context changed (new session or model).");
+    house.let_go(&events.paused().await.id).await;
+    assert_eq!(second.await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
+    let house = House::start().await;
+    house.choose(TurnMode::InterceptAlways).await;
+    let mut events = house.events().await;
+    let _main = house.send(&chat("prod-db"));
+    let main = events.paused().await;
+    let asks = |says: &str, kind: &'static str| {
+        let mut request = house.request(chat(says).to_string());
+        request.headers_mut().insert("x-interaction-type", kind.parse().unwrap());
+        house.send_raw(request)
+    };
+    for kind in ["conversation-subagent", "conversation-background"] {
+        assert_eq!(asks("Hi", kind).await.unwrap().status, 200, "{kind}");
+    }
+    let agent = asks("prod-db for me", "conversation-subagent");
+    let turn = events.paused().await;
+    assert_eq!((turn.class, turn.state, turn.session), (TurnClass::Subagent, State::Waiting, main.session));
+    house.let_go(&turn.id).await;
+    assert_eq!(agent.await.unwrap().status, 200);
+    assert_eq!(house.pending().await.len(), 1);
+}
+
+#[tokio::test]
+async fn conversations_are_listed_selected_followed_and_closed() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    house.send(&other_chat("One")).await.unwrap();
+    let Event::Sessions { active: Some(active), follow: true } = events.told().await else {
+        panic!("the first conversation is the active one")
+    };
+    house.send(&other_chat("Two")).await.unwrap();
+    let listed: SessionList = house.get("/v1/sessions").await;
+    let [newest, older] = &listed.sessions[..] else { panic!("{listed:?}") };
+    assert!(newest.active && !older.active && older.id == active.id && listed.follow);
+    let end = &older.id[older.id.len() - 6..];
+    assert_eq!(older.label, format!("chat · other · …{end}"));
+
+    let path = format!("/v1/sessions/{}", older.id);
+    let call = async |method, path: &str, body: Option<&Value>| house.call(method, path, body).await;
+    let selected: SessionList = call(Method::POST, &format!("{path}/select"), Some(&json!({}))).await.json();
+    assert!(selected.sessions[1].active && !selected.follow);
+    house.choose(TurnMode::InterceptAlways).await;
+    assert_eq!(house.send(&other_chat("Two")).await.unwrap().status, 200, "it is not the active one");
+    let client = house.send(&other_chat("One"));
+    events.paused().await;
+    let closed: SessionList = call(Method::DELETE, &path, None).await.json();
+    assert_eq!(closed.sessions.len(), 1);
+    refused(&client.await.unwrap(), "leafgate_cancelled", "Chat context changed");
+    let again = call(Method::DELETE, &path, None).await;
+    let error: leafgate_admin::ApiError = again.json();
+    assert_eq!((again.status, error.code), (404, ErrorCode::NotFound));
+    let followed: SessionList =
+        call(Method::PUT, "/v1/sessions", Some(&json!({ "follow": true }))).await.json();
+    assert!(followed.follow && followed.sessions[0].active);
+}
+
+#[tokio::test]
+async fn the_second_of_two_reviewers_is_told_which_decision_stands() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db"));
+    let turn = events.paused().await.id;
+    let digest = house.turn(&turn).await.digest;
+    let (first, second) = tokio::join!(house.resume(&turn, &digest), house.resume(&turn, &digest));
+    let (status, error) = first.and(second).unwrap_err();
+    assert_eq!((status, error.code), (409, ErrorCode::Over));
+    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
+    let (_, error) = house.cancel(&turn).await.unwrap_err();
+    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
+    assert_eq!(client.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn each_choice_is_kept_before_it_is_acknowledged_and_a_failure_is_told() {
+    let house = House::start().await;
+    let kept: Arc<Mutex<Vec<TurnMode>>> = Arc::default();
+    let keep = Arc::clone(&kept);
+    house.gate.keep_mode(TurnMode::InterceptAlways, move |mode| {
+        if mode == TurnMode::Off {
+            return Err(io::Error::other("the disk is full"));
+        }
+        keep.lock().unwrap().push(mode);
+        Ok(())
+    });
+    assert_eq!(house.get::<ModeView>("/v1/mode").await.mode, TurnMode::InterceptAlways);
+    for mode in [TurnMode::InterceptOnce, TurnMode::AutoOverride] {
+        assert_eq!(house.choose(mode).await.not_kept, None);
+    }
+    assert_eq!(*kept.lock().unwrap(), [TurnMode::InterceptAlways, TurnMode::AutoOverride]);
+    let off = house.choose(TurnMode::Off).await;
+    assert_eq!((off.mode, off.not_kept.as_deref()), (TurnMode::Off, Some("the disk is full")));
+}
+
+#[tokio::test]
+async fn hundreds_of_turns_wait_by_a_mode_and_are_given_up_at_once() {
+    const MANY: usize = 400;
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.connections = MANY + 8).await;
+    house.choose(TurnMode::InterceptAlways).await;
+    let mut events = house.events().await;
+    let mut clients = JoinSet::new();
+    for place in 0..MANY {
+        let answer = house.send(&other_chat(&format!("Hi {place}")));
+        clients.spawn(async move { answer.await.unwrap() });
+        events.paused().await;
+    }
+    assert_eq!(house.pending().await.len(), MANY);
+    assert_eq!(house.get::<SessionList>("/v1/sessions").await.sessions.len(), MANY);
+    drop(events);
+    house.choose(TurnMode::Off).await;
+    while let Some(answer) = clients.join_next().await {
+        refused(&answer.unwrap(), "leafgate_cancelled", "Prompt Interception Mode was disabled.");
+    }
+    assert_eq!((house.gate.status().pending, house.gate.status().requests.cancelled), (0, MANY as u64));
+    assert!(house.upstream.received().is_empty());
+}
