@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use leafgate_admin::RuntimeFile;
+use leafgate_admin::{RuntimeFile, TurnMode};
 use leafgate_gate::{UpstreamTarget, listen_address};
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
@@ -36,6 +36,13 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Show how a running gate is, and why its newest policy does not serve
     Status(GateArgs),
+    /// Show which turns pause although no rule asks, or choose that
+    Mode(ModeArgs),
+    /// List the conversations, and choose the one to look at
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
     /// Look at the requests that wait for a person, and decide about them
     Review(ReviewArgs),
     /// Do the same call by call, for scripts
@@ -146,6 +153,65 @@ impl GateArgs {
     /// Finds the gate that is named, or all that run.
     pub(crate) fn find_all(&self) -> anyhow::Result<Vec<RuntimeFile>> {
         runtime::find_all(&runtime::folder()?, self.name.as_ref())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ModeArgs {
+    /// The mode to choose; without it, the one in force is shown
+    #[arg(value_parser = modes())]
+    pub(crate) mode: Option<TurnMode>,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List the conversations, newest first
+    List(GateArgs),
+    /// Look at a conversation and stay with it: modes pause turns of it alone
+    Select(SessionArgs),
+    /// Have the newest conversation be the active one (on), or stay with the present one (off)
+    Follow(FollowArgs),
+    /// Close a conversation: what waits of it is cancelled
+    Close(SessionArgs),
+}
+
+impl SessionsCommand {
+    pub(crate) fn gate(&self) -> &GateArgs {
+        match self {
+            SessionsCommand::List(gate) => gate,
+            SessionsCommand::Select(session) | SessionsCommand::Close(session) => &session.gate,
+            SessionsCommand::Follow(follow) => &follow.gate,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct SessionArgs {
+    /// The session, by its id or the end of it that labels show
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct FollowArgs {
+    /// Whether to follow
+    pub(crate) follow: Switch,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) fn is_on(self) -> bool {
+        matches!(self, Switch::On)
     }
 }
 
@@ -312,6 +378,15 @@ pub(crate) struct RequestArgs {
     /// The request body; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// Every mode by its name, told by its label.
+fn modes() -> impl TypedValueParser<Value = TurnMode> {
+    let value = |mode: &TurnMode| PossibleValue::new(mode.name()).help(mode.label());
+    PossibleValuesParser::new(TurnMode::ALL.iter().map(value)).map(|name| {
+        let mut modes = TurnMode::ALL.into_iter();
+        modes.find(|mode| mode.name() == name).expect("only names of modes are possible")
+    })
 }
 
 /// Parses a format by its name.

@@ -9,7 +9,9 @@ mod chat;
 mod exit;
 mod home;
 mod inspect;
+mod kept;
 mod masking;
+mod mode;
 mod pending;
 mod policy;
 mod print;
@@ -43,6 +45,8 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Run(args) => serve::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
+        Command::Mode(args) => mode::run(&args, printer),
+        Command::Sessions { command } => mode::sessions(&command, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),

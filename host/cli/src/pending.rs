@@ -65,7 +65,8 @@ impl Caller<'_> {
             return Ok(self.printer.json(&Pending { turns })?);
         }
         if turns.is_empty() {
-            self.printer.error_line("no turn waits");
+            let idle = self.gate.mode().ok().and_then(|mode| mode.idle);
+            self.printer.error_line(&format!("no turn waits. {}", idle.unwrap_or_default()));
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
         let listed = |turn: &TurnSummary| {

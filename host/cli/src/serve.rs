@@ -20,9 +20,10 @@ use self::prompt::Prompt;
 use self::stop::Stop;
 use crate::args::{RunArgs, WaitingArgs};
 use crate::exit::Exit;
+use crate::kept::KeptMode;
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
-use crate::{home, policy, review};
+use crate::{home, mode, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
@@ -35,12 +36,18 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     config.policy_source = reload.name();
     apply_waiting(&args.waiting, &mut config);
     let gate = Gate::new(config, home::token_keys()?, Arc::clone(&policy))?;
+    let kept = KeptMode::in_folder(home::data_folder()?);
+    let begin = kept.read()?;
+    gate.keep_mode(begin, move |mode| kept.write(mode));
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
         let listener = Listener::bind(args.listen).await?;
         let admin = AdminListener::open(args, &listener).await?;
         announce(args, &listener, &policy, printer)?;
+        if let Some(told) = mode::at_start(begin, !args.no_admin) {
+            printer.error_line(&told);
+        }
         let _watch = watch(reload, &gate)?;
         let prompt = admin.as_ref().filter(|_| args.review).map(|admin| Prompt::show(admin.file(), &stop));
         let serving_admin = async {

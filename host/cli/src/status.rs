@@ -68,7 +68,8 @@ impl<'a> GateReport<'a> {
 }
 
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
-    let Status { version, listen, upstream, policy, pending, pending_memory, in_flight, requests } = status;
+    let Status { version, listen, upstream, policy, pending, pending_memory, in_flight, requests, .. } =
+        status;
     let mut row = |name: &str, text: String| {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
@@ -102,6 +103,16 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     let (used, limit) = (mib(pending_memory.used), mib(pending_memory.limit));
     row("pending", format!("{pending}, {used} of {limit} MiB{hint}"))?;
+    if let Some(mode) = &status.mode {
+        row("mode", format!("{}: {}", mode.label, mode.text))?;
+    }
+    if !policy.pauses.is_empty() {
+        row("pausing", format!("rules {}", policy.pauses.join(", ")))?;
+    }
+    if let Some(active) = &status.active {
+        let follow = if status.follow { "the newest is followed" } else { "selected by hand" };
+        row("active", format!("{} ({follow})", active.label))?;
+    }
     if let Some(diagnostics) = &policy.refused {
         printer.line("")?;
         printer.text(Style::Removed, "The policy on disk does not serve; the generation above does.\n")?;

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    ApiError, Cancel, Diff, EditCommand, ErrorCode, Pending, Resume, RuntimeFile, Status, TurnSummary,
-    TurnView,
+    ApiError, Cancel, Diff, EditCommand, ErrorCode, Follow, ModeView, Pending, Resume, RuntimeFile, Select,
+    SessionList, SetMode, Status, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;
@@ -37,13 +37,52 @@ impl AdminClient {
         self.get("/v1/status")
     }
 
+    /// The mode in force.
+    pub(crate) fn mode(&self) -> Result<ModeView, ApiError> {
+        self.get("/v1/mode")
+    }
+
+    /// Chooses a mode.
+    pub(crate) fn set_mode(&self, mode: TurnMode) -> Result<ModeView, ApiError> {
+        self.send(Method::PUT, "/v1/mode", &SetMode { mode })
+    }
+
+    /// The conversations, newest first.
+    pub(crate) fn sessions(&self) -> Result<SessionList, ApiError> {
+        self.get("/v1/sessions")
+    }
+
+    /// Follows the newest conversation, or stays with the present one.
+    pub(crate) fn follow(&self, follow: bool) -> Result<SessionList, ApiError> {
+        self.send(Method::PUT, "/v1/sessions", &Follow { follow })
+    }
+
+    /// Makes a conversation the active one.
+    pub(crate) fn select(&self, session: &str) -> Result<SessionList, ApiError> {
+        self.post(&format!("/v1/sessions/{session}/select"), &Select {})
+    }
+
+    /// Closes a conversation.
+    pub(crate) fn close(&self, session: &str) -> Result<SessionList, ApiError> {
+        self.call(Method::DELETE, &format!("/v1/sessions/{session}"), None)
+    }
+
     fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ApiError> {
         self.call(Method::GET, path, None)
     }
 
     fn post<A: DeserializeOwned>(&self, path: &str, command: &impl Serialize) -> Result<A, ApiError> {
+        self.send(Method::POST, path, command)
+    }
+
+    fn send<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        command: &impl Serialize,
+    ) -> Result<A, ApiError> {
         let body = serde_json::to_vec(command).expect("the words of the admin API always serialise");
-        self.call(Method::POST, path, Some(body.into()))
+        self.call(method, path, Some(body.into()))
     }
 
     fn call<A: DeserializeOwned>(

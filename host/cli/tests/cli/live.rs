@@ -205,3 +205,57 @@ fn without_an_admin_api_there_is_nothing_to_find() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("127.0.0.1"), "{}", refused.err);
 }
+
+#[test]
+fn a_mode_that_was_acknowledged_outlives_a_kill() {
+    let bench = Bench::new();
+    let gate = Running::start(bench, &["--policy", "none"]);
+    let shown = gate.run(&["mode"]);
+    assert!(shown.out.starts_with("Send normally (off)\nTurns are sent."), "{}", shown.out);
+    for mode in ["interceptAlways", "autoOverride", "interceptAlways"] {
+        assert_eq!(gate.json(&["mode", mode, "--json"])["lasting"], mode);
+    }
+    let once = gate.json(&["mode", "interceptOnce", "--json"]);
+    assert_eq!((&once["label"], &once["lasting"]), (&json!("Pause next turn"), &json!("interceptAlways")));
+    let gate = Running::start(gate.kill(), &["--policy", "none"]);
+    let mode = gate.json(&["mode", "--json"]);
+    assert_eq!(mode["mode"], "interceptAlways", "a single pause is for its own run");
+    assert_eq!(gate.json(&["status", "--json"])["mode"], mode);
+    let status = gate.run(&["status"]).out;
+    assert!(
+        status.contains("mode      Pause & review every turn: Every turn of any conversation pauses"),
+        "{status}"
+    );
+    assert_eq!(gate.run(&["mode", "sometimes"]).code, 2);
+}
+
+#[test]
+fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    let gate = Running::start(bench, &["--policy", "policy"]);
+    let empty = gate.run(&["pending", "list"]);
+    assert!(empty.err.contains("Prompt interception is off"), "{}", empty.err);
+    gate.json(&["mode", "interceptOnce", "--json"]);
+    let mut events = gate.events();
+    let client = gate.chat_later(&request());
+    let turn = events.next("paused")["turn"].clone();
+    assert_eq!((&turn["mode"], &turn["class"]), (&json!("interceptOnce"), &json!("main")));
+    let id = turn["id"].as_str().unwrap();
+    assert!(gate.run(&["pending", "list"]).out.contains("Pause next turn"));
+    let shown = gate.run(&["pending", "show", id]).out;
+    assert!(shown.contains("Paused by mode: Pause next turn") && !shown.contains(EMAIL), "{shown}");
+    let label = turn["label"].as_str().unwrap();
+    let listed = gate.run(&["sessions", "list"]).out;
+    assert!(listed.starts_with(&format!("* {label}  1 turn, the last ")), "{listed}");
+    assert!(listed.contains(", 1 waiting"), "{listed}");
+    let end = label.rsplit('…').next().unwrap();
+    let selected = gate.json(&["sessions", "select", end, "--json"]);
+    assert_eq!((&selected["follow"], &selected["sessions"][0]["active"]), (&json!(false), &json!(true)));
+    assert_eq!(gate.json(&["sessions", "follow", "on", "--json"])["follow"], true);
+    assert_eq!(gate.json_of(&["sessions", "select", "nothing", "--json"], 2)["error"]["code"], "not-found");
+    gate.json(&["sessions", "close", end, "--json"]);
+    let answer = client.join().unwrap();
+    assert!(answer.status == 400 && answer.body.contains("Chat context changed"), "{}", answer.body);
+    assert_eq!(gate.json(&["sessions", "list", "--json"])["sessions"], json!([]));
+}

@@ -81,6 +81,12 @@ impl Running {
         self.bench
     }
 
+    /// Ends it without giving it a chance to tidy up, and gives its folder back.
+    pub(crate) fn kill(self) -> Bench {
+        drop(self.process);
+        self.bench
+    }
+
     pub(crate) fn port(&self) -> String {
         self.url.rsplit(':').next().unwrap().to_owned()
     }

@@ -1,0 +1,174 @@
+//! `mode` and `sessions`: which turns of a running gate wait for a person.
+
+use std::fmt::Write as _;
+
+use leafgate_admin::{ApiError, ErrorCode, ModeView, SessionList, SessionView, TurnMode};
+
+use crate::admin::AdminClient;
+use crate::args::{ModeArgs, SessionArgs, SessionsCommand};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::status::refused;
+
+/// Shows the mode, or chooses one.
+pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let gate = AdminClient::new(&args.gate.find()?)?;
+    let mode = match args.mode {
+        Some(mode) => gate.set_mode(mode),
+        None => gate.mode(),
+    };
+    let mode = match mode {
+        Ok(mode) => mode,
+        Err(error) => return refused(&error, args.gate.json, printer),
+    };
+    if args.gate.json {
+        printer.json(&mode)?;
+    } else {
+        print(&mode, printer)?;
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+fn print(mode: &ModeView, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.text(Style::Heading, &mode.label)?;
+    printer.line(&format!(" ({})", mode.mode.name()))?;
+    printer.line(&mode.text)?;
+    if let Some(idle) = &mode.idle {
+        printer.line(idle)?;
+    }
+    if let Some(why) = &mode.not_kept {
+        printer.error_line(&format!("the mode could not be kept for the next start: {why}"));
+    }
+    Ok(())
+}
+
+/// Lists the conversations, or chooses among them.
+pub(crate) fn sessions(command: &SessionsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let args = command.gate();
+    let gate = AdminClient::new(&args.find()?)?;
+    let listed = match command {
+        SessionsCommand::List(_) => gate.sessions(),
+        SessionsCommand::Select(session) => on(&gate, session, AdminClient::select),
+        SessionsCommand::Close(session) => on(&gate, session, AdminClient::close),
+        SessionsCommand::Follow(follow) => gate.follow(follow.follow.is_on()),
+    };
+    match listed {
+        Ok(listed) if args.json => printer.json(&listed)?,
+        Ok(listed) => list(&listed, printer)?,
+        Err(error) => return refused(&error, args.json, printer),
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+fn on(
+    gate: &AdminClient,
+    args: &SessionArgs,
+    call: impl FnOnce(&AdminClient, &str) -> Result<SessionList, ApiError>,
+) -> Result<SessionList, ApiError> {
+    let listed = gate.sessions()?;
+    call(gate, named(&listed.sessions, &args.id)?)
+}
+
+/// The session that a person means by its id or the end of it, as labels show it.
+fn named<'l>(sessions: &'l [SessionView], name: &str) -> Result<&'l str, ApiError> {
+    let end = name.trim_start_matches('…');
+    let mut ends = sessions.iter().filter(|session| !end.is_empty() && session.id.ends_with(end));
+    let refuse = |message: &str| {
+        Err(ApiError {
+            code: ErrorCode::NotFound,
+            message: message.to_owned(),
+            hint: Some("`leafgate sessions list` shows them".to_owned()),
+        })
+    };
+    match (sessions.iter().find(|session| session.id == end), ends.next(), ends.next()) {
+        (Some(session), ..) | (None, Some(session), None) => Ok(&session.id),
+        (None, None, _) => refuse("no session ends so"),
+        (None, Some(_), Some(_)) => refuse("several sessions end so: give more of the id"),
+    }
+}
+
+fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
+    if listed.sessions.is_empty() {
+        printer.error_line("no conversation has come yet");
+    }
+    for session in &listed.sessions {
+        printer.text(Style::Heading, if session.active { "* " } else { "  " })?;
+        printer.text(Style::Heading, &session.label)?;
+        printer.line(&told(session))?;
+    }
+    let follow = match listed.follow {
+        true => "The newest conversation becomes the active one (*).",
+        false => "The active conversation (*) stays: modes pause turns of it alone.",
+    };
+    printer.line(follow)?;
+    Ok(())
+}
+
+fn told(session: &SessionView) -> String {
+    let turns = if session.requests == 1 { "turn" } else { "turns" };
+    let mut told = format!("  {} {turns}, the last {} ago", session.requests, ago(session.silent_ms));
+    if session.pending > 0 {
+        let _ = write!(told, ", {} waiting", session.pending);
+    }
+    told
+}
+
+/// A time in its largest unit.
+fn ago(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+/// What `run` says of a mode that it begins with; nothing where turns are sent.
+pub(crate) fn at_start(mode: TurnMode, has_admin: bool) -> Option<String> {
+    let label = match mode {
+        TurnMode::Off => return None,
+        mode => mode.label(),
+    };
+    let what = match has_admin {
+        true => "`leafgate mode off` sends turns normally",
+        false => "nobody can decide without an admin API, so what pauses ends at its deadline",
+    };
+    Some(format!("leafgate: mode of the last run: {label}; {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions() -> Vec<SessionView> {
+        ["SESSION_habc123", "SESSION_hxyc123", "SESSION_h77"]
+            .map(|id| SessionView { id: id.to_owned(), ..SessionView::default() })
+            .into()
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_id_or_by_an_end_that_is_its_own() {
+        let sessions = sessions();
+        for (name, id) in [
+            ("SESSION_habc123", "SESSION_habc123"),
+            ("…bc123", "SESSION_habc123"),
+            ("yc123", "SESSION_hxyc123"),
+            ("77", "SESSION_h77"),
+        ] {
+            assert_eq!(named(&sessions, name).unwrap(), id, "{name}");
+        }
+        for name in ["", "…", "c123", "8", "SESSION"] {
+            assert_eq!(named(&sessions, name).unwrap_err().code, ErrorCode::NotFound, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_told_in_its_largest_unit() {
+        assert_eq!(
+            [0, 59_999, 60_000, 3_599_000, 7_200_000].map(ago),
+            ["0 s", "59 s", "1 min", "59 min", "2 h"]
+        );
+    }
+}
