@@ -3,7 +3,7 @@
 //! Build the plugin first:
 //! `cargo build --profile plugin --target wasm32-unknown-unknown -p redact-names`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use divan::Bencher;
@@ -11,7 +11,9 @@ use divan::counter::{BytesCount, ItemsCount};
 use leafgate_policy::plugin::{
     DetectLeaf, LeafKind, Plugin, PluginLoader as _, PluginSource, Role, Spent, ValueType,
 };
-use leafgate_wasm::{LoaderConfig, WasmLoader};
+use leafgate_wasm::{Configuring, LoaderConfig, WasmLoader};
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, Store};
 
 const CONFIG: &str = r#"{"names": ["Ada Lovelace", "Charles Babbage", "Grace Hopper"]}"#;
 const SENTENCE: &str = "The notes that Ada Lovelace wrote are longer than the text. ";
@@ -19,14 +21,35 @@ const SENTENCE: &str = "The notes that Ada Lovelace wrote are longer than the te
 static LOADER: LazyLock<WasmLoader> =
     LazyLock::new(|| WasmLoader::new(LoaderConfig::default()).expect("an engine"));
 
-static PLUGIN: LazyLock<Arc<dyn Plugin>> = LazyLock::new(|| load().expect("redact-names is built and loads"));
+/// Configures plugins for each call.
+static EACH_CALL: LazyLock<WasmLoader> = LazyLock::new(|| {
+    let configuring = Configuring::EachCall;
+    WasmLoader::new(LoaderConfig { configuring, ..LoaderConfig::default() }).expect("an engine")
+});
 
-fn load() -> Result<Arc<dyn Plugin>, leafgate_policy::plugin::LoadError> {
+static PLUGIN: LazyLock<Arc<dyn Plugin>> = LazyLock::new(|| load(&LOADER, CONFIG));
+
+fn file() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let file = "wasm32-unknown-unknown/plugin/redact_names.wasm";
     let built = [root.join("plugins").join(file), root.join(file)];
-    let path = built.iter().find(|path| path.exists()).unwrap_or(&built[0]).clone();
-    LOADER.load(&PluginSource { name: "bench".to_owned(), path, sha256: None, config: CONFIG.to_owned() })
+    built.iter().find(|path| path.exists()).unwrap_or(&built[0]).clone()
+}
+
+fn load(loader: &WasmLoader, config: &str) -> Arc<dyn Plugin> {
+    let (name, config) = ("bench".to_owned(), config.to_owned());
+    let plugin = loader.load(&PluginSource { name, path: file(), sha256: None, config });
+    plugin.expect("redact-names is built and loads")
+}
+
+/// A configuration of a thousand names.
+fn thousand() -> String {
+    let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+    let name = |number: usize| {
+        let (a, b, c) = (letter(number), letter(number / 26), letter(number / 7));
+        format!("\"{a}{b}{c}on {c}{a}{b}er\"")
+    };
+    format!(r#"{{"names": [{}]}}"#, (0..1000).map(name).collect::<Vec<_>>().join(", "))
 }
 
 fn leaf(text: &str) -> DetectLeaf<'_> {
@@ -43,10 +66,30 @@ fn main() {
 #[divan::bench]
 fn reload(bencher: Bencher<'_, '_>) {
     LazyLock::force(&PLUGIN);
-    bencher.bench(load);
+    bencher.bench(|| load(&LOADER, CONFIG));
 }
 
-/// Instantiate and configure; the call itself has nothing to do.
+/// A fresh instance of the same module in the same kind of pool, and nothing else: what a call is
+/// measured by.
+#[divan::bench]
+fn bare_instance(bencher: Bencher<'_, '_>) {
+    let mut pools = PoolingAllocationConfig::new();
+    pools.max_memory_size(64 << 20).linear_memory_keep_resident(2 << 20).pagemap_scan(Enabled::Auto);
+    let mut config = Config::new();
+    config.epoch_interruption(true).allocation_strategy(pools);
+    let engine = Engine::new(&config).expect("an engine");
+    let module = std::fs::read(file()).expect("redact-names is built");
+    let encoder = wit_component::ComponentEncoder::default().module(&module).expect("a typed module");
+    let component = Component::new(&engine, encoder.encode().expect("a component")).expect("it compiles");
+    let instance = Linker::<()>::new(&engine).instantiate_pre(&component).expect("it imports nothing");
+    bencher.bench(|| {
+        let mut store = Store::new(&engine, ());
+        store.set_epoch_deadline(1);
+        instance.instantiate(&mut store).map(drop)
+    });
+}
+
+/// The call itself has nothing to do.
 #[divan::bench]
 fn no_text(bencher: Bencher<'_, '_>) {
     bencher.bench(|| PLUGIN.detect(&[leaf("")], &Spent::default()));
@@ -55,6 +98,32 @@ fn no_text(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn one_leaf(bencher: Bencher<'_, '_>) {
     bencher.bench(|| PLUGIN.detect(&[leaf(SENTENCE)], &Spent::default()));
+}
+
+/// The same where the instance is configured for the call.
+#[divan::bench]
+fn one_leaf_configured_each_call(bencher: Bencher<'_, '_>) {
+    let plugin = load(&EACH_CALL, CONFIG);
+    bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
+}
+
+#[divan::bench]
+fn one_leaf_of_thousand_names(bencher: Bencher<'_, '_>) {
+    let plugin = load(&LOADER, &thousand());
+    bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
+}
+
+#[divan::bench]
+fn one_leaf_of_thousand_names_configured_each_call(bencher: Bencher<'_, '_>) {
+    let plugin = load(&EACH_CALL, &thousand());
+    bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
+}
+
+/// A detector with nothing to do, many times over.
+#[divan::bench]
+fn leaves_2000_of_nothing(bencher: Bencher<'_, '_>) {
+    let leaves = vec![leaf("-"); 2000];
+    bencher.counter(ItemsCount::new(leaves.len())).bench(|| PLUGIN.detect(&leaves, &Spent::default()));
 }
 
 #[divan::bench]
@@ -77,11 +146,7 @@ mod native {
     use super::*;
 
     static INDEX: LazyLock<redact_names::Index> = LazyLock::new(|| {
-        let mut index = redact_names::Index::default();
-        for name in ["Ada Lovelace", "Charles Babbage", "Grace Hopper"] {
-            index.add(name).expect("a whole name");
-        }
-        index
+        redact_names::Index::of(&["Ada Lovelace", "Charles Babbage", "Grace Hopper"]).expect("whole names")
     });
 
     #[divan::bench]

@@ -53,6 +53,9 @@ impl<'t> Cursor<'t> {
         self.at += next.len_utf8();
         let (first, second) = fold(next);
         self.second = second;
+        if self.text.as_bytes().get(self.at).is_none_or(u8::is_ascii) {
+            return Some((first, self));
+        }
         while let Some(mark) = self.rest().chars().next().filter(|&mark| is_accent(mark)) {
             self.at += mark.len_utf8();
         }
@@ -94,6 +97,10 @@ fn base(character: char) -> Option<char> {
 
 /// The first character of the lower case: enough to compare by, and one for one.
 fn lower(character: char) -> char {
+    // Kana, Han and Hangul have one case, and no table need say so.
+    if matches!(character, '\u{3040}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}') {
+        return character;
+    }
     character.to_lowercase().next().unwrap_or(character)
 }
 
@@ -128,6 +135,13 @@ mod tests {
         assert_eq!(folded("ÀÿŁłŽžſ"), "ayllzzs");
         assert_eq!(folded("ḀỳẲẴỹ"), "ayaay");
         assert_eq!(folded("×÷"), "×÷");
+    }
+
+    #[test]
+    fn what_is_taken_for_one_case_has_one() {
+        for letter in ('\u{3040}'..='\u{9fff}').chain('\u{ac00}'..='\u{d7a3}') {
+            assert!(letter.to_lowercase().eq([letter]), "{letter}");
+        }
     }
 
     #[test]

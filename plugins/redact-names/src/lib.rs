@@ -4,6 +4,7 @@
 //! write them, and `fold` makes case and accents the same. A name is found between word boundaries
 //! only: `Ann` is not in `annual`.
 
+mod begin;
 mod fold;
 mod index;
 
@@ -29,12 +30,8 @@ fn prepare(config: Config) -> Result<Index, String> {
     if config.names.is_empty() {
         return Err("`names` is empty, so nothing would ever be found".to_owned());
     }
-    let mut index = Index::default();
-    for (place, name) in config.names.iter().enumerate() {
-        // The message names the place, not the name: it may be shown where names must not be.
-        index.add(name).map_err(|reason| format!("`names[{place}]` {reason}"))?;
-    }
-    Ok(index)
+    // The message names the place, not the name: it may be shown where names must not be.
+    Index::of(&config.names).map_err(|(place, reason)| format!("`names[{place}]` {reason}"))
 }
 
 #[cfg(test)]

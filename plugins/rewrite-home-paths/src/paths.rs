@@ -55,13 +55,16 @@ impl Kinds {
 
     /// The first home directory at or after a place.
     fn next(&self, text: &str, from: usize) -> Option<Range<usize>> {
-        let marks = text[from..].match_indices(['/', ':']);
-        marks.map(|(offset, _)| from + offset).find_map(|at| self.at(text, from, at))
+        let marks = memchr::memchr2_iter(b'/', b':', &text.as_bytes()[from..]);
+        marks.map(|offset| from + offset).find_map(|at| self.at(text, from, at))
     }
 
     /// The home directory whose first slash, or whose drive's colon, is here.
     fn at(&self, text: &str, from: usize, at: usize) -> Option<Range<usize>> {
         let rest = &text[at..];
+        if !may_begin(rest.as_bytes()) {
+            return None;
+        }
         if rest.starts_with(':') {
             let start = at.checked_sub(1).filter(|&start| self.windows && start >= from)?;
             let drive = text.as_bytes()[start].is_ascii_alphabetic();
@@ -86,6 +89,12 @@ impl Kinds {
         let behind = rest.strip_prefix("/root").filter(|_| self.root)?;
         ends_name(behind).then_some("/root".len())
     }
+}
+
+/// Whether a slash or a colon is followed by what follows it in some home directory: code and logs
+/// are full of both.
+fn may_begin(rest: &[u8]) -> bool {
+    matches!(rest, [b'/', b'h' | b'U' | b'r', ..] | [b':', b'\\' | b'/', ..])
 }
 
 /// Length of `:\Users\<user>` with any of the three separators.

@@ -79,7 +79,8 @@ impl Budget {
 
 /// Lines, the last one with or without its line break.
 fn lines(text: &str) -> usize {
-    text.lines().count()
+    let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    breaks + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 #[cfg(test)]
@@ -104,6 +105,13 @@ mod tests {
         assert!(budget.trim(&numbered(8)).is_some());
         assert_eq!(budget.trim(&"x".repeat(1000)), None);
         assert!(budget.trim(&"x".repeat(1001)).is_some());
+    }
+
+    #[test]
+    fn lines_are_those_of_the_standard_library() {
+        for text in ["", "\n", "a", "a\n", "a\nb", "\n\n", "a\r\nb\r\n", "é\n\né"] {
+            assert_eq!(super::lines(text), text.lines().count(), "{text:?}");
+        }
     }
 
     #[test]
