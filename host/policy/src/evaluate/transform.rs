@@ -3,6 +3,7 @@
 //! An answer is taken whole or not at all: an edit that does not fit drops it, and the draft is
 //! what it was. An edit of a pinned or protected leaf is no fault; it is skipped and counted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, Label};
@@ -17,7 +18,7 @@ use super::hits::{Hit, exempt, unite};
 use super::redact::refusal;
 use super::site::{Site, Why};
 use crate::file::plugins::LoadedPlugin;
-use crate::index::{PluginIndex, RuleIndex};
+use crate::index::RuleIndex;
 use crate::plugin::{
     Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
     TransformSection,
@@ -32,10 +33,8 @@ struct Shown {
 
 struct ShownLeaf {
     node: NodeId,
-    text: String,
-    pointer: String,
-    key: String,
-    section: usize,
+    /// Its text then, where the answer names stretches of it.
+    text: Option<String>,
 }
 
 /// Why an answer is dropped.
@@ -72,11 +71,13 @@ impl<'p> Run<'p> {
             return;
         }
         let loaded = &self.policy.plugins[transform.plugin];
-        let shown = self.show(&selected, transform.sees);
         let before = self.draft.checkpoint();
         let skipped = self.report.rules[index].skipped.clone();
-        let answer = self.call(transform.plugin, &shown).map_err(Dropped::Fault);
-        let outcome = answer.and_then(|edits| self.apply(index, transform, loaded, &shown, edits));
+        let answer = self.call(transform, &selected).map_err(Dropped::Fault);
+        let outcome = answer.and_then(|edits| {
+            let shown = self.shown(&selected, &edits, transform.sees);
+            self.apply(index, transform, loaded, &shown, edits)
+        });
         let monitors = self.policy.rules[index].monitors();
         match outcome {
             Ok(asked) => {
@@ -92,24 +93,34 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn show(&self, selected: &[NodeId], sees: Sees) -> Shown {
-        let leaves = selected.iter().filter_map(|&node| self.document.leaf(node));
-        let show = |leaf: Leaf<'_>| ShownLeaf {
-            node: leaf.id(),
-            text: match sees {
-                Sees::Redacted => self.draft.text(leaf.id()).into_cow().into_owned(),
-                Sees::Raw => leaf.text().into_cow().into_owned(),
-            },
-            pointer: self.draft.pointer_now(leaf.id()),
-            key: leaf.key().into_owned(),
-            // A leaf outside every section is shown in the one that `call` puts behind them all.
-            section: leaf.section().map_or(self.document.sections().len(), SectionId::index),
-        };
-        Shown { leaves: leaves.map(show).collect() }
+    /// Returns the text of a leaf as a transformer is shown it.
+    fn text_for(&self, leaf: &Leaf<'_>, sees: Sees) -> Cow<'_, str> {
+        match sees {
+            Sees::Redacted => self.draft.text(leaf.id()).into_cow(),
+            Sees::Raw => {
+                self.document.leaf(leaf.id()).map_or(Cow::Borrowed(""), |leaf| leaf.text().into_cow())
+            }
+        }
     }
 
-    fn call(&self, plugin: PluginIndex, shown: &Shown) -> Result<Vec<PluginEdit>, Fault> {
-        let loaded = &self.policy.plugins[plugin];
+    /// Returns what an answer refers to. Most leaves are left alone, and no copy is made of them.
+    fn shown(&self, selected: &[NodeId], edits: &[PluginEdit], sees: Sees) -> Shown {
+        let mut leaves: Vec<ShownLeaf> =
+            selected.iter().map(|&node| ShownLeaf { node, text: None }).collect();
+        for edit in edits {
+            if let (Target::Leaf(place), Action::Redact(_)) = (edit.target, &edit.action)
+                && let Some(shown) = leaves.get_mut(place)
+                && let Some(leaf) = self.document.leaf(shown.node)
+            {
+                shown.text.get_or_insert_with(|| self.text_for(&leaf, sees).into_owned());
+            }
+        }
+        Shown { leaves }
+    }
+
+    /// Asks a transformer about the leaves that are given. Their texts are borrowed as they stand.
+    fn call(&self, transform: &Transform, selected: &[NodeId]) -> Result<Vec<PluginEdit>, Fault> {
+        let loaded = &self.policy.plugins[transform.plugin];
         let document = self.document;
         let places = 0..document.sections().len();
         let labels: Vec<String> =
@@ -123,19 +134,20 @@ impl<'p> Run<'p> {
             message: section.message,
         });
         let mut sections: Vec<TransformSection<'_>> = sections.collect();
-        if shown.leaves.iter().any(|leaf| leaf.section == sections.len()) {
+        let leaves: Vec<Leaf<'_>> = selected.iter().filter_map(|&node| document.leaf(node)).collect();
+        // A leaf outside every section is shown in one behind them all.
+        let behind = sections.len();
+        if leaves.iter().any(|leaf| leaf.section().is_none()) {
             sections.push(outside());
         }
-        let leaves = shown.leaves.iter().filter_map(|shown| {
-            let leaf = document.leaf(shown.node)?;
-            Some(TransformLeaf {
-                section: shown.section,
-                kind: leaf.kind(),
-                value: leaf.value_type(),
-                pointer: &shown.pointer,
-                key: &shown.key,
-                text: &shown.text,
-            })
+        let words: Vec<_> = leaves.iter().map(|leaf| self.words_of(leaf, transform.sees)).collect();
+        let leaves = leaves.iter().zip(&words).map(|(leaf, (text, pointer, key))| TransformLeaf {
+            section: leaf.section().map_or(behind, SectionId::index),
+            kind: leaf.kind(),
+            value: leaf.value_type(),
+            pointer,
+            key,
+            text,
         });
         let leaves: Vec<TransformLeaf<'_>> = leaves.collect();
         let request = TransformRequest {
@@ -147,7 +159,12 @@ impl<'p> Run<'p> {
             sections: &sections,
             leaves: &leaves,
         };
-        loaded.plugin.transform(&request, &self.spent[plugin]).map(CheckedEdits::into_vec)
+        loaded.plugin.transform(&request, &self.spent[transform.plugin]).map(CheckedEdits::into_vec)
+    }
+
+    /// Returns text, pointer and key of a leaf.
+    fn words_of<'l>(&'l self, leaf: &Leaf<'l>, sees: Sees) -> (Cow<'l, str>, String, Cow<'l, str>) {
+        (self.text_for(leaf, sees), self.draft.pointer_now(leaf.id()), leaf.key())
     }
 
     fn apply(
@@ -217,7 +234,7 @@ impl<'p> Run<'p> {
         author: &Author,
         asked: &mut Asked,
     ) -> Result<(), Dropped> {
-        let (node, text) = (leaf.node, leaf.text.as_str());
+        let (node, text) = (leaf.node, leaf.text.as_deref().unwrap_or_default());
         let hits = spans.iter().map(|(at, label)| Hit {
             range: at.clone(),
             label: loaded.labels[*label].clone(),
