@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,10 @@ use crate::runtime::{self, Runtime};
 
 /// How often a waiting load looks whether its result is still wanted.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// The first of the pauses, each twice the one before, in which a process that has said all it had
+/// to say may end.
+const LAST_BREATH: Duration = Duration::from_micros(100);
 
 /// Compiled code is larger than WebAssembly, hardly ever as much as this many times.
 const LARGEST_GROWTH: usize = 16;
@@ -111,17 +116,18 @@ fn in_process(
     let mut running = Worker(command.spawn().map_err(broken)?);
     let limit = component.len().saturating_mul(LARGEST_GROWTH).saturating_add(LARGEST_BASE);
     let writer = running.feed(component.to_vec());
-    let reader = running.listen(limit);
     let time = limits.compile_time(component.len());
-    let status = running.wait(time, abandoned)?;
-    // The process has ended, so both pipes are closed and both threads at their end.
+    let end = Instant::now() + time;
+    let late = || Refusal::CompileTime { limit: time };
+    let output = running.listen(limit);
+    let answer = heard(&output, end, abandoned, late)?.map_err(broken)?;
+    if answer.len() > limit {
+        return Err(Refusal::Compile(format!("its compiled code is larger than {limit} bytes")));
+    }
+    let status = running.ends(end, late)?;
+    // Both pipes are closed, so the thread is at its end.
     let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
-    let answer = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())).map_err(broken)?;
     match status.code() {
-        // A compiler that writes on when nothing more is read is ended by a signal.
-        code if code != Some(1) && answer.len() > limit => {
-            Err(Refusal::Compile(format!("its compiled code is larger than {limit} bytes")))
-        }
         Some(0) => written.map(|()| answer).map_err(broken),
         Some(1) => Err(Refusal::Compile(
             String::from_utf8_lossy(&answer[..answer.len().min(LONGEST_COMPLAINT)]).into_owned(),
@@ -139,35 +145,55 @@ impl Worker {
         std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&component)))
     }
 
-    /// Reads one byte more than allowed, so that it shows.
-    fn listen(&mut self, limit: usize) -> JoinHandle<io::Result<Vec<u8>>> {
-        let output = self.0.stdout.take();
+    /// Reads one byte more than allowed, so that it shows. The channel has it as soon as the output
+    /// ends.
+    fn listen(&mut self, limit: usize) -> Receiver<io::Result<Vec<u8>>> {
+        let (heard, output) = mpsc::channel();
+        let pipe = self.0.stdout.take();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            if let Some(output) = output {
-                output.take(limit as u64 + 1).read_to_end(&mut bytes)?;
-            }
-            Ok(bytes)
-        })
+            let read = pipe.map_or(Ok(0), |pipe| pipe.take(limit as u64 + 1).read_to_end(&mut bytes));
+            // Nobody listens any more where the load was given up.
+            let _ = heard.send(read.map(|_| bytes));
+        });
+        output
     }
 
-    fn wait(&mut self, time: Duration, abandoned: &dyn Fn() -> bool) -> Result<ExitStatus, Refusal> {
-        let end = Instant::now() + time;
+    /// Waits for the end of a process whose output has ended.
+    fn ends(&mut self, end: Instant, late: impl FnOnce() -> Refusal) -> Result<ExitStatus, Refusal> {
+        let mut pause = LAST_BREATH;
         loop {
             match self.0.try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Ok(None) => {}
-                Err(error) => return Err(Refusal::Compile(format!("the compiler is lost: {error}"))),
+                Ok(None) if Instant::now() >= end => return Err(late()),
+                Ok(None) => std::thread::sleep(pause),
+                Err(error) => return Err(lost(&error)),
             }
-            if abandoned() {
-                return Err(Refusal::Abandoned);
-            }
-            if Instant::now() >= end {
-                return Err(Refusal::CompileTime { limit: time });
-            }
-            std::thread::sleep(LOOK);
+            pause = (pause * 2).min(LOOK);
         }
     }
+}
+
+/// Returns what a process has said, once it has said it all.
+fn heard(
+    output: &Receiver<io::Result<Vec<u8>>>,
+    end: Instant,
+    abandoned: &dyn Fn() -> bool,
+    late: impl FnOnce() -> Refusal,
+) -> Result<io::Result<Vec<u8>>, Refusal> {
+    loop {
+        match output.recv_timeout(LOOK) {
+            Ok(answer) => return Ok(answer),
+            Err(RecvTimeoutError::Disconnected) => return Ok(Err(io::ErrorKind::BrokenPipe.into())),
+            Err(RecvTimeoutError::Timeout) if abandoned() => return Err(Refusal::Abandoned),
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= end => return Err(late()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn lost(error: &io::Error) -> Refusal {
+    Refusal::Compile(format!("the compiler is lost: {error}"))
 }
 
 impl Drop for Worker {
