@@ -1,8 +1,8 @@
 //! Time and permits: the epoch ticker, and how many calls run at once.
 //!
 //! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread
-//! advances the epoch, and only while a call is running: an idle gate does not wake up a thousand
-//! times a second. The same count of running calls bounds concurrency, because the allocator's
+//! advances the epoch while calls are running and a little longer: an idle gate does not wake up a
+//! thousand times a second, and a busy one does not wake the thread for every call. The same count of running calls bounds concurrency, because the allocator's
 //! pools have room for so many and no more.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,10 @@ use wasmtime::Engine;
 
 /// One tick. Deadlines are multiples of it, rounded up.
 const TICK: Duration = Duration::from_millis(1);
+
+/// Ticks without a running call until the ticker sleeps: the calls of one request, and of those
+/// that follow closely, find it awake.
+const LINGER: u32 = 50;
 
 /// Advances the epoch of one engine until it is dropped.
 pub(crate) struct Clock {
@@ -30,6 +34,10 @@ struct Shared {
 
 struct State {
     running: usize,
+    /// Who waits for a call to end.
+    waiting: usize,
+    /// Whether the ticker waits for a call to begin.
+    asleep: bool,
     stopped: bool,
 }
 
@@ -43,7 +51,7 @@ impl Clock {
     /// The operating system's, where it gives no thread.
     pub(crate) fn start(engine: Engine) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { running: 0, stopped: false }),
+            state: Mutex::new(State { running: 0, waiting: 0, asleep: false, stopped: false }),
             wake: Condvar::new(),
             freed: Condvar::new(),
         });
@@ -57,15 +65,22 @@ impl Clock {
     /// Waits until fewer than `limit` calls run, then counts as one of them. Returns `None` where
     /// that takes too long.
     pub(crate) fn permit(&self, limit: usize, patience: Duration) -> Option<CallPermit<'_>> {
-        let state = self.shared.lock();
+        let mut state = self.shared.lock();
         let full = |state: &mut State| state.running >= limit.max(1);
-        let waited = self.shared.freed.wait_timeout_while(state, patience, full);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if full(&mut state) {
+            state.waiting += 1;
+            let waited = self.shared.freed.wait_timeout_while(state, patience, full);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
         if full(&mut state) {
             return None;
         }
         state.running += 1;
-        self.shared.wake.notify_one();
+        // Nobody is told who does not wait: each notice is a call of the kernel.
+        if state.asleep {
+            self.shared.wake.notify_one();
+        }
         Some(CallPermit(&self.shared))
     }
 
@@ -90,8 +105,11 @@ impl Drop for Clock {
 
 impl Drop for CallPermit<'_> {
     fn drop(&mut self) {
-        self.0.lock().running -= 1;
-        self.0.freed.notify_one();
+        let mut state = self.0.lock();
+        state.running -= 1;
+        if state.waiting > 0 {
+            self.0.freed.notify_one();
+        }
     }
 }
 
@@ -103,9 +121,14 @@ impl Shared {
 
     fn tick_while_needed(&self, engine: &Engine) {
         let mut state = self.lock();
+        let mut idle = 0;
         while !state.stopped {
-            if state.running == 0 {
+            idle = if state.running == 0 { idle + 1 } else { 0 };
+            if idle > LINGER {
+                state.asleep = true;
                 state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.asleep = false;
+                idle = 0;
             } else {
                 drop(state);
                 std::thread::sleep(TICK);

@@ -9,8 +9,15 @@ use std::time::Duration;
 /// Counts free slots.
 #[derive(Debug)]
 pub(crate) struct CallSlots {
-    free: Mutex<usize>,
+    free: Mutex<Free>,
     freed: Condvar,
+}
+
+#[derive(Debug)]
+struct Free {
+    slots: usize,
+    /// Who waits for one.
+    waiting: usize,
 }
 
 /// A slot that is taken until this is dropped.
@@ -20,31 +27,36 @@ pub(crate) struct CallSlot<'a>(&'a CallSlots);
 impl CallSlots {
     /// Makes slots, at least one.
     pub(crate) fn new(count: usize) -> Self {
-        CallSlots { free: Mutex::new(count.max(1)), freed: Condvar::new() }
+        CallSlots { free: Mutex::new(Free { slots: count.max(1), waiting: 0 }), freed: Condvar::new() }
     }
 
     /// Takes a slot, or returns `None` where none became free in time.
     pub(crate) fn take(&self, patience: Duration) -> Option<CallSlot<'_>> {
-        let free = self.lock();
-        let waited = self.freed.wait_timeout_while(free, patience, |free| *free == 0);
-        let (mut free, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
-        if outcome.timed_out() && *free == 0 {
-            return None;
+        let mut free = self.lock();
+        if free.slots == 0 {
+            free.waiting += 1;
+            let waited = self.freed.wait_timeout_while(free, patience, |free| free.slots == 0);
+            (free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            free.waiting -= 1;
         }
-        *free -= 1;
+        free.slots = free.slots.checked_sub(1)?;
         Some(CallSlot(self))
     }
 
-    /// The count is whole between any two statements, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, usize> {
+    /// The counts are whole between any two statements, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for CallSlot<'_> {
     fn drop(&mut self) {
-        *self.0.lock() += 1;
-        self.0.freed.notify_one();
+        let mut free = self.0.lock();
+        free.slots += 1;
+        // Nobody is told who does not wait: each notice is a call of the kernel.
+        if free.waiting > 0 {
+            self.0.freed.notify_one();
+        }
     }
 }
 
@@ -61,7 +73,7 @@ mod tests {
         drop(first);
         assert!(slots.take(Duration::ZERO).is_some());
         drop(second);
-        assert_eq!(*slots.lock(), 2);
+        assert_eq!(slots.lock().slots, 2);
     }
 
     #[test]
