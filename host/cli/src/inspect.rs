@@ -25,6 +25,8 @@ struct ShownPlugin<'a> {
     exports: &'a [String],
     loads: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    configured_each_call: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<ShownDescription<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
@@ -80,6 +82,7 @@ impl<'a> ShownPlugin<'a> {
             imports: &inspection.imports,
             exports: &inspection.exports,
             loads: described.is_some(),
+            configured_each_call: inspection.configured_each_call.as_deref(),
             description: described.map(|described| ShownDescription {
                 name: &described.name,
                 version: &described.version,
@@ -105,6 +108,13 @@ fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Resul
     printer.line(&format!("sha256    {}", shown.sha256))?;
     printer.line(&format!("imports   {}", list(shown.imports)))?;
     printer.line(&format!("exports   {}", list(shown.exports)))?;
+    if shown.loads {
+        let configured = match shown.configured_each_call {
+            None => "once, on load".to_owned(),
+            Some(reason) => format!("for each call: {reason}"),
+        };
+        printer.line(&format!("configure {configured}"))?;
+    }
     if let Some(refused) = &shown.refused {
         printer.text(Style::Removed, &format!("refused   {refused}\n"))?;
         if let Some(hint) = shown.hint {

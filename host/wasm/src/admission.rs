@@ -24,6 +24,8 @@ pub(crate) struct Binary {
 
 /// A component that may be compiled.
 pub(crate) struct Admitted {
+    /// What the file was.
+    pub(crate) layer: Layer,
     pub(crate) component: Vec<u8>,
     pub(crate) exports: Exports,
 }
@@ -69,23 +71,22 @@ pub(crate) fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Ref
     check_imports(&outer, contract)?;
     let component = match outer.layer {
         Layer::Component => binary.bytes.clone(),
-        Layer::CoreModule => wrap(&binary.bytes, &outer)?,
+        Layer::CoreModule if !outer.typed => return Err(Refusal::NoTypeInfo),
+        Layer::CoreModule => wrap(&binary.bytes)?,
     };
     // The wrapped module is checked like any other component: its names come from the module's own
     // metadata.
     let inner = read(&component)?;
     check_imports(&inner, contract)?;
-    Ok(Admitted { exports: exports(&inner, contract)?, component })
+    Ok(Admitted { layer: outer.layer, exports: exports(&inner, contract)?, component })
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
     anatomy::read(bytes).map_err(|error| Refusal::Damaged(error.to_string()))
 }
 
-fn wrap(module: &[u8], outer: &Anatomy) -> Result<Vec<u8>, Refusal> {
-    if !outer.typed {
-        return Err(Refusal::NoTypeInfo);
-    }
+/// Wraps a core module as a component.
+pub(crate) fn wrap(module: &[u8]) -> Result<Vec<u8>, Refusal> {
     let failed = |error| Refusal::Wrap(format!("{error:#}"));
     wit_component::ComponentEncoder::default()
         .validate(true)

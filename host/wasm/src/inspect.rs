@@ -2,7 +2,6 @@
 //! refused.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use leafgate_policy::plugin::{Description, LoadError, World};
 
@@ -28,6 +27,9 @@ pub struct Inspection {
     pub world: Option<World>,
     /// Version of `leafgate:plugin` that it was built for, if it names one.
     pub contract: Option<String>,
+    /// Why it is configured for each call, which is slower than once on load; `None` where it is
+    /// not, or does not load.
+    pub configured_each_call: Option<String>,
     /// What it says about itself, or why it does not load. It is not configured here.
     pub description: Result<Description, LoadError>,
 }
@@ -43,7 +45,9 @@ impl WasmLoader {
         let layer = admission::identify(&binary, None)?;
         let anatomy = admission::read(&binary.bytes)?;
         let loaded = self.loaded(&binary);
-        let world = loaded.as_ref().ok().map(|(world, _)| *world).or_else(|| self.world_of(&anatomy));
+        let known = loaded.as_ref().ok();
+        let world = known.map(|loaded| loaded.world).or_else(|| self.world_of(&anatomy));
+        let configured_each_call = known.and_then(|loaded| loaded.each_call.clone());
         Ok(Inspection {
             layer,
             size: binary.bytes.len(),
@@ -52,7 +56,8 @@ impl WasmLoader {
             contract: admission::contract(&anatomy),
             imports: anatomy.imports,
             exports: anatomy.exports,
-            description: loaded.map(|(_, description)| description).map_err(LoadError::from),
+            configured_each_call,
+            description: loaded.map(|loaded| loaded.description).map_err(LoadError::from),
         })
     }
 
@@ -60,9 +65,18 @@ impl WasmLoader {
         admission::exports(anatomy, self.contract()).ok().map(|exports| exports.world)
     }
 
-    fn loaded(&self, binary: &Binary) -> Result<(World, Description), Refusal> {
-        let compiled = self.compiled(binary, &|| false)?;
-        let name: Arc<str> = "inspected".into();
-        Ok((compiled.world, self.described(&compiled, &name)?))
+    fn loaded(&self, binary: &Binary) -> Result<Loaded, Refusal> {
+        let admitted = self.admitted(binary)?;
+        let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
+        let description = self.described(&unconfigured.compiled, &"inspected".into())?;
+        let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
+        Ok(Loaded { world: admitted.exports.world, description, each_call })
     }
+}
+
+/// What a file that passes the gate says.
+struct Loaded {
+    world: World,
+    description: Description,
+    each_call: Option<String>,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use leafgate_policy::plugin::{Fault, InvalidAnswer, World};
 use wasmtime::component::{
-    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower,
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
 };
 use wasmtime::{Store, Trap};
 
@@ -16,6 +16,7 @@ use crate::admission::Exports;
 use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
 use crate::clock::{CallPermit, Clock};
+use crate::module::State;
 use crate::runtime::Runtime;
 use crate::slots::{CallSlot, CallSlots};
 use crate::store::CallState;
@@ -47,6 +48,8 @@ type Transform<'a> = (
     (transform::Request<'a>, &'a [transform::Section<'a>], &'a [transform::Leaf<'a>]),
     (Result<Vec<transform::Edit>, transform::Failure>,),
 );
+
+type Tell = ((), ((WasmList<u8>, Vec<u64>),));
 
 /// A live instance. The store goes before the permit: its place in the pools must be free when the
 /// next call starts.
@@ -181,6 +184,18 @@ impl<'a> Running<'a> {
     ) -> Result<Result<Vec<transform::Edit>, transform::Failure>, Fault> {
         self.arm(deadline, budget);
         self.call::<Transform<'_>>(self.compiled.functions.work, (request, sections, leaves))
+    }
+
+    /// Asks a function of an exported instance for the state of the module behind it.
+    pub(crate) fn tell(&mut self, interface: &str, function: &str) -> Result<State, Fault> {
+        // No more memory than the instance may have, and no more globals than a page holds.
+        self.store.set_hostcall_fuel(self.runtime.limits.memory_bytes + (1 << 16));
+        let inside = self.instance.get_export_index(&mut self.store, None, interface);
+        let index = inside
+            .and_then(|inside| self.instance.get_export_index(&mut self.store, Some(&inside), function));
+        let index = index.ok_or_else(|| Fault::Unavailable("it tells nothing".to_owned()))?;
+        let (memory, globals) = self.call::<Tell>(index, ())?;
+        Ok(State { memory: memory.as_le_slice(&self.store).to_vec(), globals })
     }
 
     /// Checks that every function has the types of the contract, without calling any.

@@ -2,7 +2,8 @@
 //!
 //! [`WasmLoader`] implements `leafgate_policy::plugin::PluginLoader`. A file must be admitted
 //! before it is compiled (`admission`), answers two calls before it is used (`loader`), and then
-//! runs in a fresh instance for each call (`instance`, `plugin`).
+//! runs in a fresh instance for each call (`instance`, `plugin`), which starts configured
+//! (`snapshot`).
 //!
 //! Invariants, each held by one module:
 //! - A plugin reaches `leafgate:plugin/host` and nothing else: no clock, no random numbers, no
@@ -38,15 +39,17 @@ mod inspect;
 mod instance;
 mod limits;
 mod loader;
+mod module;
 mod plugin;
 mod refusal;
 mod runtime;
 mod slots;
+mod snapshot;
 mod store;
 
 pub use anatomy::Layer;
 pub use compile::{Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;
-pub use loader::{LoaderConfig, WasmLoader};
+pub use loader::{Configuring, LoaderConfig, WasmLoader};
 pub use runtime::{EngineError, LogLevel, LogSink};

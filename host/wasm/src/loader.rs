@@ -1,24 +1,32 @@
 //! [`WasmLoader`]: from a declared file to a plugin that has answered `describe` and accepted its
 //! configuration.
 //!
-//! Code is shared by digest: two tables that name the same file, and a reload that leaves it alone,
-//! compile once. The canary runs each time all the same, because the configuration may be new.
+//! A file is compiled, described and configured, and what it then is becomes a component of its
+//! own, which is compiled again: an instance of it starts configured. Code is shared by digest, and
+//! configured code by digest and configuration, so a reload that changes neither compiles and calls
+//! nothing.
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_policy::plugin::{Description, Fault, LoadError, Plugin, PluginLoader, PluginSource};
+use sha2::{Digest as _, Sha256};
 
-use crate::admission::{self, Binary};
+use crate::admission::{self, Admitted, Binary};
 use crate::bindings::lifecycle;
 use crate::compile::{self, Compiler};
 use crate::contract::{CONTRACT, Contract};
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
-use crate::plugin::WasmPlugin;
+use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::Refusal;
 use crate::runtime::{EngineError, LogSink, Runtime};
+use crate::snapshot::{NoSnapshot, Telling};
+
+/// A component up to this many bytes stays compiled as it came, so that a new configuration of it
+/// compiles once and not twice. Native code is some five times as large.
+const KEPT: usize = 1 << 20;
 
 /// How a loader is set up.
 #[derive(Clone, Default)]
@@ -30,13 +38,40 @@ pub struct LoaderConfig {
     pub log: Option<LogSink>,
     /// The place where plugins are compiled.
     pub compiler: Compiler,
+    /// When plugins are configured.
+    pub configuring: Configuring,
+}
+
+/// When a plugin's `configure` is called. Its answers are the same either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Configuring {
+    /// Once, on load, where the component's state can be kept; else for each call.
+    #[default]
+    OnLoad,
+    /// On load, to see that the configuration is accepted, and again for each call.
+    EachCall,
 }
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
 pub struct WasmLoader {
     runtime: Arc<Runtime>,
-    /// Weak: code lives as long as a generation that uses it.
-    compiled: Mutex<HashMap<[u8; 32], Weak<Compiled>>>,
+    configuring: Configuring,
+    cache: Mutex<Cache>,
+}
+
+/// Weak: code lives as long as a generation that uses it.
+#[derive(Default)]
+struct Cache {
+    compiled: HashMap<[u8; 32], Weak<Compiled>>,
+    /// By digest of file and of configuration.
+    configured: HashMap<([u8; 32], [u8; 32]), Weak<Configured>>,
+}
+
+/// A component that is compiled and not configured.
+pub(crate) struct Unconfigured<'b> {
+    pub(crate) compiled: Arc<Compiled>,
+    /// What tells its state, if that can be told.
+    pub(crate) telling: Result<Telling<'b>, NoSnapshot>,
 }
 
 impl WasmLoader {
@@ -50,7 +85,9 @@ impl WasmLoader {
 
     /// Makes a loader that speaks other versions of the contract.
     pub(crate) fn of_contract(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
-        Ok(WasmLoader { runtime: Arc::new(Runtime::new(config, contract)?), compiled: Mutex::default() })
+        let configuring = config.configuring;
+        let runtime = Arc::new(Runtime::new(config, contract)?);
+        Ok(WasmLoader { runtime, configuring, cache: Mutex::default() })
     }
 
     /// Loads a plugin as [`PluginLoader::load`] does, and stops compiling it once `abandoned`
@@ -67,7 +104,8 @@ impl WasmLoader {
         tracing::debug!(
             plugin = source.name,
             digest = base16ct::lower::encode_string(&plugin.digest),
-            version = plugin.description.version,
+            version = plugin.configured.description.version,
+            pre_initialised = plugin.configured.pre_initialised,
             "plugin loaded"
         );
         Ok(Arc::new(plugin))
@@ -80,35 +118,100 @@ impl WasmLoader {
     ) -> Result<WasmPlugin, Refusal> {
         let binary = Binary::read(&source.path, self.limits())?;
         admission::identify(&binary, source.sha256)?;
-        let compiled = self.compiled(&binary, abandoned)?;
         let name: Arc<str> = source.name.as_str().into();
-        let description = self.described(&compiled, &name)?;
-        self.configured(&compiled, &name, &source.config)?;
+        let key = (binary.digest, Sha256::digest(&source.config).into());
+        let known = self.cache().configured.get(&key).and_then(Weak::upgrade);
+        let configured = match known {
+            Some(configured) => configured,
+            None => {
+                let configured = Arc::new(self.configured(&binary, &name, &source.config, abandoned)?);
+                let mut cache = self.cache();
+                cache.configured.retain(|_, code| code.strong_count() > 0);
+                cache.configured.insert(key, Arc::downgrade(&configured));
+                configured
+            }
+        };
         let (runtime, config) = (Arc::clone(&self.runtime), source.config.clone());
-        Ok(WasmPlugin { name, runtime, compiled, description, digest: binary.digest, config })
+        Ok(WasmPlugin { name, runtime, configured, digest: binary.digest, config })
     }
 
-    /// The compiled form of these bytes, from an earlier load if any plugin still uses it.
-    pub(crate) fn compiled(
+    /// Compiles a file, asks it for its description, and configures it.
+    fn configured(
         &self,
         binary: &Binary,
+        name: &Arc<str>,
+        config: &str,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<Arc<Compiled>, Refusal> {
-        let cached = self.cache().get(&binary.digest).and_then(Weak::upgrade);
-        if let Some(compiled) = cached {
-            return Ok(compiled);
+    ) -> Result<Configured, Refusal> {
+        let admitted = self.admitted(binary)?;
+        let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
+        let description = self.described(&unconfigured.compiled, name)?;
+        let base = unconfigured.compiled;
+        let mut running = self.accepts(&base, name, config)?;
+        let limit = self.limits().file_bytes;
+        let snapshot = unconfigured.telling.and_then(|telling| telling.snapshot(&mut running, limit));
+        drop(running);
+        let snapshot = match snapshot {
+            Ok(component) => self.compile(&component, &admitted, abandoned)?,
+            Err(reason) => {
+                tracing::debug!(plugin = &**name, %reason, "plugin is configured for each call");
+                return Ok(Configured { compiled: base, kept: None, description, pre_initialised: false });
+            }
+        };
+        let kept = (admitted.component.len() <= KEPT).then_some(base);
+        Ok(Configured { compiled: Arc::new(snapshot), kept, description, pre_initialised: true })
+    }
+
+    pub(crate) fn admitted(&self, binary: &Binary) -> Result<Admitted, Refusal> {
+        admission::admit(binary, self.runtime.contract)
+    }
+
+    /// The compiled form of a component as it came, from an earlier load if any plugin still uses
+    /// it.
+    pub(crate) fn unconfigured<'b>(
+        &self,
+        binary: &'b Binary,
+        admitted: &Admitted,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Unconfigured<'b>, Refusal> {
+        let telling = match self.configuring {
+            Configuring::OnLoad => Telling::new(binary, admitted),
+            Configuring::EachCall => Err(NoSnapshot::Unwanted),
+        };
+        let known = self.cache().compiled.get(&binary.digest).and_then(Weak::upgrade);
+        if let Some(compiled) = known {
+            return Ok(Unconfigured { compiled, telling });
         }
         // Compiled without the lock: seconds for a large plugin, and two loads of one file at once
         // are rare and harmless.
-        let admitted = admission::admit(binary, self.runtime.contract)?;
-        let component = compile::compile(&self.runtime, &admitted.component, abandoned)?;
-        let compiled = Compiled::new(&self.runtime, &component, &admitted.exports)
-            .map(Arc::new)
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))?;
+        let (compiled, telling) = match telling {
+            Err(reason) => (self.compile(&admitted.component, admitted, abandoned)?, Err(reason)),
+            Ok(it) => match self.compile(&it.component, admitted, abandoned) {
+                Ok(compiled) => (compiled, Ok(it)),
+                // What is wrong with it is said of the component as it came.
+                Err(Refusal::Compile(reason)) => {
+                    let compiled = self.compile(&admitted.component, admitted, abandoned)?;
+                    (compiled, Err(NoSnapshot::Untold(reason)))
+                }
+                Err(refusal) => return Err(refusal),
+            },
+        };
+        let compiled = Arc::new(compiled);
         let mut cache = self.cache();
-        cache.retain(|_, code| code.strong_count() > 0);
-        cache.insert(binary.digest, Arc::downgrade(&compiled));
-        Ok(compiled)
+        cache.compiled.retain(|_, code| code.strong_count() > 0);
+        cache.compiled.insert(binary.digest, Arc::downgrade(&compiled));
+        Ok(Unconfigured { compiled, telling })
+    }
+
+    fn compile(
+        &self,
+        component: &[u8],
+        admitted: &Admitted,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Compiled, Refusal> {
+        let component = compile::compile(&self.runtime, component, abandoned)?;
+        Compiled::new(&self.runtime, &component, &admitted.exports)
+            .map_err(|error| Refusal::Compile(format!("{error:#}")))
     }
 
     /// Asks an instance of its own for the description, so that `describe` leaves no traces in what
@@ -122,10 +225,17 @@ impl WasmLoader {
         description(running.describe().map_err(canary)?, self.limits())
     }
 
-    fn configured(&self, compiled: &Compiled, name: &Arc<str>, config: &str) -> Result<(), Refusal> {
+    /// Returns an instance that has accepted the configuration.
+    fn accepts<'a>(
+        &'a self,
+        compiled: &'a Compiled,
+        name: &Arc<str>,
+        config: &str,
+    ) -> Result<Running<'a>, Refusal> {
         let canary = |fault: Fault| Refusal::Canary { call: "configure", fault };
         let mut running = Running::start(&self.runtime, compiled, name).map_err(canary)?;
-        running.configure(config).map_err(canary)?.map_err(Refusal::Configuration)
+        running.configure(config).map_err(canary)?.map_err(Refusal::Configuration)?;
+        Ok(running)
     }
 
     pub(crate) fn read(&self, path: &Path) -> Result<Binary, Refusal> {
@@ -140,9 +250,9 @@ impl WasmLoader {
         &self.runtime.limits
     }
 
-    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], Weak<Compiled>>> {
-        // A map of weak references is whole after any panic.
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        // Maps of weak references are whole after any panic.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

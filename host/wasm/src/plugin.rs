@@ -16,14 +16,25 @@ use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::runtime::Runtime;
 
-/// One declared plugin: shared code, its own configuration.
+/// One declared plugin.
 pub(crate) struct WasmPlugin {
     pub(crate) name: Arc<str>,
     pub(crate) runtime: Arc<Runtime>,
-    pub(crate) compiled: Arc<Compiled>,
-    pub(crate) description: Description,
+    pub(crate) configured: Arc<Configured>,
     pub(crate) digest: [u8; 32],
     pub(crate) config: String,
+}
+
+/// Code of one file that has accepted one configuration; shared by all plugins that have both.
+pub(crate) struct Configured {
+    /// What is instantiated for each call.
+    pub(crate) compiled: Arc<Compiled>,
+    /// The code as it came, for the load that finds another configuration.
+    #[expect(dead_code, reason = "held, so that the loader's cache has it")]
+    pub(crate) kept: Option<Arc<Compiled>>,
+    pub(crate) description: Description,
+    /// Whether an instance starts configured.
+    pub(crate) pre_initialised: bool,
 }
 
 impl fmt::Debug for WasmPlugin {
@@ -31,18 +42,18 @@ impl fmt::Debug for WasmPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WasmPlugin")
             .field("name", &self.name)
-            .field("world", &self.compiled.world)
+            .field("world", &self.world())
             .finish_non_exhaustive()
     }
 }
 
 impl Plugin for WasmPlugin {
     fn description(&self) -> &Description {
-        &self.description
+        &self.configured.description
     }
 
     fn world(&self) -> World {
-        self.compiled.world
+        self.configured.compiled.world
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -76,7 +87,7 @@ impl Plugin for WasmPlugin {
         let edits = answer.map_err(answer::gave_up)?;
         budget.charge(answer::cost_of_edits(&edits))?;
         let edits = edits.into_iter().map(answer::edit).collect();
-        CheckedEdits::checked(edits, request, self.description.labels.len())
+        CheckedEdits::checked(edits, request, self.description().labels.len())
     }
 }
 
@@ -91,12 +102,16 @@ impl WasmPlugin {
         let findings = answer.map_err(answer::gave_up)?;
         budget.charge(answer::cost_of_findings(&findings))?;
         let findings = findings.into_iter().map(answer::finding).collect();
-        CheckedFindings::checked(findings, leaves, self.description.labels.len())
+        CheckedFindings::checked(findings, leaves, self.description().labels.len())
     }
 
     /// A fresh instance, configured.
     fn started(&self, budget: &Budget<'_>) -> Result<Running<'_>, Fault> {
-        let mut running = Running::start_for(&self.runtime, &self.compiled, &self.name, budget)?;
+        let Configured { compiled, pre_initialised, .. } = &*self.configured;
+        let mut running = Running::start_for(&self.runtime, compiled, &self.name, budget)?;
+        if *pre_initialised {
+            return Ok(running);
+        }
         running.configure(&self.config)?.map_err(|_| {
             Fault::Unavailable("it refuses the configuration that it accepted when it was loaded".to_owned())
         })?;

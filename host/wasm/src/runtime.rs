@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use wasmtime::component::Linker;
-use wasmtime::{Config, Engine, PoolingAllocationConfig, StoreContextMut};
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
 use crate::LoaderConfig;
 use crate::bindings::host;
@@ -52,7 +52,7 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     pub(crate) fn new(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
-        let LoaderConfig { limits, log, compiler } = config;
+        let LoaderConfig { limits, log, compiler, .. } = config;
         let engine = engine(&limits).map_err(|error| EngineError(format!("{error:#}")))?;
         let linker = linker(&engine, contract).map_err(|error| EngineError(format!("{error:#}")))?;
         let clock = Clock::start(engine.clone()).map_err(|error| EngineError(error.to_string()))?;
@@ -91,6 +91,10 @@ fn pools(limits: &Limits) -> PoolingAllocationConfig {
     const INSTANCES: u32 = 48;
     const MEMORIES: u32 = 4;
     const TABLES: u32 = 16;
+    // Pages that a call has written are overwritten with what they held rather than unmapped, so
+    // that the next call need not fault them in: a batch of leaves, and what a small plugin needs
+    // beside them.
+    const RESIDENT: usize = 2 << 20;
     let calls = u32::try_from(limits.concurrent_calls.max(1)).unwrap_or(u32::MAX);
     let mut pools = PoolingAllocationConfig::new();
     pools
@@ -103,6 +107,13 @@ fn pools(limits: &Limits) -> PoolingAllocationConfig {
         .max_tables_per_component(TABLES)
         .total_tables(calls.saturating_mul(TABLES))
         .table_elements(limits.table_elements);
+    // Where the kernel does not say which pages those are, all would have to be written.
+    if PoolingAllocationConfig::is_pagemap_scan_available() {
+        pools
+            .pagemap_scan(Enabled::Yes)
+            .linear_memory_keep_resident(RESIDENT)
+            .table_keep_resident(limits.table_elements.saturating_mul(size_of::<usize>()));
+    }
     pools
 }
 

@@ -15,23 +15,23 @@ use leafgate_policy::plugin::{
 };
 use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
 use support::guest::{self, Guest, case, edit, finding};
-use support::{load_bytes, text};
+use support::{BothWays, load_bytes, text};
 
 const FOREVER: &str = "(loop $again (br $again)) unreachable";
 const TRAP: &str = "unreachable";
 
 /// One loader for all tests of this file, as in the gate: a fault must not reach from one plugin
 /// into another.
-static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| {
+static LOADERS: LazyLock<BothWays> = LazyLock::new(|| {
     // Short enough for tests that wait for them, long enough for a loaded machine.
     let (start_deadline, call_deadline) = (Duration::from_millis(300), Duration::from_millis(100));
     let limits = Limits { start_deadline, call_deadline, ..Limits::default() };
-    WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap()
+    BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() })
 });
 
 /// What a detector answers about two leaves, the second with a character of two bytes at 1..3.
 fn detect(guest: &Guest) -> Result<Vec<PluginFinding>, Fault> {
-    let plugin = load_bytes(&LOADER, &guest.module(), "{}").expect("the guest loads");
+    let plugin = load_bytes(&*LOADERS, &guest.module(), "{}").expect("the guest loads");
     let answer = plugin.detect(&[text("first"), text("aé!")], &Spent::default());
     assert_good_plugins_still_answer();
     answer.map(CheckedFindings::into_vec)
@@ -39,7 +39,7 @@ fn detect(guest: &Guest) -> Result<Vec<PluginFinding>, Fault> {
 
 /// What a transformer answers about one section with a text and a number.
 fn transform(guest: &Guest) -> Result<Vec<PluginEdit>, Fault> {
-    let plugin = load_bytes(&LOADER, &guest.module(), "{}").expect("the guest loads");
+    let plugin = load_bytes(&*LOADERS, &guest.module(), "{}").expect("the guest loads");
     let answer = transform_with(&*plugin, &Spent::default());
     assert_good_plugins_still_answer();
     answer
@@ -78,13 +78,13 @@ fn refused(guest: &Guest) -> LoadError {
 }
 
 fn refused_bytes(bytes: &[u8]) -> LoadError {
-    let error = load_bytes(&LOADER, bytes, "{}").expect_err("the guest does not load");
+    let error = load_bytes(&*LOADERS, bytes, "{}").expect_err("the guest does not load");
     assert_good_plugins_still_answer();
     error
 }
 
 fn assert_good_plugins_still_answer() {
-    let plugin = load_bytes(&LOADER, &Guest::detector().call(finding(0, 0, 4, 0)).module(), "{}").unwrap();
+    let plugin = load_bytes(&*LOADERS, &Guest::detector().call(finding(0, 0, 4, 0)).module(), "{}").unwrap();
     let findings = plugin.detect(&[text("good")], &Spent::default()).unwrap().into_vec();
     assert_eq!((findings[0].leaf, findings[0].at.clone(), findings[0].label), (0, 0..4, 0));
 }
@@ -97,7 +97,7 @@ fn invalid(answer: InvalidAnswer) -> Fault {
 fn a_good_guest_answers_as_a_module_and_as_a_component() {
     let guest = Guest::detector().call(finding(1, 1, 3, 0));
     for bytes in [guest.module(), guest.component()] {
-        let plugin = load_bytes(&LOADER, &bytes, "{}").unwrap();
+        let plugin = load_bytes(&*LOADERS, &bytes, "{}").unwrap();
         assert_eq!(plugin.description().name, "tested");
         assert_eq!(plugin.description().labels, ["NAME".into()]);
         let findings = plugin.detect(&[text("first"), text("aé!")], &Spent::default()).unwrap().into_vec();
@@ -300,8 +300,8 @@ fn leaf_by_leaf() -> Limits {
 
 /// A loader of its own, and on it one guest.
 fn loaded(limits: Limits, guest: &Guest) -> Arc<dyn Plugin> {
-    let loader = WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap();
-    load_bytes(&loader, &guest.module(), "{}").expect("the guest loads")
+    let loaders = BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() });
+    load_bytes(&loaders, &guest.module(), "{}").expect("the guest loads")
 }
 
 #[test]
@@ -431,7 +431,7 @@ fn another_version_of_the_contract_is_refused_and_a_patch_is_not() {
         "{error}"
     );
     assert!(error.hint.unwrap().starts_with("upgrade leafgate"));
-    assert!(load_bytes(&LOADER, &Guest::detector().module_of_version("0.1.7"), "{}").is_ok());
+    assert!(load_bytes(&*LOADERS, &Guest::detector().module_of_version("0.1.7"), "{}").is_ok());
 }
 
 #[test]
@@ -463,10 +463,10 @@ fn what_is_no_plugin_is_refused_for_what_it_is() {
 fn a_file_that_is_not_the_pinned_one_is_refused_with_its_digest() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), Guest::detector().module()).unwrap();
-    let digest = LOADER.inspect(file.path()).unwrap().digest;
+    let digest = LOADERS.on_load().inspect(file.path()).unwrap().digest;
     let pinned_to = |sha256| {
         let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
-        LOADER.load(&PluginSource { name, path, sha256: Some(sha256), config })
+        LOADERS.load(&PluginSource { name, path, sha256: Some(sha256), config })
     };
     assert!(pinned_to(digest).is_ok());
     let error = pinned_to([0xab; 32]).unwrap_err();
@@ -479,7 +479,7 @@ fn invariant_8_a_plugin_in_use_does_not_change_with_its_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let load = |end| {
         std::fs::write(file.path(), Guest::detector().call(finding(0, 0, end, 0)).module()).unwrap();
-        support::load(&LOADER, file.path(), "{}").unwrap()
+        support::load(&*LOADERS, file.path(), "{}").unwrap()
     };
     let ends = |plugin: &dyn Plugin| {
         let findings = plugin.detect(&[text("some text")], &Spent::default()).unwrap().into_vec();

@@ -11,14 +11,14 @@ use leafgate_policy::plugin::{
     TransformSection, ValueType, World,
 };
 use leafgate_policy::plugin::{LeafKind, LoadError};
-use leafgate_wasm::{Layer, LoaderConfig, WasmLoader};
+use leafgate_wasm::{Layer, LoaderConfig};
 use support::bundled::bundled;
-use support::{load, text};
+use support::{BothWays, load, text};
 
-static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| WasmLoader::new(LoaderConfig::default()).unwrap());
+static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));
 
 fn plugin(package: &str, config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
-    load(&LOADER, &bundled(package), config)
+    load(&*LOADERS, &bundled(package), config)
 }
 
 /// Edits of one tool message with a single text.
@@ -99,11 +99,12 @@ fn a_plugin_describes_itself() {
         ("rewrite-home-paths", "Writes home directories as ~ in texts, tool arguments and tool results"),
         ("trim-tool-results", "Keeps head and tail of long tool results"),
     ] {
-        let inspection = LOADER.inspect(&bundled(package)).unwrap();
+        let inspection = LOADERS.on_load().inspect(&bundled(package)).unwrap();
         let description = inspection.description.unwrap();
         assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
         assert_eq!((inspection.layer, inspection.contract.as_deref()), (Layer::CoreModule, Some("0.1.0")));
         assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
+        assert_eq!(inspection.configured_each_call, None, "{package}");
         assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
     }
 }

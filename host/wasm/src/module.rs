@@ -1,0 +1,442 @@
+//! Core modules with their state in sight: one that can tell it, and one that starts with it.
+//!
+//! State is one memory and the globals that change. A module whose code can change anything else (a
+//! table, a segment) is refused, because that would be lost. Code is never rewritten: what is added
+//! stands behind everything that has an index.
+
+use std::ops::Range;
+
+use wasm_encoder::{
+    ConstExpr, DataSection, Encode, Function, MemArg, MemArgTarget, MemorySection, RawSection, SectionId,
+    ValType,
+};
+use wasmparser::{BinaryReader, Operator, Parser, Payload, TypeRef};
+
+/// The interface of which [`Module::telling`] exports the one function.
+pub(crate) const TELLS: &str = "leafgate:snapshot/state@0.1.0";
+/// That function, without parameters: the bytes of the memory, and the bits of the globals.
+pub(crate) const TELL: &str = "tell";
+
+/// Bytes of a page of WebAssembly.
+const PAGE: usize = 1 << 16;
+/// Globals that fit into the page in which the state is told.
+const MOST_GLOBALS: usize = 4096;
+/// A run of zeros of this length is left out: a page of the host's memory, which is then shared.
+const GRAIN: usize = 4096;
+
+/// A core module, read as far as its state is concerned.
+pub(crate) struct Module<'m> {
+    sections: Vec<(u8, &'m [u8])>,
+    memories: Vec<wasmparser::MemoryType>,
+    globals: Vec<Global<'m>>,
+    types: u32,
+    functions: u32,
+}
+
+struct Global<'m> {
+    ty: wasmparser::GlobalType,
+    /// Its type and its first value, as they stand in the section.
+    bytes: &'m [u8],
+}
+
+/// What an instance of a module has become.
+pub(crate) struct State {
+    pub(crate) memory: Vec<u8>,
+    /// The bits of the globals that change, in order.
+    pub(crate) globals: Vec<u64>,
+}
+
+/// What keeps a module's state out of sight.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unseen {
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("its code can change {0}")]
+    Changes(&'static str),
+    #[error("it has other state than one memory and numbers in globals")]
+    OtherState,
+}
+
+impl From<wasmparser::BinaryReaderError> for Unseen {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        Unseen::Unreadable(error.to_string())
+    }
+}
+
+impl<'m> Module<'m> {
+    /// Reads a module.
+    ///
+    /// # Errors
+    /// What keeps its state out of sight.
+    pub(crate) fn read(bytes: &'m [u8]) -> Result<Self, Unseen> {
+        let mut module =
+            Module { sections: vec![], memories: vec![], globals: vec![], types: 0, functions: 0 };
+        for payload in Parser::new(0).parse_all(bytes) {
+            let payload = payload?;
+            if let Some((id, range)) = payload.as_section() {
+                module.sections.push((id, part(bytes, range)));
+            }
+            module.note(payload, bytes)?;
+        }
+        let told = module.changing().count();
+        let plain = module
+            .memories
+            .iter()
+            .all(|memory| !memory.memory64 && !memory.shared && memory.page_size_log2.is_none());
+        match module.memories.len() == 1 && plain && told <= MOST_GLOBALS {
+            true => Ok(module),
+            false => Err(Unseen::OtherState),
+        }
+    }
+
+    fn note(&mut self, payload: Payload<'m>, bytes: &'m [u8]) -> Result<(), Unseen> {
+        match payload {
+            Payload::TypeSection(types) => {
+                for group in types {
+                    self.types += u32::try_from(group?.types().len()).unwrap_or(u32::MAX);
+                }
+            }
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    match import?.ty {
+                        TypeRef::Func(_) => self.functions += 1,
+                        _ => return Err(Unseen::OtherState),
+                    }
+                }
+            }
+            Payload::FunctionSection(functions) => self.functions += functions.count(),
+            Payload::MemorySection(memories) => {
+                self.memories = memories.into_iter().collect::<Result<_, _>>()?;
+            }
+            Payload::GlobalSection(globals) => {
+                let end = globals.range().end;
+                let globals: Vec<_> = globals.into_iter_with_offsets().collect::<Result<_, _>>()?;
+                let ends = globals.iter().skip(1).map(|(start, _)| *start).chain([end]);
+                let numbers = |ty: &wasmparser::GlobalType| !ty.mutable || bits(ty.content_type).is_some();
+                if !globals.iter().all(|(_, global)| numbers(&global.ty)) {
+                    return Err(Unseen::OtherState);
+                }
+                let global = |((start, global), end): (&(u64, wasmparser::Global<'_>), u64)| Global {
+                    ty: global.ty,
+                    bytes: part(bytes, *start..end),
+                };
+                self.globals = globals.iter().zip(ends).map(global).collect();
+            }
+            Payload::DataSection(segments) => {
+                for segment in segments {
+                    if matches!(segment?.kind, wasmparser::DataKind::Passive) {
+                        return Err(Unseen::OtherState);
+                    }
+                }
+            }
+            Payload::CodeSectionEntry(body) => {
+                let mut code = body.get_operators_reader()?;
+                while !code.eof() {
+                    check(&code.read()?)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn changing(&self) -> impl Iterator<Item = (u32, wasmparser::ValType)> {
+        let all = (0..).zip(&self.globals);
+        all.filter(|(_, global)| global.ty.mutable).map(|(index, global)| (index, global.ty.content_type))
+    }
+
+    /// The module with one function more, which tells the state.
+    pub(crate) fn telling(&self) -> Result<Vec<u8>, Unseen> {
+        let export = format!("{TELLS}#{TELL}");
+        let mut telling = wasm_encoder::Module::new();
+        for &(id, body) in &self.sections {
+            let mut added = Vec::new();
+            match id {
+                _ if id == SectionId::Type as u8 => {
+                    added = vec![0x60, 0, 1];
+                    ValType::I32.encode(&mut added);
+                }
+                _ if id == SectionId::Function as u8 => self.types.encode(&mut added),
+                _ if id == SectionId::Export as u8 => {
+                    export.as_str().encode(&mut added);
+                    wasm_encoder::ExportKind::Func.encode(&mut added);
+                    self.functions.encode(&mut added);
+                }
+                _ if id == SectionId::Code as u8 => self.teller().encode(&mut added),
+                _ => {}
+            }
+            match added.is_empty() {
+                true => telling.section(&RawSection { id, data: body }),
+                false => telling.section(&RawSection { id, data: &with(body, &added)? }),
+            };
+        }
+        Ok(telling.finish())
+    }
+
+    /// Puts the state into a fresh page, and leaves the address of where it stands.
+    fn teller(&self) -> Function {
+        let mut teller = Function::new([(1, ValType::I32)]);
+        let at = |offset: usize, align| MemArg {
+            offset: offset as u64,
+            align,
+            target: MemArgTarget::Memory(0),
+            ordering: None,
+        };
+        let mut code = teller.instructions();
+        code.i32_const(1).memory_grow(0).local_tee(0).i32_const(-1).i32_eq();
+        code.if_(wasm_encoder::BlockType::Empty).unreachable().end();
+        code.local_get(0).i32_const(PAGE.trailing_zeros().cast_signed()).i32_shl().local_set(0);
+        // Two lists, each as address and length: all that stands below, and the globals.
+        let count = i32::try_from(self.changing().count()).unwrap_or(i32::MAX);
+        code.local_get(0).i32_const(0).i32_store(at(0, 2));
+        code.local_get(0).local_get(0).i32_store(at(4, 2));
+        code.local_get(0).local_get(0).i32_const(16).i32_add().i32_store(at(8, 2));
+        code.local_get(0).i32_const(count).i32_store(at(12, 2));
+        for (place, (index, ty)) in self.changing().enumerate() {
+            code.local_get(0).global_get(index);
+            match ty {
+                wasmparser::ValType::I32 => code.i64_extend_i32_u(),
+                wasmparser::ValType::F32 => code.i32_reinterpret_f32().i64_extend_i32_u(),
+                wasmparser::ValType::F64 => code.i64_reinterpret_f64(),
+                _ => &mut code,
+            };
+            code.i64_store(at(16 + 8 * place, 3));
+        }
+        code.local_get(0).end();
+        teller
+    }
+
+    /// The module as it would have to be written for an instance to start with a state. Its start
+    /// function has run.
+    pub(crate) fn starting_with(&self, state: &State) -> Result<Vec<u8>, Unseen> {
+        let mut starting = wasm_encoder::Module::new();
+        let mut has_data = false;
+        for &(id, body) in &self.sections {
+            if id == SectionId::Memory as u8 {
+                starting.section(&self.memory(state.memory.len()));
+            } else if id == SectionId::Global as u8 {
+                starting.section(&RawSection { id, data: &self.globals(state)? });
+            } else if id == SectionId::Start as u8 || id == SectionId::DataCount as u8 {
+                // Nothing counts on the segments: code that could is refused.
+            } else if id == SectionId::Data as u8 {
+                starting.section(&segments(&state.memory));
+                has_data = true;
+            } else {
+                starting.section(&RawSection { id, data: body });
+            }
+            // A module without data has its data section where it belongs.
+            let last = id == SectionId::Code as u8 && !self.has(SectionId::Data);
+            if last && !has_data {
+                starting.section(&segments(&state.memory));
+                has_data = true;
+            }
+        }
+        if has_data { Ok(starting.finish()) } else { Err(Unseen::OtherState) }
+    }
+
+    fn has(&self, section: SectionId) -> bool {
+        self.sections.iter().any(|(id, _)| *id == section as u8)
+    }
+
+    fn memory(&self, bytes: usize) -> MemorySection {
+        let mut section = MemorySection::new();
+        for memory in &self.memories {
+            section.memory(wasm_encoder::MemoryType {
+                minimum: (bytes / PAGE) as u64,
+                maximum: memory.maximum,
+                memory64: false,
+                shared: false,
+                page_size_log2: None,
+            });
+        }
+        section
+    }
+
+    fn globals(&self, state: &State) -> Result<Vec<u8>, Unseen> {
+        let mut values = state.globals.iter();
+        let mut section = Vec::new();
+        self.globals.len().encode(&mut section);
+        for global in &self.globals {
+            if !global.ty.mutable {
+                section.extend_from_slice(global.bytes);
+                continue;
+            }
+            let value = values.next().copied().ok_or(Unseen::OtherState)?;
+            let (ty, value) = number(global.ty.content_type, value).ok_or(Unseen::OtherState)?;
+            wasm_encoder::GlobalType { val_type: ty, mutable: true, shared: false }.encode(&mut section);
+            value.encode(&mut section);
+        }
+        Ok(section)
+    }
+}
+
+/// The stretches of a memory that are not all zeros, each at its place.
+fn segments(memory: &[u8]) -> DataSection {
+    let mut section = DataSection::new();
+    let grains: Vec<&[u8]> = memory.chunks(GRAIN).collect();
+    let mut start = 0;
+    for run in grains.chunk_by(|a, b| is_zero(a) == is_zero(b)) {
+        let length = run.iter().map(|grain| grain.len()).sum::<usize>();
+        if !is_zero(run[0]) {
+            // Memory ends below 4 GiB, and an address of it has the same bits either way.
+            let offset = u32::try_from(start).unwrap_or(u32::MAX).cast_signed();
+            let bytes = memory[start..start + length].iter().copied();
+            section.active(0, &ConstExpr::i32_const(offset), bytes);
+        }
+        start += length;
+    }
+    section
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+/// A stretch of a file, as the parser counts.
+fn part(bytes: &[u8], range: Range<u64>) -> &[u8] {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    bytes.get(place(range.start)..place(range.end)).unwrap_or_default()
+}
+
+/// A section with one item more at its end.
+fn with(section: &[u8], item: &[u8]) -> Result<Vec<u8>, Unseen> {
+    let mut reader = BinaryReader::new(section, 0);
+    let count = reader.read_var_u32()?;
+    let mut longer = Vec::with_capacity(section.len() + item.len() + 4);
+    count.saturating_add(1).encode(&mut longer);
+    longer.extend_from_slice(part(section, reader.original_position()..section.len() as u64));
+    longer.extend_from_slice(item);
+    Ok(longer)
+}
+
+/// Returns how many bits a number has; `None` for what is no number of 64 bits at most.
+fn bits(ty: wasmparser::ValType) -> Option<u32> {
+    match ty {
+        wasmparser::ValType::I32 | wasmparser::ValType::F32 => Some(32),
+        wasmparser::ValType::I64 | wasmparser::ValType::F64 => Some(64),
+        wasmparser::ValType::V128 | wasmparser::ValType::Ref(_) => None,
+    }
+}
+
+/// Returns a number's type and the expression that gives its bits.
+fn number(ty: wasmparser::ValType, value: u64) -> Option<(ValType, ConstExpr)> {
+    let low = value as u32;
+    Some(match ty {
+        wasmparser::ValType::I32 => (ValType::I32, ConstExpr::i32_const(low.cast_signed())),
+        wasmparser::ValType::I64 => (ValType::I64, ConstExpr::i64_const(value.cast_signed())),
+        wasmparser::ValType::F32 => (ValType::F32, ConstExpr::f32_const(wasm_encoder::Ieee32::new(low))),
+        wasmparser::ValType::F64 => (ValType::F64, ConstExpr::f64_const(wasm_encoder::Ieee64::new(value))),
+        wasmparser::ValType::V128 | wasmparser::ValType::Ref(_) => return None,
+    })
+}
+
+/// Refuses code that changes what is told by nobody.
+fn check(operator: &Operator<'_>) -> Result<(), Unseen> {
+    match operator {
+        Operator::TableSet { .. }
+        | Operator::TableGrow { .. }
+        | Operator::TableFill { .. }
+        | Operator::TableCopy { .. }
+        | Operator::TableInit { .. } => Err(Unseen::Changes("a table")),
+        Operator::ElemDrop { .. } | Operator::DataDrop { .. } | Operator::MemoryInit { .. } => {
+            Err(Unseen::Changes("a segment"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasmtime::{Engine, Instance, Store};
+
+    const STATEFUL: &str = r#"(module
+        (memory (export "memory") 2 16)
+        (global $fixed i64 (i64.const -3))
+        (global $next (mut i32) (i32.const 7))
+        (global $long (mut i64) (i64.const 1))
+        (global $single (mut f32) (f32.const 0.5))
+        (global $double (mut f64) (f64.const 0.5))
+        (data (i32.const 100000) "first")
+        (func $begin
+            (global.set $next (i32.const -9))
+            (global.set $long (i64.const -90000000000))
+            (global.set $single (f32.const -1.5))
+            (global.set $double (f64.const nan:0x8000000000001))
+            (i32.store (i32.const 100000) (i32.const 1))
+            (drop (memory.grow (i32.const 2)))
+            (i32.store (i32.const 200000) (global.get $next)))
+        (start $begin)
+        (func (export "next") (result i32)
+            (global.set $next (i32.add (global.get $next) (i32.const 1)))
+            (global.get $next)))"#;
+
+    fn instance(bytes: &[u8]) -> (Store<()>, Instance) {
+        let engine = Engine::default();
+        let module = wasmtime::Module::new(&engine, bytes).unwrap();
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        (store, instance)
+    }
+
+    fn told(bytes: &[u8]) -> State {
+        let (mut store, instance) = instance(bytes);
+        let export = format!("{TELLS}#{TELL}");
+        let tell = instance.get_typed_func::<(), i32>(&mut store, &export).unwrap();
+        let at = tell.call(&mut store, ()).unwrap().cast_unsigned() as usize;
+        let memory = instance.get_memory(&mut store, "memory").unwrap().data(&store).to_vec();
+        let word = |at: usize| u32::from_le_bytes(memory[at..at + 4].try_into().unwrap()) as usize;
+        let (start, length) = (word(at), word(at + 4));
+        let globals = memory[word(at + 8)..].chunks(8).take(word(at + 12));
+        let globals = globals.map(|bits| u64::from_le_bytes(bits.try_into().unwrap())).collect();
+        State { memory: memory[start..start + length].to_vec(), globals }
+    }
+
+    #[test]
+    fn a_module_starts_with_the_state_that_another_came_to() {
+        let bytes = wat::parse_str(STATEFUL).unwrap();
+        let state = told(&Module::read(&bytes).unwrap().telling().unwrap());
+        assert_eq!(state.memory.len(), 4 * PAGE);
+        let bits = [(-9_i32).cast_unsigned().into(), (-90_000_000_000_i64).cast_unsigned()];
+        let floats = [u64::from((-1.5_f32).to_bits()), 0x7ff8_0000_0000_0001];
+        assert_eq!(state.globals, [bits, floats].concat());
+        let starting = Module::read(&bytes).unwrap().starting_with(&state).unwrap();
+        let again = told(&Module::read(&starting).unwrap().telling().unwrap());
+        assert_eq!(again.memory, state.memory);
+        assert_eq!(again.globals, state.globals);
+        let (mut store, instance) = instance(&starting);
+        let next = instance.get_typed_func::<(), i32>(&mut store, "next").unwrap();
+        assert_eq!(next.call(&mut store, ()).unwrap(), -8, "the start function does not run again");
+    }
+
+    #[test]
+    fn a_module_without_data_gets_some() {
+        let text = r#"(module (memory (export "memory") 1) (func (export "f")))"#;
+        let bytes = wat::parse_str(text).unwrap();
+        let mut memory = vec![0; PAGE];
+        memory[5000] = 1;
+        let state = State { memory, globals: vec![] };
+        let starting = Module::read(&bytes).unwrap().starting_with(&state).unwrap();
+        assert_eq!(told(&Module::read(&starting).unwrap().telling().unwrap()).memory, state.memory);
+    }
+
+    #[test]
+    fn state_that_is_not_told_is_refused() {
+        for (definitions, refused) in [
+            (
+                "(table 1 funcref) (func (table.set (i32.const 0) (ref.null func)))",
+                Unseen::Changes("a table"),
+            ),
+            ("(data $d \"x\") (func (data.drop $d))", Unseen::Changes("a segment")),
+            ("(data \"x\")", Unseen::OtherState),
+            ("(elem $e func) (func (elem.drop $e))", Unseen::Changes("a segment")),
+            ("(global (mut funcref) (ref.null func))", Unseen::OtherState),
+            ("(global (mut v128) (v128.const i64x2 0 0))", Unseen::OtherState),
+            ("(import \"a\" \"b\" (global i32))", Unseen::OtherState),
+            ("(memory 1)", Unseen::OtherState),
+        ] {
+            let bytes = wat::parse_str(format!("(module {definitions} (memory 1) (func))")).unwrap();
+            assert_eq!(Module::read(&bytes).err(), Some(refused), "{definitions}");
+        }
+    }
+}
