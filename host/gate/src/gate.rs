@@ -371,6 +371,7 @@ impl Shared {
             return Ok(case.judge());
         }
         self.on_blocking_pool(move || case.judge()).await
+            model: api.model(parts.uri.path()).map(Into::into),
     }
 
     /// Does work on the blocking pool, as much at a time as the limits say.

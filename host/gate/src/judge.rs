@@ -34,6 +34,8 @@ pub(crate) struct Case {
     pub(crate) reservation: Reservation,
     pub(crate) caps: Caps,
     pub(crate) api: Api,
+    /// The model that its path names.
+    pub(crate) model: Option<Arc<str>>,
     /// What it says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
@@ -98,7 +100,14 @@ impl Case {
         let session = self.sessions.of(&document, self.hint.as_ref());
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
-        let context = Context { session: &session.key, agent: Some(self.agent), outside: &outside };
+        let model = self.model.clone();
+        let context = Context {
+            session: &session.key,
+            agent: Some(self.agent),
+            model: model.as_deref(),
+            stream: self.api.streams_by_path(),
+            outside: &outside,
+        };
         let class = self.class.class(self.api, &document);
         self.turns.receive(&Request {
             session: Arc::clone(&session.key),
@@ -167,6 +176,8 @@ impl Case {
             outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
+            model: self.model.clone(),
+            stream: self.api.streams_by_path(),
         };
         let waiter = self.turns.pause(Paused {
             to: self.to.clone(),
@@ -222,7 +233,7 @@ impl Bodyless {
     /// where a rule asks for one.
     pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
         let outside = self.outside.list();
-        let context = Context { session: "", agent: Some(self.agent), outside: &outside };
+        let context = Context { agent: Some(self.agent), outside: &outside, ..Context::default() };
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);
         let tally = tally(&evaluation);
         let judged = match &evaluation.verdict {

@@ -61,7 +61,7 @@ pub struct Policy {
     warnings: Vec<Diagnostic>,
 }
 
-/// What is known about a request beside its body. Model and format are the document's own.
+/// What is known about a request beside its body. The format is the document's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
     /// Opaque, the same for every turn of one conversation.
@@ -69,6 +69,11 @@ pub struct Context<'a> {
     /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in
     /// `leafgate apply`.
     pub agent: Option<&'a str>,
+    /// The model, where an API names it outside of the body; `None` for what the body says.
+    pub model: Option<&'a str>,
+    /// Whether the answer comes as a stream, where an API says it outside of the body; `None` for
+    /// what the body says.
+    pub stream: Option<bool>,
     /// What it says outside its body. See [`Outside`].
     pub outside: &'a [Outside<'a>],
 }

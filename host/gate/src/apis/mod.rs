@@ -58,6 +58,16 @@ pub(crate) trait Endpoint: Sync {
     /// What a body is read as; `None` where its shape must tell.
     fn format(&self) -> Option<Format>;
 
+    /// The model that a path names, decoded; `None` where bodies name it.
+    fn model(&self, _path: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether an answer comes bit by bit, where the path says it; `None` where bodies do.
+    fn streams_by_path(&self) -> Option<bool> {
+        None
+    }
+
     /// The words of its errors.
     fn dialect(&self) -> &'static dyn Dialect;
 

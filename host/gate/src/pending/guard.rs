@@ -17,6 +17,9 @@ pub(crate) struct TurnGuard {
     pub(crate) session: Arc<str>,
     /// The client program that sent the request.
     pub(crate) agent: &'static str,
+    /// Model and manner of the answer, where the path says them.
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) stream: Option<bool>,
     /// What the request says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) vault: Vault,
@@ -26,7 +29,13 @@ pub(crate) struct TurnGuard {
 impl Reviewer for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         let outside = self.outside.list();
-        let context = Context { session: &self.session, agent: Some(self.agent), outside: &outside };
+        let context = Context {
+            session: &self.session,
+            agent: Some(self.agent),
+            model: self.model.as_deref(),
+            stream: self.stream,
+            outside: &outside,
+        };
         self.policy.review(draft, &context, &self.vault, &self.recall)
     }
 

@@ -412,6 +412,8 @@ mod tests {
             generation: "one".into(),
             session: session.into(),
             agent: leafgate_policy::OTHER_AGENT,
+            model: None,
+            stream: None,
             outside: Arc::default(),
             vault: Vault::new(keys),
             recall: Recall::default(),

@@ -336,6 +336,42 @@ async fn gemini_is_refused_in_the_words_of_google() {
     }
 }
 
+/// Neither model nor stream stands in a body of Gemini; rules know both all the same.
+#[tokio::test]
+async fn rules_know_what_the_path_of_gemini_says() {
+    let rules = r#"
+[[rule]]
+id = "model"
+match = { model = "gemini-2.5-*" }
+when = '!request.stream && leaf.text.contains("falcon")'
+action = "block"
+reason = "Asks one model at once"
+
+[[rule]]
+id = "stream"
+match = {}
+when = 'request.stream && request.model == "gemini-3/pro" && leaf.text.contains("falcon")'
+action = "block"
+reason = "Asks the other one bit by bit"
+"#;
+    let gate = gate(rules, "echo:").await;
+    for (path, blocked) in [
+        ("/v1beta/models/gemini-2.5-pro:generateContent", true),
+        ("/v1beta/models/gemini-2.5-pro:generateContent?key=k", true),
+        ("/v1beta/models/gemini%2D2.5-pro:countTokens", true),
+        ("/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:generateContent", true),
+        ("/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", false),
+        ("/v1beta/models/gemini-3%2Fpro:streamGenerateContent?alt=sse", true),
+        ("/v1beta/models/gemini-3%2Fpro:streamGenerateContent", true),
+        ("/v1beta/models/gemini-3%2Fpro:generateContent", false),
+    ] {
+        let mut body = gemini("falcon");
+        body["model"] = "another".into();
+        let status = once(&gate, post(path, body.to_string())).await.status.as_u16();
+        assert_eq!(status, if blocked { 400 } else { 200 }, "{path}");
+    }
+}
+
 /// The first answer holds nothing to restore, and yet its name leads the next turn into the same conversation.
 #[tokio::test]
 async fn a_conversation_without_secrets_keeps_its_thread() {

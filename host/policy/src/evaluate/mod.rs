@@ -180,8 +180,11 @@ impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
         let request = RequestFacts {
             format: document.format().name(),
-            model: document.model().unwrap_or_default().into_owned(),
-            stream: document.streams(),
+            model: match context.model {
+                Some(model) => model.to_owned(),
+                None => document.model().unwrap_or_default().into_owned(),
+            },
+            stream: context.stream.unwrap_or_else(|| document.streams()),
             session: context.session.to_owned(),
             agent: context.agent.unwrap_or_default().to_owned(),
         };

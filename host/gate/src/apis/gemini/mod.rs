@@ -15,6 +15,7 @@ use leafgate_tree::{Document, Format};
 use super::{Conversation, Endpoint};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
+use crate::path::percent_decoded;
 use crate::restore::Reader;
 use crate::session::BodyHints;
 
@@ -43,13 +44,10 @@ pub(crate) enum Gemini {
 impl Gemini {
     /// The method that a path and its query ask for.
     fn asked(path: &str, query: Option<&str>) -> Option<Gemini> {
-        let (model, method) = resource(path)?.rsplit_once(':')?;
-        let is_model =
-            model.split('/').rev().nth(1).is_some_and(|list| matches!(list, "models" | "tunedModels"));
+        let (_, method) = model_and_method(path)?;
         let sse =
             query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
         match method {
-            _ if !is_model => None,
             "generateContent" => Some(Gemini::Whole),
             "streamGenerateContent" if sse => Some(Gemini::Events),
             "streamGenerateContent" => Some(Gemini::Array),
@@ -57,6 +55,14 @@ impl Gemini {
             _ => None,
         }
     }
+}
+
+/// The last two names of a path: of a model, and of its method.
+fn model_and_method(path: &str) -> Option<(&str, &str)> {
+    let (resource, method) = resource(path)?.rsplit_once(':')?;
+    let (list, model) = resource.rsplit_once('/')?;
+    let list = list.rsplit('/').next()?;
+    matches!(list, "models" | "tunedModels").then_some((model, method))
 }
 
 /// A path without the version.
@@ -80,6 +86,16 @@ impl Endpoint for Gemini {
 
     fn format(&self) -> Option<Format> {
         Some(Format::Gemini)
+    }
+
+    fn model(&self, path: &str) -> Option<String> {
+        let (model, _) = model_and_method(path)?;
+        Some(String::from_utf8_lossy(&percent_decoded(model)).into_owned())
+    }
+
+    /// An array grows as well.
+    fn streams_by_path(&self) -> Option<bool> {
+        Some(matches!(self, Gemini::Events | Gemini::Array))
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
