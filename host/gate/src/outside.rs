@@ -103,6 +103,23 @@ fn query_texts(query: &str, google: bool) -> Vec<Text> {
     texts
 }
 
+/// Path and query without the value of the parameter that is a credential. Every parameter keeps
+/// its place and name.
+pub(crate) fn without_credentials(path_and_query: &str) -> Cow<'_, str> {
+    let Some((path, query)) = path_and_query.split_once('?') else { return Cow::Borrowed(path_and_query) };
+    if !is_google(path) {
+        return Cow::Borrowed(path_and_query);
+    }
+    let mut credential = true;
+    let shown = query.split('&').map(|parameter| match parameter.split_once('=') {
+        Some((key, _)) if decoded(key) == GOOGLE_KEY && std::mem::take(&mut credential) => {
+            &parameter[..=key.len()]
+        }
+        _ => parameter,
+    });
+    Cow::Owned(format!("{path}?{}", shown.collect::<Vec<_>>().join("&")))
+}
+
 /// Bytes that are no UTF-8 are shown as such; what stands around them is searched all the same.
 fn decoded(text: &str) -> Cow<'_, str> {
     match percent_decoded(text) {

@@ -11,7 +11,7 @@ use http::request;
 use leafgate_desk::Destination;
 use sha2::{Digest as _, Sha256};
 
-use crate::outgoing;
+use crate::{outgoing, outside};
 
 /// Fields of one connection or one attempt, by their whole names: credentials, framing, time.
 const OWN: [&str; 19] = [
@@ -45,7 +45,7 @@ pub(crate) fn destination(upstream: &Arc<str>, parts: &request::Parts) -> Destin
     Destination {
         upstream: Arc::clone(upstream),
         method: parts.method.as_str().into(),
-        path: outgoing::path(parts).into(),
+        path: outside::without_credentials(outgoing::path(parts)).into(),
         options: options(parts).into(),
     }
 }
@@ -111,5 +111,20 @@ mod tests {
             assert_ne!(one, of(method, headers), "{method} {headers:?}");
         }
         assert!(!format!("{one:?}").contains("2023-06-01"));
+    }
+
+    #[test]
+    fn a_key_in_the_query_is_a_credential_like_one_in_the_header() {
+        let to =
+            |uri: &str| destination(&"main".into(), &Request::post(uri).body(()).unwrap().into_parts().0);
+        let path = "/v1beta/models/m:streamGenerateContent";
+        let one = to(&format!("{path}?alt=sse&%6bey=first"));
+        assert_eq!(&*one.path, format!("{path}?alt=sse&%6bey="));
+        assert_eq!(one, to(&format!("{path}?alt=sse&%6bey=renewed")));
+        assert_ne!(one, to(&format!("{path}?alt=json&%6bey=first")));
+        // Another one of its name is no credential: it is searched, and shown.
+        assert_eq!(&*to(&format!("{path}?key=first&key=second")).path, format!("{path}?key=&key=second"));
+        // To other APIs it may be anything.
+        assert_eq!(&*to("/v1/messages?key=first").path, "/v1/messages?key=first");
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use bytes::Bytes;
 use http::Method;
 use leafgate_admin::{EditCommand, Payload, State};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
 
@@ -84,6 +84,32 @@ async fn a_request_that_comes_again_is_searched_outside_its_body_before_it_joins
     assert_eq!(house.send_raw(again).await.unwrap().refusal().0, "leafgate_blocked");
     house.let_go(&id).await;
     assert_eq!(first.await.unwrap().status, 200);
+}
+
+/// Google's clients may put their key into the query.
+#[tokio::test]
+async fn a_key_in_the_query_is_shown_to_nobody_and_leaves_as_it_came() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let ask = |key: &str| {
+        let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "prod-db" }] }] });
+        let mut request = house.request(body.to_string());
+        let path = format!("/v1beta/models/m:generateContent?alt=json&key={key}");
+        *request.uri_mut() = path.parse().unwrap();
+        house.send_raw(request)
+    };
+    // What is read of the admin API, and the log, must not hold the canary.
+    let first = ask(CANARY);
+    let id = events.paused().await.id;
+    assert_eq!(house.pending().await.len(), 1);
+    house.get::<Payload>(&format!("/v1/pending/{id}/payload")).await;
+    house.call(Method::GET, &format!("/v1/pending/{id}/diff"), None).await;
+    let again = ask("renewed");
+    let first = first.await.unwrap();
+    assert!(first.text().contains("LEAFGATE_REPLACED"), "it is the same request: {}", first.text());
+    house.let_go(&id).await;
+    assert_eq!(again.await.unwrap().status, 200);
+    assert_eq!(house.upstream.targets(), ["/v1beta/models/m:generateContent?alt=json&key=renewed"]);
 }
 
 #[tokio::test]

@@ -164,6 +164,7 @@ impl Reply {
 pub(crate) struct Upstream {
     pub(crate) address: SocketAddr,
     received: Arc<Mutex<Vec<Bytes>>>,
+    targets: Arc<Mutex<Vec<String>>>,
 }
 
 impl Upstream {
@@ -172,12 +173,15 @@ impl Upstream {
         let address = listener.local_addr().unwrap();
         let received: Arc<Mutex<Vec<Bytes>>> = Arc::default();
         let record = Arc::clone(&received);
+        let targets: Arc<Mutex<Vec<String>>> = Arc::default();
+        let asked = Arc::clone(&targets);
         tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let (record, reply) = (Arc::clone(&record), reply.clone());
+                let (record, asked, reply) = (Arc::clone(&record), Arc::clone(&asked), reply.clone());
                 let service = service_fn(move |request: Request<Incoming>| {
                     let (record, reply) = (Arc::clone(&record), reply.clone());
+                    asked.lock().unwrap().push(request.uri().to_string());
                     async move {
                         let body = request.into_body().collect().await.unwrap().to_bytes();
                         record.lock().unwrap().push(body.clone());
@@ -187,12 +191,17 @@ impl Upstream {
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
         });
-        Upstream { address, received }
+        Upstream { address, received, targets }
     }
 
     /// Every body so far, in order of arrival.
     pub(crate) fn received(&self) -> Vec<Bytes> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Path and query of every request so far.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
