@@ -81,6 +81,10 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     words
 }
 
+/// How long a connection is silent before it is asked whether it still lives. Network address
+/// translation forgets it after a minute or more.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// Connects within one timeout.
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -90,17 +94,23 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new(base: &BaseUrl, limit: Duration) -> Result<Self, RootsError> {
+        Ok(Connector::with(tls(base)?, limit))
+    }
+
+    fn with(tls: rustls::ClientConfig, limit: Duration) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         // Divided among the addresses of a name, so that one that is silent leaves time for the next.
         tcp.set_connect_timeout(Some(limit));
+        // An idle connection must not be forgotten by what stands on the way, nor a dead one kept.
+        tcp.set_keepalive(Some(KEEPALIVE));
         let https = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(base)?)
+            .with_tls_config(tls)
             .https_or_http()
             .enable_http1()
             .wrap_connector(tcp);
-        Ok(Connector { https, limit })
+        Connector { https, limit }
     }
 }
 
