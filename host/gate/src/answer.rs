@@ -9,10 +9,14 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
 
+use crate::budget::Reservation;
 use crate::content::{self, Content, ContentError};
 use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
 use crate::{headers, media};
+
+/// An answer that is restored is there as it came and as it leaves.
+const COPIES: usize = 2;
 
 /// How an answer comes, where it is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +41,19 @@ pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Prepares an answer for the client. `most` bounds an answer that is kept whole.
+/// Prepares an answer for the client. `most` bounds an answer that is kept whole, and `reservation` is its part of what all of them
+/// may take.
 pub(crate) async fn prepare(
     answer: Response<Content>,
     restoring: Option<Restoring>,
     most: usize,
+    reservation: Reservation,
 ) -> Result<Response<Content>, Refusal> {
     let (parts, body) = answer.into_parts();
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
     let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
     let body = match (form, restoring) {
-        (Form::Whole, Some(restoring)) => whole(body, restoring, most).await?,
+        (Form::Whole, Some(restoring)) => whole(body, restoring, most, reservation).await?,
         (Form::Events, Some(restoring)) => events(body, restoring),
         _ => body,
     };
@@ -68,18 +74,25 @@ fn form(headers: &HeaderMap) -> Form {
     }
 }
 
-/// Waits for the whole answer and restores it; one that is too large passes as it comes.
-async fn whole(mut body: Content, mut restoring: Restoring, most: usize) -> Result<Content, Refusal> {
+/// Waits for the whole answer and restores it; one that is too large, or too much beside all others, passes as it comes.
+async fn whole(
+    mut body: Content,
+    mut restoring: Restoring,
+    most: usize,
+    mut reservation: Reservation,
+) -> Result<Content, Refusal> {
     let mut answer = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
         let Ok(data) = frame.into_data() else { continue };
         answer.extend_from_slice(&data);
-        if answer.len() > most {
-            return Ok(rejoined(answer.freeze(), body));
+        if answer.len() > most || reservation.cover(COPIES * answer.len()).is_err() {
+            return Ok(content::with(rejoined(answer.freeze(), body), reservation));
         }
     }
-    Ok(content::full(restoring.whole(&answer.freeze())))
+    let restored = restoring.whole(&answer.freeze());
+    // Kept until the client has read it.
+    Ok(content::with(content::full(restored), reservation))
 }
 
 /// What was read already, and then the rest.

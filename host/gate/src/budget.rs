@@ -63,6 +63,14 @@ impl Reservation {
         self.bytes += lacking * PIECE;
         Ok(())
     }
+
+    /// Takes what is lacking for a body of so many bytes, or all that is left: what cannot be refused leaves less room for others.
+    pub(crate) fn cover_as_possible(&mut self, bytes: usize) {
+        let Some((free, _)) = &self.budget else { return };
+        let room = free.available_permits().saturating_mul(PIECE);
+        // Others may have been faster meanwhile; they are refused then.
+        let _ = self.cover(bytes.min(self.bytes.saturating_add(room)));
+    }
 }
 
 fn exhausted(bytes: usize) -> Refusal {
@@ -91,6 +99,17 @@ mod tests {
         drop(one);
         two.cover(10 * PIECE).unwrap();
         assert!(two.cover(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_refused_takes_what_is_left() {
+        let budget = BodyBudget::new(10 * PIECE);
+        let (mut one, mut two) = (budget.reserve(), budget.reserve());
+        one.cover(4 * PIECE).unwrap();
+        two.cover_as_possible(20 * PIECE);
+        assert!(one.cover(5 * PIECE).is_err());
+        drop(two);
+        one.cover(10 * PIECE).unwrap();
     }
 
     #[test]

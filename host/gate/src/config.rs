@@ -35,6 +35,10 @@ pub struct GateLimits {
     pub ratio: usize,
     /// Bytes of a JSON answer that is kept whole to restore tokens; a larger one passes with its tokens, which are no secrets.
     pub answer: usize,
+    /// Bytes of all answers that are kept whole at a time. Beyond it they pass with their tokens as well.
+    pub answers: usize,
+    /// How long a client may read nothing of an answer that waits for it. Then its connection closes.
+    pub unread: Duration,
     /// How long a client may take for the header of a request, for the next request of its connection, and for each 16 KB of a body.
     pub idle: Duration,
     /// How long a client may take for a whole request body. 32 MB over a line of 1 Mbit/s take 4 minutes.
@@ -103,6 +107,8 @@ impl Default for GateLimits {
             body: 32 * 1024 * 1024,
             ratio: 200,
             answer: 32 * 1024 * 1024,
+            answers: 128 * 1024 * 1024,
+            unread: Duration::from_secs(60),
             idle: Duration::from_secs(60),
             body_time: Duration::from_secs(300),
             bodies: 256 * 1024 * 1024,

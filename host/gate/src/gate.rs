@@ -58,7 +58,8 @@ pub(crate) struct Shared {
     counters: Arc<Counters>,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
-    bodies: BodyBudget,
+    pub(crate) bodies: BodyBudget,
+    answers: BodyBudget,
     /// Where clients send their requests; known once the gate serves.
     listen: OnceLock<SocketAddr>,
 }
@@ -84,6 +85,7 @@ impl Gate {
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
             bodies: BodyBudget::new(limits.bodies),
+            answers: BodyBudget::new(limits.answers),
             limits,
             listen: OnceLock::new(),
         })))
@@ -208,7 +210,8 @@ impl Shared {
     }
 
     fn timeouts(&self) -> Timeouts {
-        Timeouts { idle: self.limits.idle, grace: self.limits.grace }
+        let GateLimits { idle, unread, grace, .. } = self.limits;
+        Timeouts { idle, unread, grace }
     }
 
     /// Answers one request, whatever happens.
@@ -284,7 +287,7 @@ impl Shared {
         if walked {
             answer::refuse_redirect(response.status())?;
         }
-        answer::prepare(response, restoring, self.limits.answer).await
+        answer::prepare(response, restoring, self.limits.answer, self.answers.reserve()).await
     }
 
     /// Has a request without a body judged by what it says elsewhere.

@@ -79,12 +79,15 @@ impl Shared {
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     async fn release(
         &self,
-        held: Held,
+        mut held: Held,
         decision: Decision,
         progress: &RequestLogProgress,
     ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
             progress.made(release.edits, release.redactions);
+            // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
+            let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
+            reservation.cover_as_possible(held.received.body.len() + release.body.len());
         }
         if held.source.len() <= INLINE_BODY {
             return held.settle(decision);

@@ -96,7 +96,7 @@ impl Case {
         Ok((Arc::new(document.map_err(unreadable)?), wraps_more))
     }
 
-    fn ask(self, document: Arc<Document>, wraps_more: bool) -> Judged {
+    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
         let session = self.sessions.of(&document, self.hint.as_ref());
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
@@ -120,7 +120,10 @@ impl Case {
             && self.policy.is_clean_outside(&document, &context, &session.vault)
             && let Some(waiter) = self.turns.join(&session.key, &self.to, &document)
         {
-            return Judged { outcome: Ok(self.held(&document, wraps_more, waiter)), tally: Tally::default() };
+            // The desk counts the body that waits there; that of this connection is another one.
+            let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
+            let held = self.held(&document, wraps_more, waiter, Some(reservation));
+            return Judged { outcome: Ok(held), tally: Tally::default() };
         }
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let mut tally = tally(&evaluation);
@@ -173,11 +176,11 @@ impl Case {
             generation: self.policy.generation_name().into(),
             session: session.key,
             agent: self.agent,
+            model: self.model.clone(),
+            stream: self.api.streams_by_path(),
             outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
         };
         let waiter = self.turns.pause(Paused {
             to: self.to.clone(),
@@ -188,7 +191,8 @@ impl Case {
             mode: pauses.mode,
             guard: Arc::new(guard),
         });
-        self.held(&document, wraps_more, waiter)
+        // The desk counts the bytes of what waits there.
+        self.held(&document, wraps_more, waiter, None)
     }
 
     /// How its conversation is called.
@@ -197,8 +201,13 @@ impl Case {
         Title { location: location.into(), name: self.agent.into() }
     }
 
-    /// The desk counts the bytes of what waits there, so the reservation ends here.
-    fn held(self, document: &Document, wraps_more: bool, waiter: Waiter) -> Outcome {
+    fn held(
+        self,
+        document: &Document,
+        wraps_more: bool,
+        waiter: Waiter,
+        reservation: Option<Reservation>,
+    ) -> Outcome {
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
         let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
@@ -208,12 +217,7 @@ impl Case {
             source: document.source().clone(),
             streams: self.api.streams(document),
             api: self.api,
-            received: Received {
-                coded: !self.codings.is_empty(),
-                body: self.body,
-                wraps_more,
-                reservation: None,
-            },
+            received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
         })
     }
 }

@@ -51,6 +51,7 @@ mod route;
 mod server;
 mod session;
 pub mod sse;
+mod stall;
 mod status;
 mod throttle;
 mod upstream;

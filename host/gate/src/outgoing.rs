@@ -14,7 +14,7 @@ pub(crate) struct Received {
     pub(crate) coded: bool,
     /// Whether it may hold bytes that were not looked at. It leaves decoded then.
     pub(crate) wraps_more: bool,
-    /// Its part of the bytes that a gate may hold; none for a paused request, which the desk counts.
+    /// Its part of the bytes that a gate may hold; none for a request that waits at the desk, which counts it.
     pub(crate) reservation: Option<Reservation>,
 }
 

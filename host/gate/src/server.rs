@@ -20,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use crate::connections::{Busy, CLOSING, Connections, Slot};
 use crate::content::{self, Content};
 use crate::listener::Listener;
+use crate::stall::WithoutStall;
 use crate::throttle::Throttle;
 
 /// How long accepting rests after it failed, which it does when file descriptors run out: an immediate retry would spin.
@@ -33,6 +34,8 @@ const LOG_PERIOD: Duration = Duration::from_secs(60);
 pub(crate) struct Timeouts {
     /// For the header of a request, and for the next request of a connection.
     pub(crate) idle: Duration,
+    /// For a client to read on in its answer.
+    pub(crate) unread: Duration,
     /// For requests in flight, after it was told to stop.
     pub(crate) grace: Duration,
 }
@@ -59,7 +62,7 @@ pub(crate) async fn serve<A, F>(
             () = &mut shutdown => break,
         };
         let Some((stream, slot)) = accepted else { continue };
-        tokio::spawn(serve_connection(stream, slot, local, timeouts.idle, answer.clone(), stopping.clone()));
+        tokio::spawn(serve_connection(stream, slot, local, timeouts, answer.clone(), stopping.clone()));
     }
     drop(listener);
     let _ = stop.send(true);
@@ -91,7 +94,7 @@ async fn serve_connection<A, F>(
     stream: TcpStream,
     slot: Slot,
     local: SocketAddr,
-    idle: Duration,
+    timeouts: Timeouts,
     answer: A,
     mut stopping: watch::Receiver<bool>,
 ) where
@@ -107,8 +110,8 @@ async fn serve_connection<A, F>(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(idle)
-        .serve_connection(TokioIo::new(stream), service);
+        .header_read_timeout(timeouts.idle)
+        .serve_connection(WithoutStall::new(TokioIo::new(stream), timeouts.unread), service);
     let mut connection = pin!(connection);
     let mut closing = pin!(sleep(Duration::MAX));
     let (mut stopped, mut gives_way) = (false, false);

@@ -87,7 +87,7 @@ async fn without_values_any_answer_passes_byte_for_byte() {
 #[tokio::test]
 async fn an_answer_over_the_limit_passes_with_its_tokens() {
     let body =
-        format!(r#"{{"choices":[{{"message":{{"content":"{}{}"}}}}]}}"#, email_token(), "x".repeat(2000));
+        format!(r#"{{"choices":[{{"message":{{"content":"{}{}"}}}}]}}"#, email_token(), "x".repeat(3000));
     let sent = body.clone();
     let upstream = Upstream::start(move |_| {
         let sent = sent.clone();
@@ -95,6 +95,9 @@ async fn an_answer_over_the_limit_passes_with_its_tokens() {
     })
     .await;
     let gate = gate_with(REDACT_EMAIL, &upstream.url(), |limits| limits.answer = 1000).await;
+    assert_eq!(once(&gate, chat(says(EMAIL))).await.text(), body);
+    // So does one that fits where there is no room for it beside the others.
+    let gate = gate_with(REDACT_EMAIL, &upstream.url(), |limits| limits.answers = 4096).await;
     assert_eq!(once(&gate, chat(says(EMAIL))).await.text(), body);
 }
 

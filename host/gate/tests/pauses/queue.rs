@@ -96,3 +96,20 @@ async fn what_nobody_has_room_for_is_blocked() {
     assert_eq!(house.upstream.received().len(), 0);
     assert_eq!(house.gate.status().requests.blocked, 1);
 }
+
+/// The desk counts the body of the turn; a connection that joins it has brought another one.
+#[tokio::test]
+async fn the_body_of_a_connection_that_joins_counts_towards_all_bodies() {
+    let house = House::with(RULES, Reply::echo(), |config| config.limits.bodies = 8192).await;
+    let mut events = house.events().await;
+    let asks = chat(&format!("prod-db {}", "x ".repeat(2500)));
+    let first = house.send(&asks);
+    let id = events.paused().await.id;
+    assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 200, "there is room");
+    let again = house.send(&asks);
+    assert!(first.await.unwrap().text().contains("leafgate_replaced"));
+    assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 503, "there is none");
+    house.let_go(&id).await;
+    assert_eq!(again.await.unwrap().status, 200);
+    assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 200, "there is room again");
+}
