@@ -71,7 +71,7 @@ pub(crate) enum Echoed {
 
 /// Answers a request.
 pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
-    let Some(body) = &request.body else {
+    let Some(body) = request.body.whole() else {
         return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
     };
     let uri: http::Uri = request.path.parse().unwrap_or_default();
@@ -165,10 +165,12 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::outgoing::OutgoingBody;
 
     async fn echoed(method: Method, path: &str, body: Option<&str>) -> String {
         let headers = http::HeaderMap::new();
         let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
+        let body = body.map_or(OutgoingBody::None, OutgoingBody::Whole);
         let answer = answer(&Outgoing {
             method,
             path: path.to_owned(),

@@ -26,7 +26,7 @@ use crate::events::Hub;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress};
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint, Turns};
 use crate::refusal::Refusal;
@@ -46,13 +46,13 @@ pub struct Gate(Arc<Shared>);
 
 /// What all requests share.
 pub(crate) struct Shared {
-    upstream: Upstream,
+    pub(crate) upstream: Upstream,
     /// The upstream by name, as digests and status name it.
     upstream_name: Arc<str>,
     policy: ArcSwap<Policy>,
     loads: Loads,
     keys: TokenKeys,
-    sessions: Arc<Sessions>,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
     counters: Arc<Counters>,
@@ -216,7 +216,8 @@ impl Shared {
 
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
-        let (parts, mut body) = request.into_parts();
+        let (parts, body) = request.into_parts();
+        let mut body = Some(body);
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let policy = self.policy.load_full();
         let path = self.shown_path(parts.uri.path(), &policy).await;
@@ -225,8 +226,9 @@ impl Shared {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
-                if !parts.headers.contains_key(EXPECT) && !body.is_end_stream() {
-                    body::drain(body, self.bounds()).await;
+                let left = body.filter(|body| !parts.headers.contains_key(EXPECT) && !body.is_end_stream());
+                if let Some(left) = left {
+                    body::drain(left, self.bounds()).await;
                 }
                 self.refused(&refusal, &request_log.progress());
                 refusal.into_response(api)
@@ -246,24 +248,29 @@ impl Shared {
         self.counters.refused(refusal.code());
     }
 
-    /// The way of a request, or the place where it ends.
+    /// The way of a request, or the place where it ends. The body is taken where it leaves as it comes.
     async fn pass(
         self: &Arc<Self>,
         parts: &request::Parts,
         api: Api,
         policy: Arc<Policy>,
-        body: &mut Incoming,
+        body: &mut Option<Incoming>,
         local: SocketAddr,
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
         headers::check_connection(&parts.headers)?;
-        let outcome = match Route::of(parts, !body.is_end_stream())? {
+        let coming = body.as_mut().expect("nobody has taken the body yet");
+        let outcome = match Route::of(parts, !coming.is_end_stream())? {
             Route::Pass => {
                 self.judge_bodyless(parts, policy, request_log).await?;
                 return self.forward(Outgoing::without_body(parts), &request_log.progress()).await;
             }
-            Route::Walk => self.walk(parts, api, policy, body, request_log).await?,
+            Route::Walk if self.is_unread(parts, &policy) => {
+                request_log.generation(policy.generation_name());
+                return self.pass_unread(parts, body, &request_log.progress()).await;
+            }
+            Route::Walk => self.walk(parts, api, policy, coming, request_log).await?,
         };
         match outcome {
             Outcome::Pass(passed) => {
@@ -279,12 +286,13 @@ impl Shared {
         mut outgoing: Outgoing,
         progress: &RequestLogProgress,
     ) -> Result<Response<Content>, Refusal> {
-        progress.sent(outgoing.body.as_ref().map_or(0, Bytes::len));
+        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
         self.counters.forwarded();
-        let (walked, restoring) = (outgoing.body.is_some(), outgoing.restoring.take());
+        let has_body = !matches!(outgoing.body, OutgoingBody::None);
+        let restoring = outgoing.restoring.take();
         let response = self.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
         self.counters.answered(response.status());
-        if walked {
+        if has_body {
             answer::refuse_redirect(response.status())?;
         }
         answer::prepare(response, restoring, self.limits.answer, self.answers.reserve()).await
@@ -346,13 +354,14 @@ impl Shared {
         let codings = coding::codings(&parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        request_log.received(body.len());
+        request_log.progress().received(body.len());
         let case = Case {
             body,
             codings,
             reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             api,
+            model: api.model(parts.uri.path()).map(Into::into),
             outside: Arc::new(OutsideTexts::of(parts)),
             hint: Hint::of(&parts.headers),
             class: ClassHint::of(&parts.headers),
@@ -374,7 +383,6 @@ impl Shared {
             return Ok(case.judge());
         }
         self.on_blocking_pool(move || case.judge()).await
-            model: api.model(parts.uri.path()).map(Into::into),
     }
 
     /// Does work on the blocking pool, as much at a time as the limits say.
@@ -392,7 +400,7 @@ impl Shared {
         done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
     }
 
-    fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> Bounds {
         Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
     }
 }

@@ -51,7 +51,6 @@ pub(crate) struct RequestLog {
     status: Option<StatusCode>,
     generation: Option<String>,
     tally: Tally,
-    received: usize,
     paused: bool,
     progress: Arc<RequestLogProgress>,
     answered: usize,
@@ -64,12 +63,24 @@ pub(crate) struct RequestLog {
 #[derive(Debug, Default)]
 pub(crate) struct RequestLogProgress {
     refused: OnceLock<Code>,
+    received: AtomicUsize,
     sent: AtomicUsize,
     /// Edits and redactions that stand in what a person let go.
     made: OnceLock<(usize, usize)>,
 }
 
 impl RequestLogProgress {
+    /// A body of so many bytes has come.
+    pub(crate) fn received(&self, bytes: usize) {
+        self.received.store(bytes, Relaxed);
+    }
+
+    /// So many bytes more of a body have come and go on at once.
+    pub(crate) fn passed(&self, bytes: usize) {
+        self.received.fetch_add(bytes, Relaxed);
+        self.sent.fetch_add(bytes, Relaxed);
+    }
+
     /// It goes to the upstream, with a body of so many bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.sent.store(bytes, Relaxed);
@@ -113,17 +124,12 @@ impl RequestLog {
             status: None,
             generation: None,
             tally: Tally::default(),
-            received: 0,
             paused: false,
             progress: Arc::default(),
             answered: 0,
             complete: false,
             _in_flight: in_flight,
         }
-    }
-
-    pub(crate) fn received(&mut self, bytes: usize) {
-        self.received = bytes;
     }
 
     /// The generation that the request is pinned to.
@@ -196,7 +202,7 @@ impl Drop for RequestLog {
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits,
             redactions,
-            bytes_received = self.received,
+            bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,
             bytes_sent = self.progress.sent.load(Relaxed),
             bytes_answered = self.answered,

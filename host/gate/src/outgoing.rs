@@ -6,6 +6,7 @@ use http::{HeaderMap, Method, request};
 use crate::budget::Reservation;
 use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
+use crate::unread::Passing;
 
 /// A body as it came over the wire.
 pub(crate) struct Received {
@@ -37,14 +38,32 @@ pub(crate) struct Passed {
     pub(crate) reservation: Option<Reservation>,
 }
 
+/// What leaves of a body.
+pub(crate) enum OutgoingBody {
+    /// The request came without one.
+    None,
+    Whole(Bytes),
+    /// It is still coming.
+    Passing(Passing),
+}
+
+impl OutgoingBody {
+    /// The body, where it is there as a whole.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match self {
+            OutgoingBody::Whole(body) => Some(body),
+            OutgoingBody::None | OutgoingBody::Passing(_) => None,
+        }
+    }
+}
+
 /// A request as it leaves, and how its answer is restored.
 pub(crate) struct Outgoing {
     pub(crate) method: Method,
     /// Path and query as received.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
-    /// `None` where the request came without a body.
-    pub(crate) body: Option<Bytes>,
+    pub(crate) body: OutgoingBody,
     pub(crate) restoring: Option<Restoring>,
     pub(crate) reservation: Option<Reservation>,
 }
@@ -56,7 +75,7 @@ impl Outgoing {
             method: parts.method.clone(),
             path: path(parts).to_owned(),
             headers: headers::of_request(&parts.headers, RequestChanges::default()),
-            body: None,
+            body: OutgoingBody::None,
             restoring: None,
             reservation: None,
         }
@@ -73,6 +92,11 @@ impl Outgoing {
         Outgoing::new(parts, passed, true)
     }
 
+    /// One with a body that nobody looked at; in its answer there is nothing to restore.
+    pub(crate) fn unread(parts: &request::Parts, body: OutgoingBody, reservation: Reservation) -> Self {
+        Outgoing { body, reservation: Some(reservation), ..Outgoing::without_body(parts) }
+    }
+
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
         let Passed { body, decoded, restoring, reservation } = passed;
         let changes = RequestChanges { decoded, plain_answer };
@@ -80,7 +104,7 @@ impl Outgoing {
             method: parts.method.clone(),
             path: path(parts).to_owned(),
             headers: headers::of_request(&parts.headers, changes),
-            body: Some(body),
+            body: OutgoingBody::Whole(body),
             restoring,
             reservation,
         }

@@ -1,21 +1,21 @@
 //! The one model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
 
 mod connect;
+mod departing;
 mod idle;
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, StatusCode, Uri};
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 
 use self::connect::{Connector, Unreachable, chain};
+use self::departing::Departing;
 use self::idle::WithoutSilence;
 use crate::config::GateLimits;
 use crate::content::{self, Content};
@@ -125,12 +125,12 @@ pub(crate) enum SendError {
     Connect {
         why: Unreachable,
         #[source]
-        source: hyper_util::client::legacy::Error,
+        source: Error,
     },
     #[error("it sent no answer within {} s (limit `answer-head`)", limit.as_secs_f64())]
     Silent { limit: Duration },
     #[error("it broke off before it answered")]
-    Broken(#[source] hyper_util::client::legacy::Error),
+    Broken(#[source] Error),
 }
 
 /// A gate that cannot speak to its upstream at all.
@@ -153,7 +153,7 @@ enum Endpoint {
 /// A client of one endpoint, with its pool of connections.
 struct HttpUpstream {
     base: BaseUrl,
-    client: Client<Connector, Full<Bytes>>,
+    client: Client<Connector, Departing>,
     answer_head: Duration,
     answer_idle: Duration,
 }
@@ -166,6 +166,11 @@ impl Upstream {
             UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, limits)?)),
         };
         Ok(Upstream { name, endpoint })
+    }
+
+    /// Returns whether a body may be sent while it comes.
+    pub(crate) fn takes_streams(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Http(_))
     }
 
     /// Sends a request and returns the answer as soon as its header is there.
@@ -214,13 +219,22 @@ impl HttpUpstream {
         let uri = self.base.join(&outgoing.path).map_err(|_| SendError::Address)?;
         // Kept until there is an answer: the body is in memory until then.
         let _reservation = outgoing.reservation;
-        let mut request = Request::new(Full::new(outgoing.body.unwrap_or_default()));
+        let (body, left) = Departing::of(outgoing.body);
+        let mut request = Request::new(body);
         *request.method_mut() = outgoing.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = outgoing.headers;
-        let answer = timeout(self.answer_head, self.client.request(request)).await;
+        let exchange = async {
+            let answer = self.client.request(request).await?;
+            if let Some(left) = left {
+                // An upstream may answer before it has read everything. An error is an end as well.
+                let _ = left.await;
+            }
+            Ok(answer)
+        };
+        let answer = timeout(self.answer_head, exchange).await;
         let answer = answer.map_err(|_| SendError::Silent { limit: self.answer_head })?;
-        let answer = answer.map_err(|error| match error.is_connect() {
+        let answer = answer.map_err(|error: Error| match error.is_connect() {
             true => SendError::Connect { why: Unreachable::of(&error), source: error },
             false => SendError::Broken(error),
         })?;

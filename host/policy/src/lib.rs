@@ -194,6 +194,12 @@ impl Policy {
         changes::between(&self.rules, &next.rules)
     }
 
+    /// Whether it looks at nothing: it has no rule and no plugin.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.plugins.is_empty()
+    }
+
     /// Whether any plugin is declared.
     #[must_use]
     pub fn has_plugins(&self) -> bool {

@@ -15,3 +15,4 @@ mod outside;
 mod passing;
 mod refusals;
 mod support;
+mod unread;

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::{
-    Client, EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once, post, refusing,
-    says,
+    Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once,
+    post, refusing, says,
 };
 
 /// Sends a request that must be refused, and then one that must not, over one connection.
@@ -27,7 +27,7 @@ fn with(mut request: Request<Full<Bytes>>, name: &'static str, value: &str) -> R
 
 #[tokio::test]
 async fn each_refusal_has_its_status_and_code() {
-    let gate = gate("", "echo:").await;
+    let gate = gate(REDACT_EMAIL, "echo:").await;
     let hi = || chat(says("hi"));
     let get_with_body = Request::get("/v1/models").body(Full::from("x")).unwrap();
     let deep = format!("{}1{}", "[".repeat(201), "]".repeat(201));
@@ -61,7 +61,7 @@ async fn each_refusal_has_its_status_and_code() {
 
 #[tokio::test]
 async fn a_syntax_error_says_where_and_not_what() {
-    let gate = gate("", "echo:").await;
+    let gate = gate(REDACT_EMAIL, "echo:").await;
     let (_, message) = refused(&gate, chat(format!("{{\"a\":\n \"{EMAIL}\" x}}"))).await.error();
     assert!(message.contains("line 2, column"), "{message}");
     assert!(!message.contains("jane"), "{message}");
