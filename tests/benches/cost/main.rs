@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 mod bodies;
+mod events;
 mod formats;
 mod latency;
 mod offline;
@@ -24,8 +25,9 @@ fn main() -> Result<()> {
     let formats = formats::measure()?;
     let offline = offline::measure()?;
     let latency = latency::measure()?;
+    let events = events::measure()?;
     if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".json")) {
-        let figures = json!({ "formats": formats, "offline": offline, "latency": latency });
+        let figures = json!({ "formats": formats, "offline": offline, "latency": latency, "events": events });
         std::fs::write(file, format!("{figures:#}\n"))?;
         println!("\nfigures: {file}");
     }
