@@ -22,14 +22,18 @@ pub(crate) fn room(bytes: usize) -> usize {
 /// Decodes the spelling of a string's content. A lone surrogate becomes U+FFFD.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(room(raw.len()));
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        text.push_str(&rest[..at]);
-        let (character, length) = decode_escape(&rest[at..]);
-        text.push(character);
-        rest = &rest[at + length..];
+    let mut done = 0;
+    // One search for all backslashes: most escapes stand a line apart, and many side by side.
+    for at in memchr::memchr_iter(b'\\', raw.as_bytes()) {
+        // The second of two backslashes was decoded with the first.
+        if at >= done {
+            text.push_str(&raw[done..at]);
+            let (character, length) = decode_escape(&raw[at..]);
+            text.push(character);
+            done = at + length;
+        }
     }
-    text.push_str(rest);
+    text.push_str(&raw[done..]);
     text
 }
 
@@ -111,7 +115,7 @@ impl Position<'_> {
             let rest = &self.raw[self.raw_at..];
             // No further than to the place: a text of many edits is gone through once.
             let ahead = rest.len().min(text_target - self.text_at);
-            let plain = rest.as_bytes()[..ahead].iter().position(|&byte| byte == b'\\').unwrap_or(ahead);
+            let plain = memchr::memchr(b'\\', &rest.as_bytes()[..ahead]).unwrap_or(ahead);
             if plain > 0 {
                 self.raw_at += plain;
                 self.text_at += plain;
