@@ -1,18 +1,20 @@
 //! Blocks of key material: from a header to its footer, or as far as the text was cut.
 //!
-//! Keys come in every state: whole, indented, with line numbers, with `\n` as two characters, as concatenated string literals, in
-//! narrow lines, without a footer because a tool result was cut. A regex that takes all of them either stops too early or runs away
-//! with the prose that follows.
+//! Keys come in every state: whole, indented, with line numbers, with `\n` as two characters, as
+//! concatenated string literals, in narrow lines, without a footer because a tool result was cut. A
+//! regex that takes all of them either stops too early or runs away with the prose that follows.
 
 use memchr::memmem;
 
-/// A footer further away than this belongs to another block: the longest keys in use are a tenth of it.
+/// A footer further away than this belongs to another block: the longest keys in use are a tenth of
+/// it.
 const FARTHEST: usize = 64 << 10;
 
 /// Less key material than this under a header is a placeholder or a mention.
 const LEAST: usize = 24;
 
-/// Returns where the block ends whose header is `bytes[..header_end]`, `None` where it holds no key.
+/// Returns where the block ends whose header is `bytes[..header_end]`, `None` where it holds no
+/// key.
 pub(crate) fn end(bytes: &[u8], header_end: usize) -> Option<usize> {
     let reach = &bytes[header_end..bytes.len().min(header_end + FARTHEST)];
     let dashes = memmem::find(reach, b"-----");
@@ -37,7 +39,8 @@ fn is_material(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// How many different-looking bytes of key material there are; a row of stars or of one letter is none.
+/// How many different-looking bytes of key material there are; a row of stars or of one letter is
+/// none.
 fn material(body: &[u8]) -> usize {
     let mut before = 0;
     body.iter().filter(|&&b| is_material(b) && std::mem::replace(&mut before, b) != b).count()
@@ -134,7 +137,8 @@ fn line_number(line: &[u8]) -> Option<usize> {
     (1..=LONGEST).contains(&digits).then_some(digits + sign)
 }
 
-/// `Proc-Type: 4,ENCRYPTED`, `Comment: …` before the key, or a comment of the file that it stands in: the line's length.
+/// `Proc-Type: 4,ENCRYPTED`, `Comment: …` before the key, or a comment of the file that it stands
+/// in: the line's length.
 fn remark(line: &[u8], before: bool) -> Option<usize> {
     const LONGEST_NAME: usize = 24;
     const LONGEST: usize = 200;

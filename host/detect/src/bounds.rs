@@ -1,7 +1,8 @@
 //! What may stand beside a match.
 //!
-//! A token inside a longer word is no token: `task_live_…` holds no Stripe key. But texts quote texts, so the last letter of an
-//! escape (`\n`, `\u0026`, `%20`) in front of a match belongs to the escape, not to a word.
+//! A token inside a longer word is no token: `task_live_…` holds no Stripe key. But texts quote
+//! texts, so the last letter of an escape (`\n`, `\u0026`, `%20`) in front of a match belongs to
+//! the escape, not to a word.
 
 use serde::Deserialize;
 
@@ -12,7 +13,8 @@ pub(crate) enum Bounds {
     /// No letter or digit on either side.
     #[default]
     Word,
-    /// Nothing of a token's alphabet (letters, digits, `_ - . / +`) before, no letter or digit after.
+    /// Nothing of a token's alphabet (letters, digits, `_ - . / +`) before, no letter or digit
+    /// after.
     Strict,
     /// No letter or digit before, anything after.
     Left,

@@ -30,7 +30,8 @@ pub(crate) enum Check {
     Jwt,
     /// `basic`: base64 of `user:password`.
     Basic,
-    /// `user-password`: what stands behind `user:` in a URL or on a command line, and is no stand-in.
+    /// `user-password`: what stands behind `user:` in a URL or on a command line, and is no
+    /// stand-in.
     UserPassword,
     /// `card`: a card number by issuer range, length and Luhn.
     Card,
@@ -192,7 +193,8 @@ fn is_public_ip(text: &str) -> bool {
     }
 }
 
-/// Extensions of files that look like a top-level domain behind an `@`: `icon@2x.png`, `types@latest.js`.
+/// Extensions of files that look like a top-level domain behind an `@`: `icon@2x.png`,
+/// `types@latest.js`.
 const EXTENSIONS: [&str; 24] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "cjs", "jsx", "tsx", "css", "scss",
     "html", "json", "yaml", "yml", "toml", "lock", "md", "txt", "xml", "local",

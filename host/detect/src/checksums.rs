@@ -1,4 +1,5 @@
-//! Numbers that prove themselves: cards by Luhn, accounts by mod 97, social security numbers by what was issued.
+//! Numbers that prove themselves: cards by Luhn, accounts by mod 97, social security numbers by
+//! what was issued.
 
 fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
     text.bytes().filter(u8::is_ascii_digit).map(|b| u32::from(b - b'0'))
@@ -16,7 +17,8 @@ fn luhn(text: &str) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the lengths in use.
+/// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the
+/// lengths in use.
 const ISSUERS: [(u32, u32, &[usize]); 20] = [
     (4, 4, &[13, 16, 19]),               // Visa
     (51, 55, &[16]),                     // Mastercard

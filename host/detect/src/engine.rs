@@ -10,7 +10,8 @@ use crate::prefilter::Prefilter;
 use crate::registry::{self, DetectorInfo, UnknownDetector};
 use crate::scan::Scan;
 
-/// Changes whenever the code that judges matches does: memoised answers of another version are void.
+/// Changes whenever the code that judges matches does: memoised answers of another version are
+/// void.
 const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// A set of detectors, compiled and immutable.
@@ -35,7 +36,8 @@ pub(crate) struct Walkers {
 }
 
 impl Engine {
-    /// Compiles the detectors that the selectors name: packs (`secrets`) or single ones (`pii/email`), in any order.
+    /// Compiles the detectors that the selectors name: packs (`secrets`) or single ones
+    /// (`pii/email`), in any order.
     pub fn new<S: AsRef<str>>(selectors: &[S]) -> Result<Self, UnknownDetector> {
         let rows = registry::select(selectors)?;
         let prefilter = Prefilter::new(rows.iter().enumerate().map(|(index, row)| (index, &**row)));

@@ -71,7 +71,8 @@ impl Label {
     }
 }
 
-/// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME` or `plugin:NAME/LABEL`.
+/// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME`
+/// or `plugin:NAME/LABEL`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DetectorId(Arc<str>);
 
@@ -134,14 +135,16 @@ pub struct Finding {
     pub detector: DetectorId,
     /// How sure that detector is.
     pub confidence: Confidence,
-    /// Its owner shows it to everybody: a key in documentation, a card number for tests. It opens nothing.
+    /// Its owner shows it to everybody: a key in documentation, a card number for tests. It opens
+    /// nothing.
     pub published: bool,
 }
 
 /// Sorts findings by place and makes one of those that overlap.
 ///
-/// What is united covers all of its parts, and is published where all of them are. Its label, detector and confidence are those of the part with the highest
-/// confidence, and among equals of the one that stood first in `findings`: callers list findings in the order of their rules.
+/// What is united covers all of its parts, and is published where all of them are. Its label,
+/// detector and confidence are those of the part with the highest confidence, and among equals of
+/// the one that stood first in `findings`: callers list findings in the order of their rules.
 /// Findings that merely touch stay two.
 pub fn unite(findings: &mut Vec<Finding>) {
     unite_from(findings, 0);

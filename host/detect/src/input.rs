@@ -11,7 +11,8 @@ pub struct Input<'a> {
     pub text: &'a str,
     /// The nearest key of a JSON object above the text, "" where there is none.
     pub key: &'a str,
-    /// Only detectors with a distinctive prefix look: for leaves that cannot be edited, where a guess would do harm.
+    /// Only detectors with a distinctive prefix look: for leaves that cannot be edited, where a
+    /// guess would do harm.
     pub prefix_only: bool,
 }
 

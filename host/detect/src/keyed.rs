@@ -1,12 +1,14 @@
 //! Assignments: where a text gives a name to a value, in whatever notation.
 //!
-//! Secrets without a form of their own are known by their name: `password = "…"`, `API_KEY: …`, `--token …`,
-//! `<secret>…</secret>`, `{"client_secret": "…"}`, `set("apiToken", "…")`. This module finds name and value around a literal that
-//! the prefilter saw, by a small hand-written parser: it runs at every `key` and `token` of a source file, so it gives up at the
-//! first byte that does not fit, looks at no more than [`MAX_NAME`] bytes before, and allocates nothing. A quoted value is given
-//! whole: the quote of the next assignment ends it at the latest, so all of them together cost one pass. A bare one is given as
-//! its first [`MAX_BARE`] bytes, because many names may share its end (`token=token=…`); [`bare_end`] says where it really ends.
-//! Whether name and value are worth a finding is the row's business, not its own.
+//! Secrets without a form of their own are known by their name: `password = "…"`, `API_KEY: …`,
+//! `--token …`, `<secret>…</secret>`, `{"client_secret": "…"}`, `set("apiToken", "…")`. This module
+//! finds name and value around a literal that the prefilter saw, by a small hand-written parser: it
+//! runs at every `key` and `token` of a source file, so it gives up at the first byte that does not
+//! fit, looks at no more than [`MAX_NAME`] bytes before, and allocates nothing. A quoted value is
+//! given whole: the quote of the next assignment ends it at the latest, so all of them together
+//! cost one pass. A bare one is given as its first [`MAX_BARE`] bytes, because many names may share
+//! its end (`token=token=…`); [`bare_end`] says where it really ends. Whether name and value are
+//! worth a finding is the row's business, not its own.
 
 use std::ops::Range;
 
@@ -14,7 +16,8 @@ use std::ops::Range;
 const MAX_NAME: usize = 80;
 /// An entity (`&quot;`) does not close a value further away than this.
 const MAX_ENTITY_VALUE: usize = 2048;
-/// As much of a bare value as is given; what stands behind it is asked for when the value is worth a finding.
+/// As much of a bare value as is given; what stands behind it is asked for when the value is worth
+/// a finding.
 pub(crate) const MAX_BARE: usize = 512;
 /// How many words may stand between the name's first word and its value: `SECRET ACCESS KEY …`.
 const MAX_WORDS: usize = 4;
@@ -111,8 +114,8 @@ fn whole_name_start(bytes: &[u8], from: usize) -> usize {
     if word < gap && start == from && bytes[start].is_ascii_alphabetic() { word } else { start }
 }
 
-/// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with digits in it. As a part of
-/// a path (`/api-0123…`) it names a page or a file.
+/// `SECRET-0123456789abcdef…`: a long rest of the identifier, apart from its word by one sign, with
+/// digits in it. As a part of a path (`/api-0123…`) it names a page or a file.
 fn attached_value(bytes: &[u8], hit: usize, word_end: usize, ident_end: usize) -> Option<Range<usize>> {
     const LEAST: usize = 20;
     let rest = bytes.get(word_end + 1..ident_end)?;
@@ -161,7 +164,8 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
     }
 }
 
-/// `"kind": "api-key", "next": …`: the name stands where a value does, so what follows is the next member and not its own.
+/// `"kind": "api-key", "next": …`: the name stands where a value does, so what follows is the next
+/// member and not its own.
 fn is_itself_a_value(bytes: &[u8], hit: usize) -> bool {
     let open = name_start(bytes, hit);
     let floor = open.saturating_sub(8);
@@ -170,7 +174,8 @@ fn is_itself_a_value(bytes: &[u8], hit: usize) -> bool {
     matches!(before, Some(b':' | b'='))
 }
 
-/// `setopt(handle, CURLOPT_USERPWD, "…")`: a constant in an argument list, and the next argument is its value.
+/// `setopt(handle, CURLOPT_USERPWD, "…")`: a constant in an argument list, and the next argument is
+/// its value.
 fn is_constant(bytes: &[u8], hit: usize, name_end: usize) -> bool {
     let name = &bytes[name_start(bytes, hit)..name_end];
     name.contains(&b'_') && name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
@@ -207,7 +212,8 @@ fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     let end = skip(bytes, start, 40, kind);
     let sign = skip(bytes, end, 4, is_blank);
     let assigned = bytes.get(sign) == Some(&b'=') && bytes.get(sign + 1) != Some(&b'=');
-    // A token may hold the sign too (`key: Izm=zqU…`); a type stands apart from it, or a literal follows.
+    // A token may hold the sign too (`key: Izm=zqU…`); a type stands apart from it, or a literal
+    // follows.
     let apart = sign > end || matches!(bytes.get(sign + 1), Some(b' ' | b'"' | b'\'' | b'`'));
     (end > start && assigned && apart).then_some(sign + 1)
 }

@@ -1,7 +1,8 @@
 //! Names of values: is `stripeApiKey2` a name that secrets have?
 //!
-//! A name is split at its signs and capitals, and what says nothing is taken from its end (`_VALUE`, `_B64`, a number). What counts
-//! is the last word, with the word before it: `api_key` is, `key_id` and `primary_key` are not.
+//! A name is split at its signs and capitals, and what says nothing is taken from its end
+//! (`_VALUE`, `_B64`, a number). What counts is the last word, with the word before it: `api_key`
+//! is, `key_id` and `primary_key` are not.
 
 use serde::Deserialize;
 

@@ -1,7 +1,8 @@
 //! Placeholders: values that stand where a secret will go.
 //!
-//! Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and `EXAMPLE`, masks such as `xxxx`, `****`
-//! and `...`. Who redacts them makes documentation unreadable and protects nobody.
+//! Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and
+//! `EXAMPLE`, masks such as `xxxx`, `****` and `...`. Who redacts them makes documentation
+//! unreadable and protects nobody.
 
 use std::sync::LazyLock;
 
@@ -18,8 +19,8 @@ const STANDS_FOR: [&str; 33] = [
 
 /// True where a person would say: that is no secret, that is the place where one goes.
 ///
-/// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and `EXAMPLE`, masks such as `xxxx`,
-/// `****` and `...`.
+/// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and
+/// `EXAMPLE`, masks such as `xxxx`, `****` and `...`.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     template(value) || masked(value) || stands_for(value)
 }

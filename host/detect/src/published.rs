@@ -1,10 +1,13 @@
-//! Published examples: what its owner shows to everybody, in documentation, in advertisements, for tests, or in sample code.
+//! Published examples: what its owner shows to everybody, in documentation, in advertisements, for
+//! tests, or in sample code.
 //!
-//! They stand in countless projects and open nothing, so they are findings of a class of their own ([`crate::Finding::published`]).
-//! A key comes onto a list only where its owner publishes it. Keys of sample code stand here as digests, and the others in two
-//! parts, so that neither this file nor a copy of it sets off a scanner.
+//! They stand in countless projects and open nothing, so they are findings of a class of their own
+//! ([`crate::Finding::published`]). A key comes onto a list only where its owner publishes it. Keys
+//! of sample code stand here as digests, and the others in two parts, so that neither this file nor
+//! a copy of it sets off a scanner.
 
-/// The first eight bytes of each key's BLAKE3, in order. All are Google's, from the tests and samples of its Firebase SDKs.
+/// The first eight bytes of each key's BLAKE3, in order. All are Google's, from the tests and
+/// samples of its Firebase SDKs.
 #[rustfmt::skip]
 const DIGESTS: [u64; 14] = [
     0x1fd8_7719_ff89_0fa1, 0x325d_a84d_0218_73ca, 0x3ea0_c69a_cc2a_a5cd, 0x3f0e_e704_b533_f908,
@@ -32,7 +35,8 @@ const EXAMPLES: [[&str; 2]; 9] = [
     ],
 ];
 
-/// Card numbers of payment providers' test pages, and social security numbers that were printed in advertisements.
+/// Card numbers of payment providers' test pages, and social security numbers that were printed in
+/// advertisements.
 #[rustfmt::skip]
 const NUMBERS: [[&str; 2]; 20] = [
     ["4111", "111111111111"], ["4242", "424242424242"], ["4012", "888888881881"], ["4222", "222222222"],
@@ -47,7 +51,8 @@ pub(crate) fn is_published(text: &str) -> bool {
     is_example(text) || (text.len() <= LONGEST && DIGESTS.binary_search(&digest(text)).is_ok())
 }
 
-/// Returns true if and only if `text` is a key of documentation or a number for tests. Costs next to nothing.
+/// Returns true if and only if `text` is a key of documentation or a number for tests. Costs next
+/// to nothing.
 pub(crate) fn is_example(text: &str) -> bool {
     let is = |[first, rest]: &[&str; 2], text: &str| text.strip_prefix(first) == Some(rest);
     match text.as_bytes() {

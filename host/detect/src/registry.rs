@@ -24,7 +24,8 @@ pub struct DetectorInfo {
     pub context: Context,
     /// One sentence.
     pub description: String,
-    /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be edited.
+    /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be
+    /// edited.
     pub has_prefix: bool,
     /// How many positive and negative examples test it.
     pub examples: usize,

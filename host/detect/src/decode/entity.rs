@@ -1,6 +1,7 @@
 //! HTML entities: numbers, and the names of what stands in secrets and around them.
 
-/// Names without `&` and `;`. Letters and digits have no names, so these and the numbers are all that can spell a secret.
+/// Names without `&` and `;`. Letters and digits have no names, so these and the numbers are all
+/// that can spell a secret.
 #[rustfmt::skip]
 const NAMED: [(&str, char); 56] = [
     ("amp", '&'), ("AMP", '&'), ("lt", '<'), ("LT", '<'), ("gt", '>'), ("GT", '>'), ("quot", '"'), ("QUOT", '"'),
@@ -17,7 +18,8 @@ const NAMED: [(&str, char); 56] = [
 /// Longest name in the table.
 const LONGEST: usize = 16;
 
-/// Reads the entity that begins at an ampersand; returns its character and the length of its spelling.
+/// Reads the entity that begins at an ampersand; returns its character and the length of its
+/// spelling.
 pub(super) fn character(bytes: &[u8]) -> Option<(char, usize)> {
     match bytes {
         [b'&', b'#', b'x' | b'X', digits @ ..] => numbered(digits, 16, 3),

@@ -1,5 +1,6 @@
-//! Characters that take no room on a screen: zero-width ones, soft hyphens, byte order marks, marks of direction, variation
-//! selectors. Beside them blanks of other widths, which a screen shows like any other.
+//! Characters that take no room on a screen: zero-width ones, soft hyphens, byte order marks, marks
+//! of direction, variation selectors. Beside them blanks of other widths, which a screen shows like
+//! any other.
 
 /// What a character that begins with these bytes is to a reader.
 pub(super) enum Seen {
@@ -9,7 +10,8 @@ pub(super) enum Seen {
     Blank,
 }
 
-/// Reads the character at the beginning; returns what is seen of it and its length, `None` where it is an ordinary one.
+/// Reads the character at the beginning; returns what is seen of it and its length, `None` where it
+/// is an ordinary one.
 pub(super) fn character(bytes: &[u8]) -> Option<(Seen, usize)> {
     Some(match bytes {
         // U+00AD, U+00A0
@@ -33,7 +35,8 @@ pub(super) fn character(bytes: &[u8]) -> Option<(Seen, usize)> {
     })
 }
 
-/// Returns true if and only if what is not seen at `at` stands inside a word or between a name and its value.
+/// Returns true if and only if what is not seen at `at` stands inside a word or between a name and
+/// its value.
 pub(super) fn hides(bytes: &[u8], at: usize, seen: &Seen) -> bool {
     let before = at.checked_sub(1).map_or(b' ', |i| bytes[i]);
     match seen {

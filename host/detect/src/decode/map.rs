@@ -18,7 +18,8 @@ pub(super) struct Units {
     units: Vec<Unit>,
 }
 
-/// One spelling. Offsets are `u32`: no body comes near four gigabytes, and a text may consist of spellings alone.
+/// One spelling. Offsets are `u32`: no body comes near four gigabytes, and a text may consist of
+/// spellings alone.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     view: u32,
@@ -68,7 +69,8 @@ impl Units {
         self.units.is_empty()
     }
 
-    /// Returns true if and only if a unit lies in a range of the decoded text or directly beside it.
+    /// Returns true if and only if a unit lies in a range of the decoded text or directly beside
+    /// it.
     pub(super) fn touch(&self, range: &Range<usize>) -> bool {
         let first = self.units.partition_point(|unit| unit.view_end() < range.start);
         self.units.get(first).is_some_and(|unit| unit.view as usize <= range.end)

@@ -6,7 +6,8 @@ const LONGEST_PART: usize = 32;
 /// A link or a title is shorter.
 const LONGEST_STRING: usize = 2048;
 
-/// Reads the sequence that begins at an escape character or a one-character CSI; returns its length.
+/// Reads the sequence that begins at an escape character or a one-character CSI; returns its
+/// length.
 pub(super) fn sequence(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [0x1b, b'[', rest @ ..] => Some(2 + control(rest)),

@@ -12,7 +12,8 @@ pub(super) const SCHEME: &str = "data:";
 /// Longest media type of a data URL, parameters included.
 const LONGEST_TYPE: usize = 128;
 
-/// Finds the data URLs in base64 of a text, in order. Percent-encoded ones are percent-encoding like any other.
+/// Finds the data URLs in base64 of a text, in order. Percent-encoded ones are percent-encoding
+/// like any other.
 pub(super) fn data_urls(text: &str) -> Vec<Block> {
     // Built once: for most texts the search is shorter than its preparation.
     static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(SCHEME));
@@ -25,7 +26,8 @@ pub(super) fn data_urls(text: &str) -> Vec<Block> {
     found
 }
 
-/// Reads the data URL that a text begins with at `at`, where it spells text in another way than by itself.
+/// Reads the data URL that a text begins with at `at`, where it spells text in another way than by
+/// itself.
 pub(super) fn whole(text: &str, at: usize) -> Option<Block> {
     let payload = payload(text, at)?;
     in_base64(text, &payload).or_else(|| in_percents(text, &payload))
@@ -56,7 +58,8 @@ fn in_base64(text: &str, payload: &Payload) -> Option<Block> {
     Some(Block { encoding: Encoding::DataUrl, ..decoded.stretch })
 }
 
-/// Reads up to where the URL ends. Blanks do not end it: they are written without an escape often enough.
+/// Reads up to where the URL ends. Blanks do not end it: they are written without an escape often
+/// enough.
 fn in_percents(text: &str, payload: &Payload) -> Option<Block> {
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'<' | b'>' | b'`' | b'\\');
     let rest = &text.as_bytes()[payload.start..];
