@@ -1,16 +1,21 @@
 //! Text in, findings out: where a text holds secrets or personal data.
 //!
-//! A detector is a row of data in `packs/*.toml`: the literals that call it, the shape of what it looks for, the named checks
-//! that a match must pass, and the examples that are its tests. Code exists for the shapes and the checks only.
+//! A detector is a row of data in `packs/*.toml`: the literals that call it, the shape of what it
+//! looks for, the named checks that a match must pass, and the examples that are its tests. Code
+//! exists for the shapes and the checks only.
 //!
 //! What holds for every [`Engine`]:
 //!
-//! - **Pure.** The same engine gives the same findings for the same [`Input`]: no clock, no randomness, no state between calls.
-//! - **Linear.** The text's author may be an attacker. No shape looks at a byte more often than a constant number of times.
-//! - **Whole.** A finding covers the secret from its first to its last byte and lies on character boundaries.
+//! - **Pure.** The same engine gives the same findings for the same [`Input`]: no clock, no
+//!   randomness, no state between calls.
+//! - **Linear.** The text's author may be an attacker. No shape looks at a byte more often than a
+//!   constant number of times.
+//! - **Whole.** A finding covers the secret from its first to its last byte and lies on character
+//!   boundaries.
 //! - **Silent.** Neither a [`Finding`] nor an error of this crate holds any of the text.
 //!
-//! It knows no JSON, no rules and no tokens: who calls it decides which leaf to look at and what to do with a finding.
+//! It knows no JSON, no rules and no tokens: who calls it decides which leaf to look at and what to
+//! do with a finding.
 
 mod block;
 mod bounds;
@@ -21,15 +26,21 @@ mod engine;
 mod finding;
 mod input;
 mod keyed;
+mod lead;
+mod literals;
 mod names;
 mod numbers;
 mod pack;
 mod placeholder;
 mod prefilter;
 mod published;
+#[cfg(test)]
+mod reference;
 mod registry;
+mod runs;
 mod scan;
 mod value;
+mod work;
 
 pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, views, views_of_media};
 pub use engine::Engine;

@@ -1,41 +1,22 @@
-//! Candidates that no keyword announces: numbers, account numbers, addresses, parts around dots and around an `@`.
+//! Candidates that no keyword announces: numbers, account numbers, addresses, parts around dots and
+//! around an `@`.
 //!
-//! Each walk looks at a few bytes only: at every fourth for digits (every number worth a look has four of them in a row), and else
-//! where `memchr` finds the sign. A candidate is bounded on both sides, so no byte is looked at more often than a constant.
+//! Each walk looks for the few bytes that every candidate has: four digits in a row, or a sign.
+//! A candidate is bounded on both sides, so no byte is looked at more often than a constant.
 
 use std::ops::Range;
 
 use memchr::{memchr_iter, memchr2_iter};
 
-/// How far a number reaches to the left of its first long group. To the right it ends where the digits do: numbers stand in rows.
+use crate::runs;
+
+/// How far a number reaches to the left of its first long group. To the right it ends where the
+/// digits do: numbers stand in rows.
 const LONGEST_START: usize = 48;
 
 /// Calls `f` with each run of four or more digits.
-pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
-    let mut at = 3;
-    while at < bytes.len() {
-        if !bytes[at].is_ascii_digit() {
-            // A run that is not seen yet begins three bytes before at the earliest.
-            at += if has_no_digit(bytes, at - 3) { 8 } else { 4 };
-            continue;
-        }
-        let start = bytes[..at].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |n| n + 1);
-        let end = bytes[at..].iter().position(|b| !b.is_ascii_digit()).map_or(bytes.len(), |n| at + n);
-        if end - start >= 4 {
-            f(start..end);
-        }
-        at = end + 4;
-    }
-}
-
-/// Whether none of eight bytes is a digit: all of them are looked at as one number.
-fn has_no_digit(bytes: &[u8], from: usize) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let Some(eight) = bytes[from..].first_chunk::<8>() else { return false };
-    // Digits become 0 to 9; adding 0x76 sets the high bit of all that is more.
-    let value = u64::from_ne_bytes(*eight) ^ (ONES * u64::from(b'0'));
-    let more = ((value & (ONES * 0x7f)) + ONES * 0x76) | value;
-    more & (ONES * 0x80) == ONES * 0x80
+pub(crate) fn each_digit_run(bytes: &[u8], f: impl FnMut(Range<usize>)) {
+    runs::each_run::<4>(bytes, |byte| byte.wrapping_sub(b'0') < 10, f);
 }
 
 /// Numbers: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
@@ -45,7 +26,8 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The number around a run of digits, and how many digits it has; `None` where an earlier run gave it already.
+    /// The number around a run of digits, and how many digits it has; `None` where an earlier run
+    /// gave it already.
     pub(crate) fn around(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<(Range<usize>, usize)> {
         if run.start < self.done {
             return None;
@@ -97,7 +79,8 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Where an account number may begin that a run of digits is a part of; `None` where an earlier run gave it already.
+    /// Where an account number may begin that a run of digits is a part of; `None` where an earlier
+    /// run gave it already.
     pub(crate) fn around(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<usize> {
         const GROUPS: usize = 9;
         let floor = run.start.saturating_sub(34);
@@ -202,13 +185,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn eight_bytes_at_once_are_eight_bytes(bytes in prop::collection::vec(any::<u8>(), 8..24), from in 0usize..8) {
-            let digits = bytes[from..].iter().take(8).any(u8::is_ascii_digit);
-            let whole = bytes.len() >= from + 8;
-            prop_assert_eq!(has_no_digit(&bytes, from), whole && !digits);
-        }
-
         #[test]
         fn every_number_of_four_digits_in_a_row_is_seen(before in "[a-z ]{0,9}", digits in "[0-9]{4,20}", after in "[a-z]{0,5}") {
             let text = format!("{before}{digits}{after}");

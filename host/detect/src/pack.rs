@@ -1,7 +1,8 @@
 //! Packs: detectors as rows of data, read from TOML and checked.
 //!
-//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs. Only the second leaves this module, and only when
-//! everything in it holds together; whether the built-in packs do is a test.
+//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs. Only the second
+//! leaves this module, and only when everything in it holds together; whether the built-in packs do
+//! is a test.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -13,7 +14,9 @@ use serde::Deserialize;
 use crate::bounds::Bounds;
 use crate::checks::Check;
 use crate::finding::{Confidence, DetectorId, Label};
+use crate::lead::Lead;
 use crate::names::NameRule;
+use crate::work::spend;
 
 /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -170,6 +173,7 @@ pub(crate) struct Row {
     pub(crate) fingerprint: String,
     pattern: String,
     regex: OnceLock<Regex>,
+    lead: OnceLock<Lead>,
 }
 
 impl Row {
@@ -181,10 +185,19 @@ impl Row {
         !self.pattern.is_empty()
     }
 
+    /// Returns what a match begins with that begins at a keyword.
+    pub(crate) fn lead(&self) -> &Lead {
+        self.lead.get_or_init(|| {
+            Lead::of(&self.pattern, self.ignore_case)
+                .expect("a test compiles the pattern of every built-in row")
+        })
+    }
+
     /// Finds the match in `window`, of which group 1, where there is one, is the finding.
     ///
     /// The regex is compiled when it first runs: most rows of a pack never do in one process.
     pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
+        spend(window.len());
         let regex = self.regex.get_or_init(|| {
             compile(&self.pattern, self.ignore_case)
                 .expect("a test compiles the pattern of every built-in row")
@@ -206,7 +219,8 @@ pub(crate) struct Match {
     pub(crate) secret: Range<usize>,
 }
 
-/// ASCII classes, bytes not characters: patterns are about tokens, and the engine widens a match to character boundaries.
+/// ASCII classes, bytes not characters: patterns are about tokens, and the engine widens a match to
+/// character boundaries.
 fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).case_insensitive(ignore_case).size_limit(4 << 20).build()
 }
@@ -272,6 +286,7 @@ impl Row {
             fingerprint,
             pattern,
             regex: OnceLock::new(),
+            lead: OnceLock::new(),
         })
     }
 }

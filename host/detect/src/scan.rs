@@ -1,7 +1,7 @@
 //! One pass over one text: which rows run where, what their matches must pass, and what comes out.
 //!
-//! A match is judged by its beginning and kept to its end: a secret longer than what a pattern counts, or than what is worth
-//! judging, must not leave its rest behind.
+//! A match is judged by its beginning and kept to its end: a secret longer than what a pattern
+//! counts, or than what is worth judging, must not leave its rest behind.
 
 use std::ops::Range;
 
@@ -14,14 +14,16 @@ use crate::input::Input;
 use crate::keyed::{self, Assignment, Join};
 use crate::names::NameRule;
 use crate::numbers::{self, Accounts, Numbers};
-use crate::pack::Shape;
+use crate::pack::{Row, Shape};
 use crate::placeholder::is_placeholder;
 use crate::published::{is_example, is_published};
 
-/// A value is judged by this much of it: secrets in use are shorter, and what begins like one is masked to its end.
+/// A value is judged by this much of it: secrets in use are shorter, and what begins like one is
+/// masked to its end.
 const LONGEST_JUDGED: usize = 2048;
 
-/// From here on a match may have been cut by its own pattern's counts, the smallest of which is this.
+/// From here on a match may have been cut by its own pattern's counts, the smallest of which is
+/// this.
 const MAY_BE_CUT: usize = 100;
 
 /// A window never grows beyond this.
@@ -32,9 +34,13 @@ pub(crate) struct Scan<'a> {
     engine: &'a Engine,
     text: &'a str,
     prefix_only: bool,
-    /// The last word whose end was looked for, from where on: many matches may lie in one long word.
+    /// The last word whose end was looked for, from where on: many matches may lie in one long
+    /// word.
     word: Range<usize>,
     hits: Vec<Match>,
+    /// Nothing is turned away by a first look: what tests compare with.
+    #[cfg(test)]
+    pub(crate) slowly: bool,
 }
 
 /// A match that stands.
@@ -47,7 +53,15 @@ struct Match {
 
 impl<'a> Scan<'a> {
     pub(crate) fn new(engine: &'a Engine, input: &Input<'a>) -> Self {
-        Self { engine, text: input.text, prefix_only: input.prefix_only, word: 0..0, hits: Vec::new() }
+        Self {
+            engine,
+            text: input.text,
+            prefix_only: input.prefix_only,
+            word: 0..0,
+            hits: Vec::new(),
+            #[cfg(test)]
+            slowly: false,
+        }
     }
 
     pub(crate) fn run(mut self, key: &str, out: &mut Vec<Finding>) {
@@ -72,12 +86,12 @@ impl<'a> Scan<'a> {
         let start = self.text.len() - self.text.trim_start().len();
         let range = start..start + value.len();
         let engine = self.engine;
-        engine.prefilter.each(key.as_bytes(), |index, _| {
+        self.each_call(key.as_bytes(), |scan, index, _| {
             let row = &engine.rows[index];
             if let Shape::Assigned { names } = &row.shape
                 && names.takes(key)
             {
-                self.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
+                scan.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
         });
     }
@@ -87,24 +101,24 @@ impl<'a> Scan<'a> {
         let engine = self.engine;
         let mut block_end = 0;
         let mut parsed: Option<(usize, Option<Assignment>)> = None;
-        engine.prefilter.each(self.bytes(), |index, hit| {
+        self.each_call(self.bytes(), |scan, index, hit| {
             let row = &*engine.rows[index];
-            if self.prefix_only && !row.prefix {
+            if scan.prefix_only && !row.prefix {
                 return;
             }
             match &row.shape {
-                Shape::Token => self.token(index, hit),
-                Shape::Near { before } => self.near(index, hit, *before),
+                Shape::Token => scan.token(index, hit),
+                Shape::Near { before } => scan.near(index, hit, *before),
                 Shape::Block if hit.start >= block_end => {
-                    block_end = self.block(index, hit).unwrap_or(block_end);
+                    block_end = scan.block(index, hit).unwrap_or(block_end);
                 }
                 Shape::Assigned { names } => {
                     // Several rows share a keyword: the text is parsed once for all of them.
                     if parsed.as_ref().is_none_or(|(end, _)| *end != hit.end) {
-                        parsed = Some((hit.end, keyed::assignment(self.text, hit)));
+                        parsed = Some((hit.end, keyed::assignment(scan.text, hit)));
                     }
                     if let Some((_, Some(assignment))) = &parsed {
-                        self.assigned(index, names, assignment);
+                        scan.assigned(index, names, assignment);
                     }
                 }
                 _ => {}
@@ -112,11 +126,28 @@ impl<'a> Scan<'a> {
         });
     }
 
+    /// Calls `f` with each row and place that a keyword of a text calls.
+    fn each_call(&mut self, text: &[u8], mut f: impl FnMut(&mut Self, usize, Range<usize>)) {
+        #[cfg(test)]
+        if self.slowly {
+            return crate::reference::each_call(&self.engine.rows, text, |index, hit| f(self, index, hit));
+        }
+        self.engine.prefilter.each(text, |index, hit| f(self, index, hit));
+    }
+
     fn token(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
-        if row.bounds.begins(self.bytes(), hit.start) {
+        if row.bounds.begins(self.bytes(), hit.start) && self.may_match(row, &hit) {
             self.search(index, hit.start, row.window);
         }
+    }
+
+    fn may_match(&self, row: &Row, hit: &Range<usize>) -> bool {
+        #[cfg(test)]
+        if self.slowly {
+            return true;
+        }
+        row.lead().fits(&self.bytes()[hit.start..], hit.len())
     }
 
     fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
@@ -124,7 +155,8 @@ impl<'a> Scan<'a> {
         self.search(index, hit.start.saturating_sub(before), before + row.window);
     }
 
-    /// Runs the row's regex from `start` on; a match that touches the window's end is tried again in a wider one.
+    /// Runs the row's regex from `start` on; a match that touches the window's end is tried again
+    /// in a wider one.
     fn search(&mut self, index: usize, start: usize, window: usize) {
         let row = &*self.engine.rows[index];
         let bytes = self.bytes();
@@ -192,7 +224,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The value of a name that the row takes: its regex, where it has one, must take the whole of it.
+    /// The value of a name that the row takes: its regex, where it has one, must take the whole of
+    /// it.
     fn value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
         let row = &*self.engine.rows[index];
         if !row.has_regex() {
@@ -241,22 +274,30 @@ impl<'a> Scan<'a> {
         let (engine, bytes) = (self.engine, self.bytes());
         let walkers = &engine.walkers;
         let (mut numbers, mut accounts) = (Numbers::default(), Accounts::default());
-        numbers::each_digit_run(bytes, |run| {
+        self.each_digit_run(|scan, run| {
             if !walkers.number.is_empty()
                 && let Some((range, digits)) = numbers.around(bytes, &run)
             {
                 for &(index, least) in &walkers.number {
                     if digits >= least {
-                        self.search_groups(index, range.clone());
+                        scan.search_groups(index, range.clone());
                     }
                 }
             }
             if !walkers.account.is_empty()
                 && let Some(start) = accounts.around(bytes, &run)
             {
-                walkers.account.iter().for_each(|&index| self.account(index, start));
+                walkers.account.iter().for_each(|&index| scan.account(index, start));
             }
         });
+    }
+
+    fn each_digit_run(&mut self, mut f: impl FnMut(&mut Self, Range<usize>)) {
+        #[cfg(test)]
+        if self.slowly {
+            return crate::reference::each_digit_run(self.bytes(), |run| f(self, run));
+        }
+        numbers::each_digit_run(self.bytes(), |run| f(self, run));
     }
 
     fn account(&mut self, index: usize, start: usize) {
@@ -279,8 +320,9 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Runs the row's regex over a number. Numbers stand in rows: what the regex takes may begin with a year or end with an expiry date,
-    /// so a match that is refused is tried again without its last groups, and then from its next group on.
+    /// Runs the row's regex over a number. Numbers stand in rows: what the regex takes may begin
+    /// with a year or end with an expiry date, so a match that is refused is tried again without
+    /// its last groups, and then from its next group on.
     fn search_groups(&mut self, index: usize, range: Range<usize>) {
         let row = &*self.engine.rows[index];
         let bytes = self.bytes();
@@ -305,7 +347,8 @@ impl<'a> Scan<'a> {
         self.hits.len() > before
     }
 
-    /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what stands.
+    /// Applies placeholders and checks to the first `judged` bytes of a match, and keeps what
+    /// stands.
     fn accept(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
         let start = self.text.floor_char_boundary(range.start);
         let cut = range.start + judged < range.end;
@@ -341,7 +384,8 @@ impl<'a> Scan<'a> {
         (row.placeholders || !is_placeholder(&text[..kept])).then_some(kept)
     }
 
-    /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names the whole.
+    /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names
+    /// the whole.
     fn finish(mut self, out: &mut Vec<Finding>) {
         if self.hits.is_empty() {
             return;
@@ -363,7 +407,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Where a match may end: where the regex ended it, and before that behind each of its groups of digits, the longest first.
+/// Where a match may end: where the regex ended it, and before that behind each of its groups of
+/// digits, the longest first.
 fn group_ends(bytes: &[u8], start: usize, longest: usize) -> impl Iterator<Item = usize> {
     let behind_group = move |&end: &usize| bytes[end - 1].is_ascii_digit() && !bytes[end].is_ascii_digit();
     std::iter::once(longest).chain((start + 1..longest).rev().filter(behind_group))

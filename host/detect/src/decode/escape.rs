@@ -1,10 +1,12 @@
-//! Escapes of JSON, JavaScript, C and their kin, one level at a time: `\u0041`, `\u{41}`, `\x41`, `\101`, `\/`, `\\`.
+//! Escapes of JSON, JavaScript, C and their kin, one level at a time: `\u0041`, `\u{41}`, `\x41`,
+//! `\101`, `\/`, `\\`.
 
 use super::source::hex_byte;
 use super::text::is_base64;
-use super::work::spend;
+use crate::work::spend;
 
-/// Reads the escape that begins at a backslash; returns its character and the length of its spelling.
+/// Reads the escape that begins at a backslash; returns its character and the length of its
+/// spelling.
 pub(super) fn character(bytes: &[u8]) -> Option<(char, usize)> {
     let simple = match *bytes.get(1)? {
         b'n' => '\n',
@@ -20,9 +22,11 @@ pub(super) fn character(bytes: &[u8]) -> Option<(char, usize)> {
     Some((simple, 2))
 }
 
-/// Returns true if and only if the backslashes at `at` begin an escape that hides a character which could stand by itself.
+/// Returns true if and only if the backslashes at `at` begin an escape that hides a character which
+/// could stand by itself.
 ///
-/// Code is full of `\n` and `\"`, and detectors read both as they are. The first backslash of a row decides for all of it.
+/// Code is full of `\n` and `\"`, and detectors read both as they are. The first backslash of a row
+/// decides for all of it.
 pub(super) fn hides(bytes: &[u8], at: usize) -> bool {
     if at > 0 && bytes[at - 1] == b'\\' {
         return false;

@@ -1,14 +1,15 @@
-//! What is spread over lines: base64 and hexadecimal digits in lines too short for a run, and hexdumps.
+//! What is spread over lines: base64 and hexadecimal digits in lines too short for a run, and
+//! hexdumps.
 
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::memchr_iter;
 
 use super::runs::{self, LEAST};
 use super::source::hex_byte;
 use super::text::{each_among_bytes, is_base64, is_hex};
-use super::work::spend;
 use super::{Block, Encoding};
+use crate::work::spend;
 
 /// Narrower lines hold words.
 const NARROWEST: usize = 4;
@@ -24,16 +25,20 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
     let bytes = text.as_bytes();
     let (mut narrow, mut dump) = (Narrow::default(), Dump::default());
     let mut start = 0;
-    while start < bytes.len() {
-        let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
-        let line = trimmed(bytes, start..end);
+    for end in memchr_iter(b'\n', bytes).chain([bytes.len()]) {
         spend(end - start);
-        if !narrow.takes(bytes, &line) {
-            narrow.finish(f);
-            narrow.takes(bytes, &line);
-        }
-        if !dump.takes(bytes, &line) {
-            dump.finish(f);
+        let line = without_indentation(bytes, start..end);
+        // Nothing begins with most lines, and nothing that they could go on with has begun.
+        let goes_on = narrow.lines > 0 || !dump.bytes.is_empty();
+        if goes_on || may_begin(&bytes[line.clone()]) {
+            let line = trimmed(bytes, line);
+            if !narrow.takes(bytes, &line) {
+                narrow.finish(f);
+                narrow.takes(bytes, &line);
+            }
+            if !dump.takes(bytes, &line) {
+                dump.finish(f);
+            }
         }
         start = end + 1;
     }
@@ -41,11 +46,26 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
     dump.finish(f);
 }
 
+/// Returns false only for a line that neither narrow lines nor a hexdump begin with.
+fn may_begin(line: &[u8]) -> bool {
+    let [first, second, third, fourth, ..] = *line else { return false };
+    let in_base64 = |byte: u8| is_base64(byte) || byte == b'=';
+    let ends = line.len() < LEAST || line.last().is_some_and(|&byte| is_blank(byte));
+    (ends && in_base64(first) && in_base64(second)) || [first, second, third, fourth].into_iter().all(is_hex)
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+fn without_indentation(bytes: &[u8], line: Range<usize>) -> Range<usize> {
+    let blanks = bytes[line.clone()].iter().position(|&byte| !is_blank(byte));
+    blanks.map_or(line.end, |blanks| line.start + blanks)..line.end
+}
+
 fn trimmed(bytes: &[u8], line: Range<usize>) -> Range<usize> {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let start = bytes[line.clone()].iter().position(|byte| !blank(byte)).map_or(line.end, |n| line.start + n);
-    let end = bytes[start..line.end].iter().rposition(|byte| !blank(byte)).map_or(start, |n| start + n + 1);
-    start..end
+    let last = bytes[line.clone()].iter().rposition(|&byte| !is_blank(byte));
+    line.start..last.map_or(line.start, |last| line.start + last + 1)
 }
 
 /// Lines of one width, the last of which may be shorter.
@@ -68,9 +88,12 @@ impl Narrow {
             false if self.lines == 1 => length == self.width,
             false => !self.ended && (1..=self.width).contains(&length),
         };
+        if !fits {
+            return false;
+        }
         let text = &bytes[line.clone()];
         let padding = text.iter().rev().take(6).take_while(|&&byte| byte == b'=').count();
-        if !fits || !text[..length - padding].iter().all(|&byte| is_base64(byte)) {
+        if !text[..length - padding].iter().all(|&byte| is_base64(byte)) {
             return false;
         }
         if first {
@@ -84,6 +107,9 @@ impl Narrow {
     }
 
     fn finish(&mut self, f: &mut impl FnMut(Block)) {
+        if self.lines == 0 {
+            return;
+        }
         let Narrow { lines, range, joined, .. } = std::mem::take(self);
         if lines >= LEAST_LINES && joined.len() >= LEAST {
             runs::stretches(&joined, 0..joined.len(), &mut runs::Done::default(), &mut |block: Block| {
@@ -114,6 +140,9 @@ impl Dump {
     }
 
     fn finish(&mut self, f: &mut impl FnMut(Block)) {
+        if self.bytes.is_empty() {
+            return;
+        }
         let Dump { range, bytes } = std::mem::take(self);
         each_among_bytes(&bytes, |stretch| {
             f(Block { encoding: Encoding::Hexdump, range: range.clone(), text: stretch.text });

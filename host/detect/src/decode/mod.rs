@@ -2,18 +2,21 @@
 //!
 //! Two kinds of encodings are undone:
 //!
-//! - **Character for character** ([`respell`], [`number`]): percent-encoding, HTML entities, escapes, invisible characters,
-//!   terminal colours, signs between groups of digits. A range of such a view has a range of the text that spells it, so a
-//!   finding in it can be replaced.
-//! - **As a block** ([`runs`], [`spaced`], [`lines`], [`url`]): base64, base32, hexadecimal digits, hexdumps, data URLs. A finding
-//!   in such a view lies somewhere in the stretch, and nothing can be replaced.
+//! - **Character for character** ([`respell`], [`number`]): percent-encoding, HTML entities, escapes,
+//!   invisible characters, terminal colours, signs between groups of digits. A range of such a view
+//!   has a range of the text that spells it, so a finding in it can be replaced.
+//! - **As a block** ([`runs`], [`spaced`], [`lines`], [`url`]): base64, base32, hexadecimal digits,
+//!   hexdumps, data URLs. A finding in such a view lies somewhere in the stretch, and nothing can be
+//!   replaced.
 //!
-//! Views have views again, up to [`LAYERS`] deep. All character-wise encodings of a layer are undone in one pass, and a block is
-//! looked for in a view only where the view made a difference, so that the views of a text together are never larger than
-//! [`MOST_TIMES_TEXT`] times that text, however it nests.
+//! Views have views again, up to [`LAYERS`] deep. All character-wise encodings of a layer are
+//! undone in one pass, and a block is looked for in a view only where the view made a difference,
+//! so that the views of a text together are never larger than [`MOST_TIMES_TEXT`] times that text,
+//! however it nests.
 //!
-//! Nothing is decoded for its own sake. A character-wise view covers a window around the spellings that made it; a block counts
-//! where text comes out, so pictures, signatures, hashes and identifiers cost one look.
+//! Nothing is decoded for its own sake. A character-wise view covers a window around the spellings
+//! that made it; a block counts where text comes out, so pictures, signatures, hashes and
+//! identifiers cost one look.
 
 mod entity;
 mod escape;
@@ -31,7 +34,6 @@ mod terminal;
 mod tests;
 mod text;
 mod url;
-mod work;
 
 use std::fmt;
 use std::ops::Range;
@@ -42,8 +44,9 @@ use map::Map;
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.
 pub const LAYERS: usize = 3;
 
-/// A layer is never larger than its text: its character-wise views are shorter, its blocks are a share of it, and no byte is in
-/// two blocks of the same encoding. With two kinds on each of three layers this is never reached. Tests hold views to it.
+/// A layer is never larger than its text: its character-wise views are shorter, its blocks are a
+/// share of it, and no byte is in two blocks of the same encoding. With two kinds on each of three
+/// layers this is never reached. Tests hold views to it.
 pub const MOST_TIMES_TEXT: usize = 16;
 
 /// One way in which a text spells another.
@@ -133,7 +136,8 @@ impl From<Encoding> for Encodings {
     }
 }
 
-/// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths only.
+/// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths
+/// only.
 #[derive(Clone)]
 pub struct View {
     text: String,
@@ -212,7 +216,8 @@ pub fn views(text: &str) -> Vec<View> {
     if all.len() > 1 { without_repetitions(all) } else { all }
 }
 
-/// Leaves out what a stretch spells a second time: a block beside an escape is read with the escape and without.
+/// Leaves out what a stretch spells a second time: a block beside an escape is read with the escape
+/// and without.
 fn without_repetitions(all: Vec<View>) -> Vec<View> {
     let mut order: Vec<(Range<usize>, usize)> =
         all.iter().map(|view| view.source(0..view.text.len()).range).zip(0..).collect();
@@ -227,7 +232,8 @@ fn without_repetitions(all: Vec<View>) -> Vec<View> {
     all.into_iter().zip(kept).filter_map(|(view, kept)| kept.then_some(view)).collect()
 }
 
-/// Returns the views of a text that is encoded as a whole, as media is: nothing but its first bytes decides.
+/// Returns the views of a text that is encoded as a whole, as media is: nothing but its first bytes
+/// decides.
 pub fn views_of_media(text: &str) -> Vec<View> {
     let mut all = Vec::new();
     if let Some(block) = runs::whole(text) {

@@ -1,12 +1,13 @@
-//! Numbers of payment cards in spellings that detectors do not read: other signs between the groups, or an exponent.
+//! Numbers of payment cards in spellings that detectors do not read: other signs between the
+//! groups, or an exponent.
 //!
-//! A view is the number alone, with blanks between its groups. Only what stands by itself in a card's own groups counts: lines
-//! and columns of other numbers pass by chance else.
+//! A view is the number alone, with blanks between its groups. Only what stands by itself in a
+//! card's own groups counts: lines and columns of other numbers pass by chance else.
 
 use super::invisible;
 use super::map::Units;
-use super::work::spend;
 use crate::numbers::each_digit_run;
+use crate::work::spend;
 
 /// The groups in which cards are printed.
 const GROUPS: [&[usize]; 4] = [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3]];

@@ -1,7 +1,9 @@
-//! Character-wise encodings: windows of a text in which characters are spelled in another way, or hidden between others.
+//! Character-wise encodings: windows of a text in which characters are spelled in another way, or
+//! hidden between others.
 //!
-//! A spelling that hides a character opens a window around it; inside a window every spelling is undone, one level of each, in
-//! one pass. Windows reach so far that a detector sees what it needs around a finding, and they do not overlap.
+//! A spelling that hides a character opens a window around it; inside a window every spelling is
+//! undone, one level of each, in one pass. Windows reach so far that a detector sees what it needs
+//! around a finding, and they do not overlap.
 
 use std::ops::Range;
 
@@ -10,10 +12,11 @@ use memchr::{memchr3_iter, memmem};
 use super::invisible::Seen;
 use super::map::Units;
 use super::text::may_spell;
-use super::work::spend;
 use super::{Encoding, Encodings, entity, escape, invisible, percent, terminal};
+use crate::work::spend;
 
-/// How far a window reaches before a spelling, at least: names stand before values, and some detectors look for a word there.
+/// How far a window reaches before a spelling, at least: names stand before values, and some
+/// detectors look for a word there.
 const BEFORE: usize = 512;
 
 /// And behind it: more than the values that are judged by a name before them.
@@ -113,7 +116,8 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
     end
 }
 
-/// Returns true if and only if a spelling begins at `at` without which the text may say something else.
+/// Returns true if and only if a spelling begins at `at` without which the text may say something
+/// else.
 fn hides(bytes: &[u8], at: usize) -> bool {
     let rest = &bytes[at..];
     match bytes[at] {
@@ -130,7 +134,8 @@ fn spelling(bytes: &[u8], at: usize) -> Option<Spelling> {
     let rest = &bytes[at..];
     let (encoding, means, length) = match bytes[at] {
         b'%' => percent::character(rest).map(|(means, length)| (Encoding::Percent, Some(means), length))?,
-        // A blank in a query, where what stands beside it is encoded too. In base64 a plus sign would be encoded itself.
+        // A blank in a query, where what stands beside it is encoded too. In base64 a plus sign
+        // would be encoded itself.
         b'+' if between_percents(bytes, at) => (Encoding::Percent, Some(' '), 1),
         b'&' => entity::character(rest).map(|(means, length)| (Encoding::Entity, Some(means), length))?,
         b'\\' => escape::character(rest).map(|(means, length)| (Encoding::Escape, Some(means), length))?,

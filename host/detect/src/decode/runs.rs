@@ -1,19 +1,21 @@
 //! Runs of base64's alphabet: base64, base32 and plain hexadecimal digits.
 //!
-//! A run counts where its first bytes already are text, so hashes and identifiers cost one look at sixteen characters. What is
-//! decoded is cut where it stops being text, because a stretch may be glued to what stands behind it. A long run that begins
-//! with other bytes is decoded whole, once for each way in which its characters may be grouped, and the texts in it count.
+//! A run counts where its first bytes already are text, so hashes and identifiers cost one look at
+//! sixteen characters. What is decoded is cut where it stops being text, because a stretch may be
+//! glued to what stands behind it. A long run that begins with other bytes is decoded whole, once
+//! for each way in which its characters may be grouped, and the texts in it count.
 //!
-//! Linear: a run is looked for from its twentieth character backwards, and a decoder that meets no more text stops within one
-//! block.
+//! Linear: a decoder that meets no more text stops within one block.
 
 use std::ops::Range;
 
 use super::source::{self, Grouping};
-use super::text::{each_among_bytes, is_base64, is_sign};
+use super::text::{each_among_bytes, is_sign};
 use super::{Block, Encoding, url};
+use crate::runs as rows;
 
-/// Shorter runs of the alphabet are words. A key of twenty characters is 27 in base64, a card number 22.
+/// Shorter runs of the alphabet are words. A key of twenty characters is 27 in base64, a card
+/// number 22.
 pub(super) const LEAST: usize = 20;
 
 /// Bytes of text that a stretch must spell to count.
@@ -41,7 +43,8 @@ pub(super) fn each(text: &str, urls: &[Block], f: &mut impl FnMut(Block)) {
 pub(super) struct Done {
     /// For stretches that begin with text, and for those among bytes that held some.
     stretches: usize,
-    /// For bytes without text in them: their lines may be followed by a line that is encoded in another way.
+    /// For bytes without text in them: their lines may be followed by a line that is encoded in
+    /// another way.
     bytes: usize,
 }
 
@@ -56,20 +59,12 @@ pub(super) fn whole(text: &str) -> Option<Block> {
 
 /// Calls `f` with each run of [`LEAST`] or more characters of the alphabet.
 fn each_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
-    // A run that begins at `start` or later is looked at from its twentieth character backwards: whatever is none lies before it.
-    let mut start = 0;
-    while start + LEAST <= bytes.len() {
-        let window = &bytes[start..start + LEAST];
-        if let Some(none) = window.iter().rposition(|&b| !is_base64(b)) {
-            start += none + 1;
-            continue;
-        }
-        let rest = &bytes[start + LEAST..];
-        let more = rest.iter().position(|&b| !is_base64(b)).unwrap_or(rest.len());
-        let end = start + LEAST + more;
-        f(behind_escape(bytes, start)..end);
-        start = end + 1;
-    }
+    let in_alphabet = |byte: u8| {
+        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        let digit_or_slash = byte.wrapping_sub(b'/') < 11;
+        letter | digit_or_slash | (byte == b'+') | (byte == b'-') | (byte == b'_')
+    };
+    rows::each_run::<LEAST>(bytes, in_alphabet, |run| f(behind_escape(bytes, run.start)..run.end));
 }
 
 /// Texts quote texts: the letter of `\n` and the digits of `%2F` or `\u0026` belong to the escape.
@@ -101,8 +96,8 @@ pub(super) fn stretches(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mu
     among_bytes(bytes, read.max(done.bytes)..run.end, done, f);
 }
 
-/// Adds the texts among the bytes that a run spells, however its characters are grouped: from its beginning, or from behind the
-/// first sign that its path ends with.
+/// Adds the texts among the bytes that a run spells, however its characters are grouped: from its
+/// beginning, or from behind the first sign that its path ends with.
 fn among_bytes(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl FnMut(Block)) {
     let starts = (run.start..run.end.saturating_sub(LEAST_WHOLE - 1))
         .filter(|&at| at == run.start || is_sign(bytes[at - 1]));

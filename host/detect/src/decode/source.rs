@@ -2,16 +2,18 @@
 
 use super::runs::{LEAST, LEAST_TEXT};
 use super::text::{is_base64, is_hex};
-use super::work::spend;
 use super::{Block, Encoding};
+use crate::work::spend;
 
-/// As many hexadecimal digits as sixteen characters of text need; shorter ones name colours and commits.
+/// As many hexadecimal digits as sixteen characters of text need; shorter ones name colours and
+/// commits.
 const LEAST_HEX: usize = 32;
 
 /// Characters of base32 that fifteen characters of text need.
 const LEAST_BASE32: usize = 24;
 
-/// Characters that are looked at before anything is decoded: twelve bytes are text by chance once in thirty thousand times.
+/// Characters that are looked at before anything is decoded: twelve bytes are text by chance once
+/// in thirty thousand times.
 const HEAD: usize = 16;
 
 /// Characters that are decoded at a time.
@@ -20,7 +22,8 @@ const BLOCK: usize = 64;
 /// One control character among so many others is still text.
 const CONTROLS: usize = 8;
 
-/// A stretch, and from where on another may begin: what follows it in the same run may be glued to it.
+/// A stretch, and from where on another may begin: what follows it in the same run may be glued to
+/// it.
 pub(super) struct Decoded {
     pub(super) stretch: Block,
     pub(super) resume: usize,
@@ -51,6 +54,9 @@ pub(super) fn base64(bytes: &[u8], from: usize, least: usize) -> Option<Decoded>
 
 /// Decodes as long as text comes out, if at least `least` bytes of it do.
 fn decode(mut source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
+    if source.begins_with_no_text() {
+        return None;
+    }
     let start = source.at;
     let mut out = Vec::with_capacity(BLOCK);
     let mut text = Prefix::default();
@@ -81,7 +87,8 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// Looks at what was added; `true` where all of it is text, but for a character that is not complete yet.
+    /// Looks at what was added; `true` where all of it is text, but for a character that is not
+    /// complete yet.
     fn extend(&mut self, out: &[u8]) -> bool {
         let new = &out[self.checked..];
         let valid = match std::str::from_utf8(new) {
@@ -121,7 +128,8 @@ struct Characters<'a> {
     /// Where the present line begins.
     line: usize,
     alphabet: &'static Alphabet,
-    /// A line that begins with a short word and a blank is prose: among bytes nothing else would tell it.
+    /// A line that begins with a short word and a blank is prose: among bytes nothing else would
+    /// tell it.
     before_prose: bool,
 }
 
@@ -130,8 +138,33 @@ impl<'a> Characters<'a> {
         Characters { bytes, at, line: at, alphabet, before_prose: false }
     }
 
-    /// Appends what the next characters spell; `false` where the stretch ends. Blocks are whole groups, so none leaves bits to
-    /// the next.
+    /// Returns true if and only if [`HEAD`] characters stand side by side here and spell what is no
+    /// text: most runs are words and identifiers, and end with this.
+    fn begins_with_no_text(&self) -> bool {
+        let Some(head) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<HEAD>()) else {
+            return false;
+        };
+        let (mut out, mut length, mut bits, mut held) = ([0; HEAD], 0, 0u32, 0u32);
+        for &character in head {
+            let Some(value) = (self.alphabet.value)(character) else { return false };
+            bits = bits << self.alphabet.bits | u32::from(value);
+            held += self.alphabet.bits;
+            if held >= 8 {
+                held -= 8;
+                out[length] = (bits >> held) as u8;
+                length += 1;
+            }
+            // No character begins with such a byte, so nothing further needs to be decoded.
+            if length == 1 && matches!(out[0], 0x80..0xc2 | 0xf5..) {
+                return true;
+            }
+        }
+        spend(HEAD);
+        !Prefix::default().extend(&out[..length])
+    }
+
+    /// Appends what the next characters spell; `false` where the stretch ends. Blocks are whole
+    /// groups, so none leaves bits to the next.
     fn block(&mut self, characters: usize, out: &mut Vec<u8>) -> bool {
         let (mut bits, mut held) = (0u32, 0u32);
         for _ in 0..characters {
@@ -188,8 +221,8 @@ impl Grouping {
     /// What a run may be that begins some bytes; `None` for identifiers and paths.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         const LOOK: usize = 32;
-        /// So few capitals or small letters are among 32 random characters of base64 once in a thousand times, and among longer
-        /// identifiers seldom more.
+        /// So few capitals or small letters are among 32 random characters of base64 once in a
+        /// thousand times, and among longer identifiers seldom more.
         const LEAST_OF_A_CASE: usize = 3;
         /// Every second byte of ASCII in UTF-16 is zero.
         const LEAST_ZEROS: usize = 8;

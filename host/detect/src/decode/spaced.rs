@@ -1,4 +1,5 @@
-//! Hexadecimal digits in pairs with something between them: `41:42`, `41-42`, `41 42`, `0x41, 0x42`.
+//! Hexadecimal digits in pairs with something between them: `41:42`, `41-42`, `41 42`, `0x41,
+//! 0x42`.
 
 use std::sync::LazyLock;
 
@@ -7,11 +8,9 @@ use memchr::memmem;
 use super::runs::LEAST_TEXT;
 use super::source::hex_byte;
 use super::text::{each_among_bytes, is_hex};
-use super::work::spend;
 use super::{Block, Encoding};
-
-/// How far two places lie apart that are looked at: a stretch worth decoding is more than twice as long.
-const STEP: usize = 16;
+use crate::runs as rows;
+use crate::work::spend;
 
 /// Fewer pairs than this spell no secret.
 const LEAST_PAIRS: usize = LEAST_TEXT;
@@ -26,31 +25,46 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
 }
 
 fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
-    let mut at = STEP;
-    while at + 6 <= bytes.len() {
-        let Some((first, sign)) =
-            (at..at + 3).find_map(|first| sign_behind(bytes, first).map(|sign| (first, sign)))
-        else {
-            at += STEP;
-            continue;
-        };
-        let is_pair = |at: usize| matches!(bytes.get(at..at + 2), Some([a, b]) if is_hex(*a) && is_hex(*b));
-        let mut start = first;
-        while start >= 3 && bytes[start - 1] == sign && is_pair(start - 3) {
-            start -= 3;
+    /// A stretch worth decoding has 35 bytes, so that one of two blocks has this many pairs of it.
+    const OVERLAP: usize = 16;
+    let mut done = 0;
+    rows::each_block(bytes, OVERLAP, |at, block| {
+        let digits =
+            rows::bits(block, |byte| (byte.wrapping_sub(b'0') < 10) | ((byte | 0x20).wrapping_sub(b'a') < 6));
+        let signs = rows::bits(block, |byte| (byte == b':') | (byte == b'-') | (byte == b' '));
+        let pairs = digits & digits >> 1 & signs >> 2;
+        let two = pairs & pairs >> 3;
+        let mut first = two & two >> 6;
+        while first != 0 {
+            let place = at + first.trailing_zeros() as usize;
+            first &= first - 1;
+            if place >= done {
+                done = stretch(bytes, place, f);
+            }
         }
-        let mut end = first + 2;
-        while bytes.get(end) == Some(&sign) && is_pair(end + 1) {
-            end += 3;
-        }
-        spend(end - start);
-        if (end - start + 1) / 3 >= LEAST_PAIRS {
-            let decoded: Vec<u8> =
-                bytes[start..end].chunks(3).filter_map(|pair| hex_byte(pair[0], pair[1])).collect();
-            spelled(&decoded, start..end, f);
-        }
-        at = end.max(at + STEP);
+        done
+    });
+}
+
+/// Reads the stretch of pairs and signs around a pair; gives where it ends.
+fn stretch(bytes: &[u8], first: usize, f: &mut impl FnMut(Block)) -> usize {
+    let Some(sign) = sign_behind(bytes, first) else { return first + 1 };
+    let is_pair = |at: usize| matches!(bytes.get(at..at + 2), Some([a, b]) if is_hex(*a) && is_hex(*b));
+    let mut start = first;
+    while start >= 3 && bytes[start - 1] == sign && is_pair(start - 3) {
+        start -= 3;
     }
+    let mut end = first + 2;
+    while bytes.get(end) == Some(&sign) && is_pair(end + 1) {
+        end += 3;
+    }
+    spend(end - start);
+    if (end - start + 1) / 3 >= LEAST_PAIRS {
+        let decoded: Vec<u8> =
+            bytes[start..end].chunks(3).filter_map(|pair| hex_byte(pair[0], pair[1])).collect();
+        spelled(&decoded, start..end, f);
+    }
+    end
 }
 
 /// The sign behind the pair at `at`, if another pair and the same sign follow.

@@ -378,9 +378,9 @@ fn what_views_cost_grows_with_the_text() {
     for part in hostile() {
         let cost = |size: usize| {
             let text = part.repeat(size / part.len());
-            work::reset();
+            crate::work::reset();
             let found = views(&text);
-            work::spent() + found.len()
+            crate::work::spent() + found.len()
         };
         let (small, large) = (cost(8 << 10), cost(64 << 10));
         assert!(large <= small * 10 + 4096, "{part:?}: {small} for 8 KB, {large} for 64 KB");

@@ -1,8 +1,9 @@
 //! What of some bytes is text, and which bytes spell which encoding.
 
-use super::work::spend;
+use crate::work::spend;
 
-/// Least characters of one kind in a row among other bytes: a card number. Random bytes hold such a row once in five million.
+/// Least characters of one kind in a row among other bytes: a card number. Random bytes hold such a
+/// row once in five million.
 const LEAST_AMONG_BYTES: usize = 16;
 
 /// Classes of bytes.
@@ -60,7 +61,8 @@ pub(super) struct Stretch {
     pub(super) wide: bool,
 }
 
-/// Calls `f` with each stretch of some bytes that is text: ASCII, or ASCII in UTF-16 of either byte order.
+/// Calls `f` with each stretch of some bytes that is text: ASCII, or ASCII in UTF-16 of either byte
+/// order.
 pub(super) fn each_among_bytes(bytes: &[u8], mut f: impl FnMut(Stretch)) {
     let mut at = 0;
     while at < bytes.len() {
@@ -87,7 +89,8 @@ fn wide_text(bytes: &[u8], from: usize) -> String {
     let pairs = bytes[from..].chunks(2).take_while(|pair| is_text(pair[0]) && matches!(pair, [_] | [_, 0]));
     let mut text: String = pairs.map(|pair| char::from(pair[0])).collect();
     spend(text.len() + 1);
-    // The low byte stands second in big endian, so that nothing, or the next character's zero, follows the last one.
+    // The low byte stands second in big endian, so that nothing, or the next character's zero,
+    // follows the last one.
     let big = from > 0 && bytes[from - 1] == 0;
     let last = from + 2 * text.len();
     if big && bytes.get(last).is_some_and(|&byte| is_text(byte)) {

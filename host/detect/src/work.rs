@@ -1,4 +1,4 @@
-//! Counts the bytes that decoders read, in tests.
+//! Counts the bytes that decoders and regexes are given to read, in tests.
 
 #[cfg(test)]
 thread_local! {
@@ -7,19 +7,19 @@ thread_local! {
 
 /// Counts bytes that were read.
 #[inline(always)]
-pub(super) fn spend(_bytes: usize) {
+pub(crate) fn spend(_bytes: usize) {
     #[cfg(test)]
     SPENT.with(|spent| spent.set(spent.get() + _bytes));
 }
 
 /// Begins to count anew.
 #[cfg(test)]
-pub(super) fn reset() {
+pub(crate) fn reset() {
     SPENT.with(|spent| spent.set(0));
 }
 
 /// Returns how many bytes were read since.
 #[cfg(test)]
-pub(super) fn spent() -> usize {
+pub(crate) fn spent() -> usize {
     SPENT.with(std::cell::Cell::get)
 }

@@ -1,0 +1,166 @@
+//! What every match of a pattern begins with: for each of its first bytes, which ones it may be.
+//!
+//! A keyword such as `pat` stands in `path` and `compat` far more often than in a token. What has
+//! to stand behind it there is seen with a look at a few bytes, and costs less than to ask a regex.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Bytes of a match that are known. More of them turn away hardly anything further.
+const LONGEST: usize = 16;
+
+/// The first bytes of a pattern's matches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lead {
+    /// As many as the shortest match has, and no more than [`LONGEST`].
+    allowed: Vec<ByteSet>,
+}
+
+impl Lead {
+    /// Returns what the matches of a pattern begin with, where they begin at a keyword.
+    pub(crate) fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
+        let mut parser =
+            ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
+        let mut allowed = [ByteSet::default(); LONGEST];
+        let ends = walk(&parser.parse(pattern).map_err(Box::new)?, Places::first(), &mut allowed);
+        Ok(Self { allowed: allowed[..ends.least().min(LONGEST)].to_vec() })
+    }
+
+    /// Returns false only if no match begins with `bytes`; the first `known` of them are known to
+    /// fit.
+    pub(crate) fn fits(&self, bytes: &[u8], known: usize) -> bool {
+        bytes.len() >= self.allowed.len()
+            && self.allowed.iter().zip(bytes).skip(known).all(|(allowed, &byte)| allowed.contains(byte))
+    }
+
+    /// Returns whether a match's byte at `place` may be `byte`.
+    pub(crate) fn allows(&self, place: usize, byte: u8) -> bool {
+        self.allowed.get(place).is_none_or(|allowed| allowed.contains(byte))
+    }
+}
+
+/// Some of the 256 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    fn add(&mut self, byte: u8) {
+        self.0[usize::from(byte / 64)] |= 1 << (byte % 64);
+    }
+
+    fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte / 64)] >> (byte % 64) & 1 != 0
+    }
+}
+
+/// How many bytes of a match may lie before some part of its pattern; [`LONGEST`] stands for all
+/// from there on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Places(u32);
+
+impl Places {
+    fn none() -> Self {
+        Self(0)
+    }
+
+    fn first() -> Self {
+        Self(1)
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn one_further(self) -> Self {
+        let last = 1 << LONGEST;
+        Self((self.0 << 1 | self.0 & last) & (2 * last - 1))
+    }
+
+    fn least(self) -> usize {
+        self.0.trailing_zeros() as usize
+    }
+
+    fn iter(self) -> impl Iterator<Item = usize> {
+        (0..LONGEST).filter(move |place| self.0 >> place & 1 != 0)
+    }
+}
+
+/// Adds what a part of a pattern may be at each place; gives where it may end.
+fn walk(part: &Hir, from: Places, allowed: &mut [ByteSet; LONGEST]) -> Places {
+    match part.kind() {
+        HirKind::Empty | HirKind::Look(_) => from,
+        HirKind::Literal(literal) => {
+            literal.0.iter().fold(from, |at, &byte| one(at, allowed, |set| set.add(byte)))
+        }
+        HirKind::Class(class) => one(from, allowed, |set| add_class(class, set)),
+        HirKind::Capture(capture) => walk(&capture.sub, from, allowed),
+        HirKind::Concat(parts) => parts.iter().fold(from, |at, part| walk(part, at, allowed)),
+        HirKind::Alternation(parts) => {
+            parts.iter().fold(Places::none(), |ends, part| ends.or(walk(part, from, allowed)))
+        }
+        HirKind::Repetition(repetition) => {
+            let times = |limit: u32| (limit as usize).min(LONGEST);
+            let (least, most) = (times(repetition.min), repetition.max.map_or(LONGEST, times));
+            let least_ends = (0..least).fold(from, |at, _| walk(&repetition.sub, at, allowed));
+            let further = (least..most).scan(least_ends, |at, _| {
+                *at = walk(&repetition.sub, *at, allowed);
+                Some(*at)
+            });
+            further.fold(least_ends, Places::or)
+        }
+    }
+}
+
+fn one(at: Places, allowed: &mut [ByteSet; LONGEST], add: impl Fn(&mut ByteSet)) -> Places {
+    at.iter().for_each(|place| add(&mut allowed[place]));
+    at.one_further()
+}
+
+fn add_class(class: &Class, set: &mut ByteSet) {
+    match class {
+        Class::Bytes(class) => {
+            class
+                .ranges()
+                .iter()
+                .flat_map(|range| range.start()..=range.end())
+                .for_each(|byte| set.add(byte));
+        }
+        // Patterns are about bytes; of a class of characters any byte may be a part.
+        Class::Unicode(_) => *set = ByteSet([u64::MAX; 4]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(pattern: &str, text: &str) -> bool {
+        Lead::of(pattern, false).unwrap().fits(text.as_bytes(), 0)
+    }
+
+    #[test]
+    fn a_match_that_cannot_be_is_turned_away_by_its_first_bytes() {
+        let pattern = r"\A(?:pat[A-Za-z0-9]{14}\.[a-f0-9]{64})";
+        assert!(fits(pattern, &format!("pat{}.{}", "aB3".repeat(6), "0".repeat(64))));
+        for text in ["path = \"x\"; more of it", "pat", "patAAAAAAAA AAAAAAAA", "compat"] {
+            assert!(!fits(pattern, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_left_out_makes_no_demand() {
+        for (pattern, text) in [
+            (r"a?b{0,3}c", "c"),
+            (r"(?:ab|c)d", "cd"),
+            (r"(?:ab|c)d", "abd"),
+            (r"x(?:y{2}|z)*w", "xzyyw"),
+            (r"\A(?:a\b|b$)", "a"),
+            (r"[^\n]{0,200}?x", "x"),
+            (r"(?s:.){2}x", "\u{e9}x"),
+        ] {
+            assert!(fits(pattern, text), "{pattern} {text}");
+        }
+        assert!(!fits(r"(?:ab|c)d", "e"));
+        assert!(Lead::of("KEY", true).unwrap().fits(b"kEy", 0));
+    }
+}

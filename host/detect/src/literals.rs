@@ -1,0 +1,248 @@
+//! Every place in a text where one of many keywords stands, whatever their case.
+//!
+//! Each keyword is known by three of its bytes, the rarest that stand side by side in it. A table
+//! says for each two bytes which third ones make them a keyword's. It fits a quarter of the first
+//! cache, and no place of a text waits for the one before it, so eight of them are asked for at
+//! once: an automaton of the same keywords, which waits for its own table at each byte, measured
+//! a fifth of this speed. Where the table says so, the keywords of those three bytes are compared.
+
+use std::ops::Range;
+
+use crate::value::often_follows;
+
+/// Two bytes, of which five bits each count: so capitals and small letters are one.
+const PAIRS: usize = 1 << 10;
+
+/// Places that are asked for before one branch.
+const STEP: usize = 8;
+
+/// Bytes that a step reads: three from each of its places on.
+const REACH: usize = STEP + 2;
+
+/// Keywords, ready to be looked for.
+#[derive(Debug)]
+pub(crate) struct Literals {
+    /// For each two bytes a bit for each third one, of which six bits count.
+    thirds: Box<[u64; PAIRS]>,
+    /// Where the anchors of each two bytes begin and end.
+    ranges: Box<[(u16, u16); PAIRS]>,
+    anchors: Vec<Anchor>,
+    /// In lower case.
+    words: Vec<Box<[u8]>>,
+}
+
+/// Three bytes by which a keyword is known.
+#[derive(Clone, Debug)]
+struct Anchor {
+    word: u16,
+    /// Where in the keyword they stand.
+    offset: u16,
+    length: u16,
+    start: Start,
+}
+
+/// The first eight bytes of a keyword, to be compared at once.
+#[derive(Clone, Debug)]
+struct Start {
+    /// Zero behind the end of a shorter keyword.
+    bytes: u64,
+    /// All bits of the bytes that it has.
+    mask: u64,
+    /// The bit that makes capitals small letters, where a letter stands.
+    fold: u64,
+}
+
+/// A bit of the table.
+#[derive(Clone, Copy)]
+struct Bit {
+    pair: usize,
+    third: u32,
+}
+
+/// A place of a keyword.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Which keyword, by its place in the list that [`Literals::new`] was given.
+    pub(crate) word: usize,
+    pub(crate) range: Range<usize>,
+}
+
+/// What may stand behind a keyword of two bytes, which is known by three all the same.
+pub(crate) type Behind<'a> = &'a dyn Fn(u8) -> bool;
+
+impl Literals {
+    /// Prepares keywords of two or more bytes in lower case. `behind` says of a keyword of two
+    /// bytes which bytes may follow it.
+    pub(crate) fn new<'a>(keywords: impl Iterator<Item = (&'a str, Behind<'a>)>) -> Self {
+        let (mut words, mut anchors, mut thirds) = (Vec::new(), Vec::new(), Box::new([0; PAIRS]));
+        for (keyword, behind) in keywords {
+            let bytes = keyword.as_bytes();
+            let offset = match bytes.len() {
+                2 => 0,
+                _ => {
+                    let rarest = bytes.windows(3).zip(0..).min_by_key(|(three, _)| frequency(three));
+                    rarest.map_or(0, |(_, offset)| offset)
+                }
+            };
+            let follows = |byte: u8| match bytes.get(offset + 2) {
+                Some(third) => byte.eq_ignore_ascii_case(third),
+                None => behind(byte),
+            };
+            let pair = Bit::of(bytes[offset], bytes[offset + 1], 0).pair;
+            for third in (0..=u8::MAX).filter(|&byte| follows(byte)) {
+                thirds[pair] |= 1 << Bit::of(0, 0, third).third;
+            }
+            anchors.push((pair, Anchor::new(bytes, words.len(), offset)));
+            words.push(bytes.into());
+        }
+        anchors.sort_by_key(|(pair, _)| *pair);
+        let mut ranges = Box::new([(0, 0); PAIRS]);
+        for (pair, range) in ranges.iter_mut().enumerate() {
+            let behind = |limit: usize| short(anchors.partition_point(|(pair, _)| *pair < limit));
+            *range = (behind(pair), behind(pair + 1));
+        }
+        Self { thirds, ranges, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), words }
+    }
+
+    /// Calls `f` with each place of each keyword, in the order of their ends, and of those with one
+    /// end the longest first.
+    pub(crate) fn each(&self, text: &[u8], mut f: impl FnMut(Hit)) {
+        // Hits that a later place may still come before: a keyword is known by bytes inside it.
+        let mut waiting: Vec<Hit> = Vec::new();
+        self.each_candidate(text, |at, bit| {
+            while waiting.first().is_some_and(|hit| hit.range.end <= at) {
+                f(waiting.remove(0));
+            }
+            for anchor in self.anchors_of(bit) {
+                if let Some(hit) = self.hit(text, at, anchor) {
+                    let key = |hit: &Hit| (hit.range.end, hit.range.start);
+                    let behind =
+                        waiting.iter().rposition(|other| key(other) < key(&hit)).map_or(0, |last| last + 1);
+                    waiting.insert(behind, hit);
+                }
+            }
+        });
+        waiting.into_iter().for_each(f);
+    }
+
+    fn anchors_of(&self, bit: Bit) -> &[Anchor] {
+        let (start, end) = self.ranges[bit.pair];
+        &self.anchors[usize::from(start)..usize::from(end)]
+    }
+
+    #[inline(always)]
+    fn hit(&self, text: &[u8], at: usize, anchor: &Anchor) -> Option<Hit> {
+        let start = at.checked_sub(usize::from(anchor.offset))?;
+        let (range, word) = (start..start + usize::from(anchor.length), usize::from(anchor.word));
+        let all = || text.get(range.clone()).is_some_and(|part| part.eq_ignore_ascii_case(&self.words[word]));
+        let stands = match text[start..].first_chunk() {
+            Some(&first) => anchor.start.is(first) && (range.len() <= first.len() || all()),
+            None => all(),
+        };
+        stands.then_some(Hit { word, range })
+    }
+
+    /// Calls `f` with each place whose three bytes may be a keyword's, and with their bit.
+    fn each_candidate(&self, text: &[u8], mut f: impl FnMut(usize, Bit)) {
+        let mut at = 0;
+        while let Some(bytes) = text[at..].first_chunk::<REACH>() {
+            if self.any_set(bytes) {
+                self.each_set(bytes, |place, bit| f(at + place, bit));
+            }
+            at += STEP;
+        }
+        // What is left is shorter than a step reads, and no keyword holds what it is filled up
+        // with.
+        let rest = &text[at..];
+        let mut last = [0; REACH + STEP];
+        last[..rest.len()].copy_from_slice(rest);
+        for from in (0..rest.len()).step_by(STEP) {
+            if let Some(bytes) = last[from..].first_chunk::<REACH>() {
+                self.each_set(bytes, |place, bit| f(at + from + place, bit));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn any_set(&self, bytes: &[u8; REACH]) -> bool {
+        let mut any = 0;
+        for place in 0..STEP {
+            let Bit { pair, third } = Bit::of(bytes[place], bytes[place + 1], bytes[place + 2]);
+            any |= self.thirds[pair] >> third;
+        }
+        any & 1 != 0
+    }
+
+    /// Kept apart from the look at all places, which would otherwise keep for this what it
+    /// computes.
+    #[inline(never)]
+    fn each_set(&self, bytes: &[u8; REACH], mut f: impl FnMut(usize, Bit)) {
+        let bit = |place: usize| Bit::of(bytes[place], bytes[place + 1], bytes[place + 2]);
+        let is_set = |place: usize| (self.thirds[bit(place).pair] >> bit(place).third & 1) as u32;
+        let mut set = (0..STEP).fold(0, |set, place| set | is_set(place) << place);
+        while set != 0 {
+            let place = set.trailing_zeros() as usize;
+            set &= set - 1;
+            f(place, bit(place));
+        }
+    }
+}
+
+impl Anchor {
+    fn new(keyword: &[u8], word: usize, offset: usize) -> Self {
+        let (word, offset, length) = (short(word), short(offset), short(keyword.len()));
+        Self { word, offset, length, start: Start::of(keyword) }
+    }
+}
+
+impl Start {
+    fn of(word: &[u8]) -> Self {
+        let mut start = Self { bytes: 0, mask: 0, fold: 0 };
+        for (&byte, place) in word.iter().zip((0..u64::BITS).step_by(8)) {
+            start.bytes |= u64::from(byte) << place;
+            start.mask |= 0xff << place;
+            start.fold |= if byte.is_ascii_lowercase() { 0x20 << place } else { 0 };
+        }
+        start
+    }
+
+    fn is(&self, bytes: [u8; 8]) -> bool {
+        (u64::from_le_bytes(bytes) | self.fold) & self.mask == self.bytes
+    }
+}
+
+impl Bit {
+    #[inline(always)]
+    fn of(first: u8, second: u8, third: u8) -> Self {
+        let two = u16::from_le_bytes([first, second]);
+        Self { pair: usize::from((two & 0x1f) | (two >> 3 & 0x3e0)), third: u32::from(third & 63) }
+    }
+}
+
+/// Packs hold some hundred keywords.
+fn short(number: usize) -> u16 {
+    u16::try_from(number).expect("packs hold some hundred keywords")
+}
+
+/// About how often three bytes stand side by side in prose and code.
+fn frequency(three: &[u8]) -> u64 {
+    /// How much rarer a pair of letters is that few words have, or one of a letter and a sign.
+    const SELDOM: u64 = 8;
+    let pair = |two: &&[u8]| !often_follows(two[0], two[1]);
+    let seldom = three.windows(2).filter(pair).map(|_| SELDOM).product::<u64>();
+    three.iter().map(|byte| u64::from(per_mille(*byte))).product::<u64>() * 1000 / seldom
+}
+
+/// How many of a thousand bytes of prose and code are this one, or a little more.
+fn per_mille(byte: u8) -> u8 {
+    const LETTERS: &[u8; 26] =
+        &[70, 13, 32, 34, 110, 20, 16, 34, 65, 2, 8, 38, 23, 64, 66, 23, 2, 58, 60, 82, 26, 9, 13, 5, 14, 2];
+    match byte.to_ascii_lowercase() {
+        letter @ b'a'..=b'z' => LETTERS[usize::from(letter - b'a')],
+        b' ' => 150,
+        b'_' | b'.' | b'"' => 20,
+        b'-' | b'/' | b':' | b'=' | b',' => 14,
+        b'0'..=b'9' => 6,
+        _ => 3,
+    }
+}
