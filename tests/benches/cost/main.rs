@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 mod bodies;
+mod detection;
 mod events;
 mod formats;
 mod latency;
@@ -23,11 +24,14 @@ fn main() -> Result<()> {
         return latency::serve();
     }
     let formats = formats::measure()?;
+    let detection = detection::measure()?;
     let offline = offline::measure()?;
     let latency = latency::measure()?;
     let events = events::measure()?;
     if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".json")) {
-        let figures = json!({ "formats": formats, "offline": offline, "latency": latency, "events": events });
+        let figures = json!({
+            "formats": formats, "detection": detection, "offline": offline, "latency": latency, "events": events,
+        });
         std::fs::write(file, format!("{figures:#}\n"))?;
         println!("\nfigures: {file}");
     }
