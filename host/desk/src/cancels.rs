@@ -72,6 +72,11 @@ impl Cancels {
         self.standing(session, now).next().is_some()
     }
 
+    /// Whether nothing at all was cancelled.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_session.is_empty()
+    }
+
     /// Whether a person cancelled anything of a session.
     pub(crate) fn by_user(&self, session: &str, now: Tick) -> bool {
         self.standing(session, now).any(|cancel| cancel.reason == CancelReason::User)

@@ -43,7 +43,7 @@ impl Shared {
     pub(crate) fn is_unread(&self, parts: &request::Parts, policy: &Policy) -> bool {
         policy.is_empty()
             && self.sessions.remember_nothing()
-            && self.turns.count() == 0
+            && self.turns.is_idle()
             // What is compressed is unpacked within limits, or refused.
             && !parts.headers.contains_key(CONTENT_ENCODING)
     }

@@ -68,6 +68,11 @@ impl Turns {
         view(self.lock().desk.outlook())
     }
 
+    /// Returns true if and only if no request can wait or be dismissed here unless a rule pauses it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.lock().desk.is_idle()
+    }
+
     /// A request has come, and is not judged yet.
     pub(crate) fn receive(&self, request: &Request) {
         self.event(|desk, now| ((), desk.receive(request, now)));
