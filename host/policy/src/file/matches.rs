@@ -69,13 +69,11 @@ fn bits<T: Copy>(
 fn globs(raw: &Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complaints<'_>) -> Vec<Glob> {
     let mut globs = Vec::new();
     for (word, span) in words(raw, field, complaints) {
-        match Glob::new(word).filter(|_| !word.is_empty() && word.len() <= MAX_GLOB) {
-            Some(glob) => globs.push(glob),
-            None => complaints.error(
-                span,
-                format!("no name can match this `{field}`"),
-                "write a name; `*` stands for any characters",
-            ),
+        if (1..=MAX_GLOB).contains(&word.len()) {
+            globs.push(Glob::new(word));
+        } else {
+            let hint = "write a name; `*` stands for any characters";
+            complaints.error(span, format!("no name can match this `{field}`"), hint);
         }
     }
     globs
@@ -84,7 +82,8 @@ fn globs(raw: &Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complai
 /// Globs over the names of clients; one that matches none of them would never apply.
 fn agents(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
     for (word, span) in words(raw, "agent", complaints) {
-        if Glob::new(word).is_some_and(|glob| !AGENTS.iter().any(|name| glob.matches(name))) {
+        let glob = Glob::new(word);
+        if !AGENTS.iter().any(|name| glob.matches(name)) {
             complaints.error(span, format!("no client is called `{word}`"), hint_for(word, AGENTS));
         }
     }
