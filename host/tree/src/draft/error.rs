@@ -4,8 +4,10 @@ use crate::journal::Author;
 use crate::kinds::ValueType;
 
 /// An edit that was refused. Nothing has changed.
+///
+/// Whoever is refused decides about each of these. A new one is one decision more, for which the
+/// compiler asks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum EditError {
     /// Rules and plugins may not change ids, types, roles and names.
     #[error("the leaf is protected: only a person may change it")]
