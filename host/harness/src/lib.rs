@@ -15,6 +15,7 @@ mod input;
 mod journal;
 mod projection;
 pub mod recordings;
+pub mod rules;
 mod splice;
 
 pub use embedded::embedded;

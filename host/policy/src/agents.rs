@@ -1,6 +1,7 @@
 //! The client programs that rules can name in `match.agent` and `request.agent`.
 
-/// Names of the client programs that a gate tells apart, and [`OTHER_AGENT`]. A name never changes its meaning; new ones may be added.
+/// Names of the client programs that a gate tells apart, and [`OTHER_AGENT`]. A name never changes
+/// its meaning; new ones may be added.
 pub const AGENTS: &[&str] = &[
     "claude-code",
     "codex",

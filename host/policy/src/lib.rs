@@ -19,9 +19,13 @@ mod explain;
 mod file;
 mod glob;
 mod index;
+mod literal;
 mod load;
+mod lookup;
 mod memo;
+mod needles;
 mod outside;
+mod paths;
 mod pattern;
 pub mod plugin;
 mod report;
@@ -54,6 +58,7 @@ pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
 #[derive(Debug)]
 pub struct Policy {
     rules: Vec<rule::Rule>,
+    lookup: lookup::Lookup,
     engines: Vec<Engine>,
     plugins: Vec<LoadedPlugin>,
     digest: [u8; 32],

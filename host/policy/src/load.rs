@@ -13,6 +13,7 @@ use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
+use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
@@ -162,6 +163,7 @@ impl Loading {
         }
         let digest = self.digest(&plugins, &engines);
         Ok(Policy {
+            lookup: Lookup::new(&rules),
             rules,
             engines: engines.all,
             plugins: plugins.loaded,

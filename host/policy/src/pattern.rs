@@ -16,7 +16,8 @@
 //! the request as it was received, and pass through JSON texts inside strings as the tree does.
 //!
 //! Matching walks the tree once, top-down, with the set of pattern positions that are still alive;
-//! no path is ever written out.
+//! no path is ever written out. An evaluation walks the patterns of all rules together, see
+//! [`crate::paths`].
 
 use std::fmt;
 use std::ops::Range;
@@ -33,8 +34,9 @@ pub(crate) struct PathPattern {
     steps: Vec<Step>,
 }
 
+/// One segment of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
     Key(String),
     AnyKey,
     Index(usize),
@@ -91,6 +93,10 @@ impl PathPattern {
             Step::LastIndex | Step::AnyIndex => Some(vec![inside].into()),
             Step::Index(_) | Step::AnyKey | Step::AnyDepth => None,
         })
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// Returns the index ranges of all subtrees that the pattern selects, in body order and

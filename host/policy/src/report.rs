@@ -41,8 +41,9 @@ pub struct RuleReport {
     pub published: BTreeMap<String, usize>,
     /// Edits made, or in monitor mode that would have been made; redactions included.
     pub edits: usize,
-    /// Edits left out, by reason: pinned, protected, frozen, media, deleted, null, not deletable,
-    /// not insertable, no message of the user.
+    /// Edits left out, by reason: `pinned`, `protected`, `frozen`, `media`, `deleted`, `null`,
+    /// `set as a whole`, `not deletable`, `not insertable`, `history` where a rule about a tool
+    /// spares messages, `no message of the user`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<&'static str, usize>,
     /// Findings that could not be redacted.
@@ -50,7 +51,8 @@ pub struct RuleReport {
     /// Why it did not run to its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// Microseconds spent; `None` for redact rules, which share one pass.
+    /// Microseconds spent; `None` for redact rules, which share one pass, and for rules that do not
+    /// apply to the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
 }

@@ -151,6 +151,12 @@ impl Rule {
     pub(crate) fn monitors(&self) -> bool {
         self.mode == Mode::Monitor
     }
+
+    /// Whether it asks about the request as a whole, and about no leaf of it.
+    pub(crate) fn is_of_request(&self) -> bool {
+        let names_no_leaf = self.when.as_ref().is_none_or(Condition::is_of_request);
+        names_no_leaf && self.selector.is_everything_in_a_request()
+    }
 }
 
 /// What a rule does, with all that it needs for it: one variant for each phase.
@@ -216,6 +222,11 @@ pub enum Phase {
     RedactAgain,
     /// Pause or block.
     Decide,
+}
+
+impl Phase {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Phase::Decide as usize + 1;
 }
 
 impl fmt::Display for Phase {

@@ -1,15 +1,17 @@
 //! `match`: which leaves a rule looks at.
 //!
 //! A [`Selector`] is compiled once. For each request it becomes a [`Selection`]: what names no leaf
-//! (model, format, agent, session) is decided, path patterns are walked into index ranges, and what
-//! is left for each leaf are a few bit tests. Fields are joined by "and", the words of one field by
-//! "or"; an absent field matches everything.
+//! (model, format, agent, session) is decided, path patterns are index ranges, and what is left for
+//! each leaf are a few bit tests. What all selections of a request need is worked out once, in
+//! [`Places`]. Fields are joined by "and", the words of one field by "or"; an absent field matches
+//! everything.
 //!
 //! `section` looks outwards: a part of a user message is in a `content-part` section and in a
 //! `user` section.
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use leafgate_tree::{
     Document, Format, Inserted, Key, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
@@ -18,10 +20,12 @@ use leafgate_tree::{
 use crate::condition::RequestFacts;
 use crate::evaluate::section_of;
 use crate::glob::Glob;
+use crate::index::RuleIndex;
+use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;
 
 /// A set of values of one enum, one bit each; empty means that the field was not given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Bits(u32);
 
 impl Bits {
@@ -97,21 +101,46 @@ impl Selector {
     /// Decides what the request alone decides; `None` where the rule does not apply to it.
     pub(crate) fn for_request<'p>(
         &'p self,
-        document: &Document,
+        rule: RuleIndex,
+        format: Format,
         request: &RequestFacts,
+        places: &mut Places,
     ) -> Option<Selection<'p>> {
         let named =
             |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
-        let applies = self.formats.allows(Bits::of(document.format() as usize))
+        let applies = self.formats.allows(Bits::of(format as usize))
             && named(&self.models, &request.model)
             && named(&self.agents, &request.agent)
             && named(&self.sessions, &request.session);
         applies.then(|| Selection {
             selector: self,
-            ranges: (!self.paths.is_empty()).then(|| ranges(&self.paths, document)),
-            around: if self.sections.is_empty() { Vec::new() } else { kinds_around(document) },
+            ranges: (!self.paths.is_empty()).then(|| places.ranges.remove(&rule).unwrap_or_default()),
+            around: (!self.sections.is_empty()).then(|| Arc::clone(&places.around)),
         })
     }
+}
+
+/// What the selections of one request have in common: the places of a document that path patterns
+/// select, and the kinds of its sections.
+pub(crate) struct Places {
+    ranges: Ranges,
+    /// For each section the kinds of itself and of the sections around it.
+    around: Arc<[Bits]>,
+}
+
+impl Places {
+    pub(crate) fn of(document: &Document, paths: &Paths) -> Self {
+        Places { ranges: paths.select(document), around: kinds_around(document).into() }
+    }
+}
+
+/// The fields of a selector by which leaves of the same kind, role and section are told apart from
+/// others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Class {
+    kinds: Bits,
+    roles: Bits,
+    sections: Bits,
 }
 
 /// A [`Selector`] applied to one request.
@@ -120,11 +149,28 @@ pub(crate) struct Selection<'p> {
     selector: &'p Selector,
     /// Index ranges that the path patterns select, sorted; `None` without patterns.
     ranges: Option<Vec<Range<usize>>>,
-    /// For each section the kinds of itself and of the sections around it; empty where nobody asks.
-    around: Vec<Bits>,
+    /// For each section the kinds of itself and of the sections around it; `None` where the rule
+    /// does not ask.
+    around: Option<Arc<[Bits]>>,
 }
 
 impl Selection<'_> {
+    /// The index ranges that its path patterns select; `None` without patterns.
+    pub(crate) fn ranges(&self) -> Option<&[Range<usize>]> {
+        self.ranges.as_deref()
+    }
+
+    /// Whether its rule names tools.
+    pub(crate) fn names_tools(&self) -> bool {
+        !self.selector.tools.is_empty()
+    }
+
+    /// The fields that a leaf is compared with by itself, wherever it stands.
+    pub(crate) fn class(&self) -> Class {
+        let Selector { kinds, roles, sections, .. } = *self.selector;
+        Class { kinds, roles, sections }
+    }
+
     /// Whether a leaf is selected.
     pub(crate) fn selects(&self, leaf: &Leaf<'_>) -> bool {
         let selector = self.selector;
@@ -171,15 +217,17 @@ impl Selection<'_> {
             && self.ranges.as_ref().is_none_or(in_place)
     }
 
-    /// Takes over which received values the path patterns select: these keep the path that they came with. What was written goes by
-    /// its present path.
-    pub(crate) fn keep_paths(&mut self, received: &Document, reread: &Reread) {
-        let Some(now) = &self.ranges else { return };
-        let then = ranges(&self.selector.paths, received);
+    /// Takes over which received values the path patterns select: these keep the path that they
+    /// came with. What was written goes by its present path. `then` is what they select in the
+    /// received document.
+    pub(crate) fn keep_paths(&mut self, then: &[Range<usize>], reread: &Reread) {
+        let Some(now) = self.ranges.as_ref().filter(|now| !now.is_empty() || !then.is_empty()) else {
+            return;
+        };
         let mut kept: Vec<Range<usize>> = Vec::new();
         for (node, origin) in reread.origins() {
             let selected = match origin {
-                Origin::Received(from) => is_in(&then, from),
+                Origin::Received(from) => is_in(then, from),
                 Origin::Within(_) | Origin::Inserted(_) => is_in(now, node),
             };
             match kept.last_mut().filter(|last| last.end == node.index()) {
@@ -210,8 +258,8 @@ impl Selection<'_> {
     }
 
     fn selects_section(&self, section: Option<SectionId>) -> bool {
-        self.selector.sections.is_empty()
-            || section.is_some_and(|section| self.selector.sections.allows(self.around[section.index()]))
+        let Some(around) = &self.around else { return true };
+        section.is_some_and(|section| self.selector.sections.allows(around[section.index()]))
     }
 
     fn selects_place(&self, node: NodeId) -> bool {
@@ -223,15 +271,6 @@ impl Selection<'_> {
 fn is_in(ranges: &[Range<usize>], node: NodeId) -> bool {
     let after = ranges.partition_point(|range| range.start <= node.index());
     after > 0 && ranges[after - 1].contains(&node.index())
-}
-
-/// The union of what the patterns select, sorted and disjoint.
-fn ranges(paths: &[PathPattern], document: &Document) -> Vec<Range<usize>> {
-    let mut all: Vec<Range<usize>> = paths.iter().flat_map(|path| path.select(document)).collect();
-    // Subtrees nest or are disjoint: the one that starts first contains those that start inside it.
-    all.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-    all.dedup_by(|inner, outer| inner.start < outer.end);
-    all
 }
 
 fn kinds_around(document: &Document) -> Vec<Bits> {

@@ -9,6 +9,7 @@ mod detection;
 mod events;
 mod formats;
 mod latency;
+mod many;
 mod offline;
 mod stats;
 
@@ -26,11 +27,13 @@ fn main() -> Result<()> {
     let formats = formats::measure()?;
     let detection = detection::measure()?;
     let offline = offline::measure()?;
+    let many_rules = many::measure()?;
     let latency = latency::measure()?;
     let events = events::measure()?;
     if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".json")) {
         let figures = json!({
-            "formats": formats, "detection": detection, "offline": offline, "latency": latency, "events": events,
+            "formats": formats, "detection": detection, "offline": offline, "manyRules": many_rules,
+            "latency": latency, "events": events,
         });
         std::fs::write(file, format!("{figures:#}\n"))?;
         println!("\nfigures: {file}");

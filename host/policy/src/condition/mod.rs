@@ -10,6 +10,7 @@
 
 mod check;
 mod facts;
+mod required;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,8 @@ pub(crate) use check::ConditionFault;
 use check::{Checker, names_leaf};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
+
+use crate::literal::Required;
 
 /// Longest expression, in bytes; many times what a rule needs.
 const MAX_SOURCE: usize = 4096;
@@ -199,6 +202,12 @@ impl Condition {
         run(&self.whole, request, None)
     }
 
+    /// Returns literals of which a leaf's text holds one wherever the terms that name a leaf are
+    /// not false; `None` where no literals decide that.
+    pub(crate) fn required(&self) -> Option<Required> {
+        required::by_terms(&self.leaf_terms)
+    }
+
     /// Returns true where the expression names no leaf.
     pub(crate) fn is_of_request(&self) -> bool {
         self.leaf_terms.is_empty()
@@ -216,12 +225,33 @@ fn run(
     request: &RequestFacts,
     leaf: Option<LeafFacts<'_>>,
 ) -> Result<bool, ConditionError> {
+    #[cfg(test)]
+    evaluated::add();
     let budget = Budget::for_text(leaf.map_or(0, |leaf| leaf.text.len()));
     let facts = Facts::new(request, leaf, &budget);
     let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
     context.set_variable_resolver(&facts);
     let value = Value::resolve_val(expression, &context).map_err(|error| told_by_kind(&error))?;
     value.downcast_ref::<CelBool>().map(|answer| *answer.inner()).ok_or(ConditionError::NotBool)
+}
+
+/// Counts the terms that are evaluated, for tests.
+#[cfg(test)]
+pub(crate) mod evaluated {
+    use std::cell::Cell;
+
+    thread_local! {
+        static TERMS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn add() {
+        TERMS.set(TERMS.get() + 1);
+    }
+
+    /// Returns what was counted since it was last asked.
+    pub(crate) fn take() -> usize {
+        TERMS.take()
+    }
 }
 
 const WRONG_TYPES: &str = "types do not fit";

@@ -3,7 +3,7 @@
 use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId, Role, SectionKind};
 
 use super::{FactsOf, Run};
-use crate::condition::{Condition, ConditionError, FactPlace, LeafFacts};
+use crate::condition::{ConditionError, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Phase};
 use crate::verdict::{Cause, HoldPlace};
@@ -40,14 +40,14 @@ impl Run<'_> {
 
     /// Returns the first thing that a rule applies to. One that names no leaf applies to a request
     /// without leaves too.
-    pub(super) fn first_match(&self, index: RuleIndex) -> Result<Option<Match>, ConditionError> {
+    pub(super) fn first_match(&mut self, index: RuleIndex) -> Result<Option<Match>, ConditionError> {
         let rule = &self.policy.rules[index];
-        let when = rule.when.as_ref();
-        if rule.selector.is_everything_in_a_request() && when.is_none_or(Condition::is_of_request) {
-            let applies = when.map_or(Ok(true), |when| when.of_request(&self.request))?;
+        if rule.is_of_request() {
+            let applies = rule.when.as_ref().map_or(Ok(true), |when| when.of_request(&self.request))?;
             return Ok(applies.then_some(Match::Request));
         }
-        for leaf in self.draft.leaves_now().filter_map(|node| self.document.settable(node)) {
+        let asked = self.asked(index).unwrap_or_default();
+        for leaf in asked.iter().filter_map(|&node| self.document.settable(node)) {
             let applies = match self.draft.is_whole(leaf.id()) {
                 true => self.applies_to_whole(index, &leaf)?,
                 false => self.applies_now(index, &leaf)?,
@@ -55,6 +55,9 @@ impl Run<'_> {
             if applies {
                 return Ok(Some(Match::Leaf(leaf.id())));
             }
+        }
+        if !self.may_apply_to_inserted(index) {
+            return Ok(None);
         }
         for (number, inserted) in self.draft.inserted().enumerate() {
             if self.applies_to_inserted(index, number, inserted)? {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use leafgate_tree::{Document, EditError, NodeId, NodeType, SectionId, ValueType};
+use leafgate_tree::{Checkpoint, Document, EditError, NodeId, NodeType, SectionId, ValueType};
 use regex::Regex;
 
 use super::{Run, author};
@@ -61,6 +61,7 @@ impl<'p> Run<'p> {
             Err(error) => return self.rule_failed(index, error.to_string()),
         };
         self.report.rules[index].matched += selected.len();
+        let selected = self.matchable(index, selected);
         if selected.is_empty() {
             return;
         }
@@ -68,13 +69,14 @@ impl<'p> Run<'p> {
         match edit(self, &selected) {
             Ok(edits) => {
                 self.report.rules[index].edits += edits.made;
-                match self.policy.rules[index].monitors() {
-                    true => self.draft.rollback(before),
-                    false => self.redact_again(&edits.written),
+                if self.policy.rules[index].monitors() {
+                    self.take_back(before);
+                } else if !edits.written.is_empty() {
+                    self.redact_again(&edits.written);
                 }
             }
             Err(error) => {
-                self.draft.rollback(before);
+                self.take_back(before);
                 self.rule_failed(index, format!("its edits were taken back: {error}"));
             }
         }
@@ -146,10 +148,17 @@ impl<'p> Run<'p> {
             Ok(Some(_)) => {
                 edits.made += 1;
                 edits.written.push(node);
+                self.was_written(node);
                 Ok(())
             }
             Err(error) => self.skip(index, error),
         }
+    }
+
+    /// Takes back what was edited since.
+    pub(super) fn take_back(&mut self, to: Checkpoint) {
+        self.draft.rollback(to);
+        self.were_taken_back();
     }
 
     /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it

@@ -36,7 +36,7 @@ impl<'p> Run<'p> {
             Ok(true) => {
                 self.report.rules[index].edits += 1;
                 match rule.monitors() {
-                    true => self.draft.rollback(checkpoint),
+                    true => self.take_back(checkpoint),
                     false => self.redact_again(&[]),
                 }
             }

@@ -11,6 +11,7 @@
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
 mod beneath;
+mod candidates;
 mod decide;
 mod edit;
 mod hits;
@@ -27,6 +28,8 @@ mod seams;
 mod search;
 mod site;
 mod transform;
+#[cfg(test)]
+mod walk_tests;
 mod words;
 #[cfg(test)]
 mod work_tests;
@@ -45,9 +48,10 @@ use crate::index::RuleIndex;
 use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
 use crate::rule::{Phase, Rule};
-use crate::selector::Selection;
+use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, Outside, Policy};
+use candidates::{Candidates, Leaves};
 use holds::{Held, Holds};
 use site::Site;
 
@@ -155,6 +159,8 @@ struct Run<'p> {
     draft: Draft,
     /// What each rule selects in this request; `None` where it does not apply to it.
     active: Vec<Option<Active<'p>>>,
+    /// The leaves as rules ask for them; `None` before anybody asked.
+    candidates: Option<Candidates>,
     outside: &'p [Outside<'p>],
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
@@ -188,7 +194,11 @@ impl<'p> Run<'p> {
             session: context.session.to_owned(),
             agent: context.agent.unwrap_or_default().to_owned(),
         };
-        let active = policy.rules.iter().map(|rule| activate(rule, document, &request)).collect();
+        let mut places = Places::of(document, policy.lookup.paths());
+        let rules = policy.rules.iter().enumerate();
+        let active = rules
+            .map(|(index, rule)| activate(RuleIndex::new(index), rule, document, &request, &mut places))
+            .collect();
         Run {
             policy,
             document,
@@ -197,6 +207,7 @@ impl<'p> Run<'p> {
             spent: policy.plugins.iter().map(|_| Spent::default()).collect(),
             draft: Draft::new(Arc::clone(document)),
             active,
+            candidates: None,
             outside: context.outside,
             findings: BTreeMap::new(),
             tainted: BTreeSet::new(),
@@ -218,18 +229,24 @@ impl<'p> Run<'p> {
     }
 
     /// Runs `work` for each rule of a phase that applies to this request, in file order, until one
-    /// blocks.
+    /// blocks. A rule that can find nothing to do is not run, and takes no time.
     fn each_rule(&mut self, phase: Phase, mut work: impl FnMut(&mut Self, RuleIndex, &'p Rule)) {
-        for (index, rule) in self.policy.rules.iter().enumerate() {
-            let index = RuleIndex::new(index);
+        let policy = self.policy;
+        for &index in policy.lookup.of_phase(phase) {
             if self.holds.blocks() {
                 return;
             }
-            if rule.action.phase() == phase && self.active[index.get()].is_some() {
-                let start = Instant::now();
-                work(self, index, rule);
-                self.report.rules[index].micros = Some(micros_since(start));
+            if self.active[index.get()].is_none() {
+                continue;
             }
+            let micros = if self.is_idle(index) {
+                0
+            } else {
+                let start = Instant::now();
+                work(self, index, &policy.rules[index]);
+                micros_since(start)
+            };
+            self.report.rules[index].micros = Some(micros);
         }
     }
 
@@ -294,15 +311,19 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The leaves that a rule applies to, as they stand now.
-    fn selected(&self, index: RuleIndex) -> Result<Vec<NodeId>, ConditionError> {
+    /// Returns the leaves that a rule applies to, as they stand now.
+    fn selected(&mut self, index: RuleIndex) -> Result<Leaves, ConditionError> {
+        let asked = self.asked(index).unwrap_or_default();
+        if self.selects_alone(index) {
+            return Ok(asked);
+        }
         let mut selected = Vec::new();
-        for leaf in self.draft.leaves_now().filter_map(|node| self.document.settable(node)) {
+        for leaf in asked.iter().filter_map(|&node| self.document.settable(node)) {
             if self.applies_now(index, &leaf)? {
                 selected.push(leaf.id());
             }
         }
-        Ok(selected)
+        Ok(selected.into())
     }
 
     fn applies_now(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
@@ -316,8 +337,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Counts an edit that is left out without being anybody's fault; any other refusal is given
-    /// back.
+    /// Counts an edit that is left out because of what it meets in the request. Any other refusal
+    /// is a fault of the rule or the plugin, and is given back.
     fn skip(&mut self, index: RuleIndex, error: EditError) -> Result<(), EditError> {
         let why = match error {
             EditError::Protected => "protected",
@@ -331,7 +352,11 @@ impl<'p> Run<'p> {
             // Clients write `"content": null` beside tool calls: a path that names contents means
             // the texts among them.
             EditError::BadScalar { was: ValueType::Null } => "null",
-            fault => return Err(fault),
+            EditError::BadScalar { was: ValueType::Text | ValueType::Number | ValueType::Boolean }
+            | EditError::Unredactable { .. }
+            | EditError::BadRange
+            | EditError::NotALeaf
+            | EditError::NotDeleted => return Err(error),
         };
         *self.report.rules[index].skipped.entry(why).or_default() += 1;
         Ok(())
@@ -351,8 +376,14 @@ impl<'p> Run<'p> {
     }
 }
 
-fn activate<'p>(rule: &'p Rule, document: &Document, request: &RequestFacts) -> Option<Active<'p>> {
-    let selection = rule.selector.for_request(document, request)?;
+fn activate<'p>(
+    index: RuleIndex,
+    rule: &'p Rule,
+    document: &Document,
+    request: &RequestFacts,
+    places: &mut Places,
+) -> Option<Active<'p>> {
+    let selection = rule.selector.for_request(index, document.format(), request, places)?;
     let condition = rule.when.as_ref().map(|when| (when, when.for_request(request)));
     if matches!(condition, Some((_, ForRequest::Never))) {
         return None;

@@ -1,11 +1,14 @@
-//! The request as it would leave, read anew from its rendered bytes and judged as if it had come so.
+//! The request as it would leave, read anew from its rendered bytes and judged as if it had come
+//! so.
 //!
-//! The index of the received body cannot show what an edit made of the structure: a JSON text that was set as a whole, another model
-//! or tool. So after an edit the redact, pause and block rules look at this document too, and whatever they hold is added to what is
-//! held already. What was received keeps what is known about it: what was found and replaced in it, and the path that it came with,
-//! by which path patterns select.
+//! The index of the received body cannot show what an edit made of the structure: a JSON text that
+//! was set as a whole, another model or tool. So after an edit the redact, pause and block rules
+//! look at this document too, and whatever they hold is added to what is held already. What was
+//! received keeps what is known about it: what was found and replaced in it, and the path that it
+//! came with, by which path patterns select.
 //!
-//! It costs what the next turn of a conversation costs: detectors remember what they said about texts that are the same.
+//! It costs what the next turn of a conversation costs: detectors remember what they said about
+//! texts that are the same.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -28,10 +31,12 @@ use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE};
 type Labelled = (Range<usize>, Arc<str>);
 
 impl Run<'_> {
-    /// Adds what holds the request as it would leave. Everything that is written must have been redacted before.
+    /// Adds what holds the request as it would leave. Everything that is written must have been
+    /// redacted before.
     ///
     /// # Errors
-    /// What would leave holds something that must be redacted and cannot be where it stands, or cannot be read.
+    /// What would leave holds something that must be redacted and cannot be where it stands, or
+    /// cannot be read.
     pub(super) fn judge_outgoing(&mut self, context: &Context<'_>) -> Result<(), Hold> {
         if self.draft.edits().next().is_none() {
             return Ok(());
@@ -54,12 +59,17 @@ impl Run<'_> {
 
     /// Path patterns select what was received by the path that it came with.
     fn keep_paths(&mut self, received: &Document, reread: &Reread) {
-        for active in self.active.iter_mut().flatten() {
-            active.selection.keep_paths(received, reread);
+        let then = self.policy.lookup.paths().select(received);
+        for (index, active) in self.active.iter_mut().enumerate() {
+            if let Some(active) = active {
+                let then = then.get(&RuleIndex::new(index)).map_or(&[][..], Vec::as_slice);
+                active.selection.keep_paths(then, reread);
+            }
         }
     }
 
-    /// Marks what redaction wrote, which is not looked at again, and what it found, for `leaf.findings`.
+    /// Marks what redaction wrote, which is not looked at again, and what it found, for
+    /// `leaf.findings`.
     fn keep_findings(&mut self, before: &Run<'_>, reread: &Reread) {
         let by = leafgate_tree::Author::rule("");
         let mut within = HashMap::new();
@@ -119,8 +129,9 @@ impl Run<'_> {
         }
     }
 
-    /// Holds for what redaction would still replace in what would leave. In what somebody wrote it is refused by the rule's
-    /// `on_unredactable`; what was received and is selected only now is shown to the person.
+    /// Holds for what redaction would still replace in what would leave. In what somebody wrote it
+    /// is refused by the rule's `on_unredactable`; what was received and is selected only now is
+    /// shown to the person.
     fn hold_missed(&mut self, before: &Run<'_>, reread: &Reread, marks: usize) {
         let missed: Vec<_> = self
             .draft
@@ -144,7 +155,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes over what holds the request as it would leave, its places named as in the received request, since edits go by those.
+    /// Takes over what holds the request as it would leave, its places named as in the received
+    /// request, since edits go by those.
     fn take_over(&mut self, now: Run<'_>, reread: &Reread) {
         for held in &now.held {
             let site = match held.site {
@@ -186,7 +198,8 @@ impl Run<'_> {
     }
 }
 
-/// The fact that a review before this one replaced something: its label stands in the draft, its detector does not.
+/// The fact that a review before this one replaced something: its label stands in the draft, its
+/// detector does not.
 fn replaced_earlier(label: &str) -> Option<FindingFact> {
     let detector = DetectorId::new("redacted/earlier").ok()?;
     Some(FindingFact { label: Label::new(label).ok()?, detector, confidence: Confidence::High })

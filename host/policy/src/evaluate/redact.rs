@@ -227,6 +227,7 @@ impl<'p> Run<'p> {
             match self.draft.redact(node, &of_rule, &author(&self.policy.rules[index])) {
                 Ok(()) => {
                     self.report.rules[index].edits += of_rule.len();
+                    self.was_written(node);
                     shift(&mut replacements, index);
                 }
                 Err(error) => {

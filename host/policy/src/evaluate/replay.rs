@@ -21,6 +21,8 @@ pub(crate) fn replay(
     run.phase(Phase::Pin, Run::pin);
     run.phase(Phase::Rewrite, |run| {
         while !run.holds.blocks() && step(&mut run.draft) {
+            // A recorded edit may be one of a person, who may set a JSON text as a whole.
+            run.candidates = None;
             let written = run.draft.written();
             run.redact_again(&written);
         }

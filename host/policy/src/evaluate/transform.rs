@@ -60,7 +60,7 @@ struct Asked {
 impl<'p> Run<'p> {
     pub(super) fn transform(&mut self, index: RuleIndex, transform: &'p Transform) {
         let mut selected = match self.selected(index) {
-            Ok(selected) => selected,
+            Ok(selected) => selected.to_vec(),
             Err(error) => return self.rule_failed(index, error.to_string()),
         };
         // Media is no text, and nobody may change it: megabytes that a plugin could do nothing
@@ -82,7 +82,7 @@ impl<'p> Run<'p> {
         match outcome {
             Ok(asked) => {
                 if monitors {
-                    self.draft.rollback(before);
+                    self.take_back(before);
                 }
                 self.act_on(index, loaded, asked, monitors);
             }
@@ -183,7 +183,10 @@ impl<'p> Run<'p> {
                 Action::Set(text) => {
                     let node = shown.leaf(target)?.node;
                     match self.draft.set(node, &text, &author) {
-                        Ok(Some(_)) => asked.wrote(node),
+                        Ok(Some(_)) => {
+                            asked.wrote(node);
+                            self.was_written(node);
+                        }
                         Ok(None) => {}
                         Err(error) => self.skip(index, error).map_err(misfit)?,
                     }
@@ -258,6 +261,7 @@ impl<'p> Run<'p> {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), refusal(&error))));
             } else {
                 asked.edits.made += redactions.len();
+                self.was_written(node);
             }
             return Ok(());
         }
@@ -272,7 +276,10 @@ impl<'p> Run<'p> {
             new.replace_range(redaction.at.clone(), &redaction.replacement);
         }
         match self.draft.set(node, &new, author) {
-            Ok(Some(_)) => asked.wrote(node),
+            Ok(Some(_)) => {
+                asked.wrote(node);
+                self.was_written(node);
+            }
             Ok(None) => {}
             Err(EditError::Pinned { .. }) => {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), Why::Pinned)));
@@ -324,7 +331,7 @@ impl<'p> Run<'p> {
         before: Checkpoint,
         dropped: &Dropped,
     ) {
-        self.draft.rollback(before);
+        self.take_back(before);
         match dropped {
             Dropped::Fault(fault) => self.transformer_failed(index, &loaded.name, fault),
             Dropped::Collision(collision) => self.collided(index, collision),

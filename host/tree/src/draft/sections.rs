@@ -67,6 +67,12 @@ impl Draft {
                 .any(|at| self.deleted.contains(&at))
     }
 
+    /// Whether anything is left out.
+    #[must_use]
+    pub fn has_deleted(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
     /// Puts a whole message of text directly before another one.
     ///
     /// The text is written as it is; [`Draft::redact_inserted`] covers what is found in it.

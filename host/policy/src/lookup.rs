@@ -1,0 +1,132 @@
+//! What rules look for, put together once for all rules of a policy, so that a request pays for
+//! what is in it and not for how many rules there are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::glob::Glob;
+use crate::index::RuleIndex;
+use crate::literal::{Literal, Required, of_pattern};
+use crate::needles::{Needle, Needles};
+use crate::paths::Paths;
+use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
+
+/// The rules of a policy by what they look for.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// By phase, in file order.
+    phases: [Vec<RuleIndex>; Phase::COUNT],
+    paths: Paths,
+    tools: Tools,
+    needles: Needles,
+    /// By rule.
+    wanted: Vec<Wanted>,
+}
+
+/// What a text must hold for a rule to be about it; `None` where no literals decide that. A text
+/// needs one of them.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// For its condition to be anything but false.
+    pub(crate) condition: Option<Box<[Needle]>>,
+    /// For its pattern to match.
+    pub(crate) pattern: Option<Box<[Needle]>>,
+}
+
+/// The rules that name tools.
+#[derive(Debug, Default)]
+struct Tools {
+    names: HashMap<String, Vec<RuleIndex>>,
+    globs: Vec<(RuleIndex, Glob)>,
+}
+
+impl Lookup {
+    pub(crate) fn new(rules: &[Rule]) -> Self {
+        let numbered = || rules.iter().enumerate().map(|(index, rule)| (RuleIndex::new(index), rule));
+        let mut phases: [Vec<RuleIndex>; Phase::COUNT] = Default::default();
+        let mut tools = Tools::default();
+        for (index, rule) in numbered() {
+            phases[rule.action.phase() as usize].push(index);
+            rule.selector.tools.iter().for_each(|tool| tools.add(index, tool));
+        }
+        let mut literals = Literals::default();
+        let wanted = rules.iter().map(|rule| literals.of(rule)).collect();
+        Lookup {
+            phases,
+            paths: Paths::new(numbered().map(|(index, rule)| (index, rule.selector.paths.as_slice()))),
+            tools,
+            needles: Needles::new(literals.all),
+            wanted,
+        }
+    }
+
+    /// The rules of a phase, in file order.
+    pub(crate) fn of_phase(&self, phase: Phase) -> &[RuleIndex] {
+        self.phases.get(phase as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The path patterns of all rules.
+    pub(crate) fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// The literals of all rules.
+    pub(crate) fn needles(&self) -> &Needles {
+        &self.needles
+    }
+
+    pub(crate) fn wanted(&self, rule: RuleIndex) -> &Wanted {
+        &self.wanted[rule.get()]
+    }
+
+    /// Returns the rules that name a tool, some of them more than once.
+    pub(crate) fn of_tool(&self, tool: &str) -> impl Iterator<Item = RuleIndex> {
+        let named = self.tools.names.get(tool).into_iter().flatten().copied();
+        let globs = self.tools.globs.iter().filter(move |(_, glob)| glob.matches(tool));
+        named.chain(globs.map(|&(rule, _)| rule))
+    }
+}
+
+impl Tools {
+    fn add(&mut self, rule: RuleIndex, tool: &Glob) {
+        match tool.name() {
+            Some(name) => self.names.entry(name.to_owned()).or_default().push(rule),
+            None => self.globs.push((rule, tool.clone())),
+        }
+    }
+}
+
+/// The distinct literals of all rules.
+#[derive(Default)]
+struct Literals {
+    all: Vec<Literal>,
+    numbers: BTreeMap<Literal, Needle>,
+}
+
+impl Literals {
+    fn of(&mut self, rule: &Rule) -> Wanted {
+        let condition = rule.when.as_ref().and_then(|when| when.required());
+        let pattern = match &rule.action {
+            Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
+                of_pattern(pattern.as_str(), false)
+            }
+            Action::Edit(
+                Edit::Rewrite(Rewrite::Set(_) | Rewrite::Prepend(_) | Rewrite::Append(_))
+                | Edit::Delete(_)
+                | Edit::Insert(_)
+                | Edit::Transform(_),
+            )
+            | Action::Redact(_)
+            | Action::Pin(_)
+            | Action::Decide(_) => None,
+        };
+        let mut numbered = |required: Required| required.into_iter().map(|it| self.number(it)).collect();
+        Wanted { condition: condition.map(&mut numbered), pattern: pattern.map(&mut numbered) }
+    }
+
+    fn number(&mut self, literal: Literal) -> Needle {
+        *self.numbers.entry(literal).or_insert_with_key(|literal| {
+            self.all.push(literal.clone());
+            Needle::new(self.all.len() - 1)
+        })
+    }
+}
