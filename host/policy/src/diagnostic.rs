@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use memchr::memchr_iter;
 use serde::Serialize;
 
 /// A rule file as read, kept for its diagnostics.
@@ -18,6 +19,22 @@ pub(crate) struct SourceFile {
     pub(crate) name: String,
     /// Its text.
     pub(crate) text: String,
+    /// Where its lines start: every rule asks for its own.
+    line_starts: Vec<usize>,
+}
+
+impl SourceFile {
+    fn new(name: String, text: String) -> Self {
+        let line_starts = std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        SourceFile { name, line_starts: line_starts.collect(), text }
+    }
+
+    /// Returns the 1-based line and column of a place.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let at = self.text.floor_char_boundary(offset.min(self.text.len()));
+        let line = self.line_starts.partition_point(|&start| start <= at);
+        (line, self.text[self.line_starts[line - 1]..at].chars().count() + 1)
+    }
 }
 
 /// A byte range of one rule file.
@@ -117,7 +134,7 @@ pub(crate) struct Diagnostics {
 impl Diagnostics {
     /// Registers a file; places name it by the number returned.
     pub(crate) fn add_file(&mut self, name: String, text: String) -> usize {
-        self.files.push(SourceFile { name, text });
+        self.files.push(SourceFile::new(name, text));
         self.files.len() - 1
     }
 
@@ -127,7 +144,7 @@ impl Diagnostics {
 
     /// The 1-based line on which a span starts.
     pub(crate) fn line(&self, file: usize, span: &Range<usize>) -> usize {
-        position(&self.files[file].text, span.start).0
+        self.files[file].position(span.start).0
     }
 
     /// Records an error at a place, with a word under the caret and a hint.
@@ -162,7 +179,7 @@ impl Diagnostics {
     ) {
         let source = &self.files[file];
         let span = within(&source.text, span);
-        let (line, column) = position(&source.text, span.start);
+        let (line, column) = source.position(span.start);
         let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
         let file_name = source.name.clone();
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
@@ -235,12 +252,6 @@ fn within(text: &str, span: Range<usize>) -> Range<usize> {
     let end = text.floor_char_boundary(span.end.clamp(start, text.len()));
     let line_end = text[start..end].find('\n').map_or(end, |at| start + at);
     start..line_end.max(start)
-}
-
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(offset.min(text.len()))];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 /// The known names nearest to a mistyped one, at most so many are shown.
