@@ -71,11 +71,34 @@ fn encode(text: &str, like: &str) -> String {
     }
 }
 
+/// How many different encoded texts of one leaf are shown. Each costs a copy of the export and a
+/// run of the policy; an address of a dev container has two.
+const MOST_IN_A_LEAF: usize = 64;
+
 /// An export in which each leaf with encoded text holds one such text, decoded, instead.
 pub struct Shadow<'e> {
     /// The export's bytes with the decoded texts in them.
     pub bytes: bytes::Bytes,
-    places: Vec<(String, &'e Encoded)>,
+    places: Vec<(String, Vec<&'e Encoded>)>,
+}
+
+/// Why the encoded texts of an export are not shown to a policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShadowError {
+    /// A leaf cannot be set.
+    #[error("the leaf at {pointer} cannot be set: {cause}")]
+    Unsettable {
+        /// Its RFC 6901 pointer.
+        pointer: String,
+        /// Why.
+        cause: EditError,
+    },
+    /// A leaf has too many of them.
+    #[error("the leaf at {pointer} spells more than {MOST_IN_A_LEAF} texts in hexadecimal")]
+    TooMany {
+        /// Its RFC 6901 pointer.
+        pointer: String,
+    },
 }
 
 /// A redaction of an encoded text. It has no `Debug`: it holds the text.
@@ -86,30 +109,44 @@ pub struct Reencoded<'e> {
     author: Author,
 }
 
-/// Returns the shadows that show all encoded texts: as many as one leaf has of them.
+/// Returns the shadows that show all encoded texts, one after the other: as many as one leaf has
+/// different texts.
 ///
 /// # Errors
-/// A leaf that cannot be set. The caller must treat it as one that was not searched.
-pub fn shadows<'e>(document: &Arc<Document>, encoded: &'e [Encoded]) -> Result<Vec<Shadow<'e>>, EditError> {
-    let mut rounds: Vec<Vec<&Encoded>> = Vec::new();
-    let mut seen: BTreeMap<NodeId, usize> = BTreeMap::new();
+/// A leaf that cannot be set, or has too many encoded texts. The caller must treat it as one that
+/// was not searched.
+pub fn shadows<'e>(
+    document: &Arc<Document>,
+    encoded: &'e [Encoded],
+) -> Result<impl Iterator<Item = Result<Shadow<'e>, ShadowError>>, ShadowError> {
+    let mut by_leaf: BTreeMap<NodeId, BTreeMap<&str, Vec<&Encoded>>> = BTreeMap::new();
     for one in encoded {
-        let round = seen.entry(one.node).or_default();
-        if rounds.len() <= *round {
-            rounds.push(Vec::new());
-        }
-        rounds[*round].push(one);
-        *round += 1;
+        by_leaf.entry(one.node).or_default().entry(&one.text).or_default().push(one);
     }
-    rounds.into_iter().map(|round| shadow(document, round)).collect()
+    if let Some((&node, _)) = by_leaf.iter().find(|(_, texts)| texts.len() > MOST_IN_A_LEAF) {
+        return Err(ShadowError::TooMany { pointer: document.pointer(node) });
+    }
+    let mut texts: Vec<_> = by_leaf.into_iter().map(|(node, texts)| (node, texts.into_values())).collect();
+    let document = Arc::clone(document);
+    Ok(std::iter::from_fn(move || {
+        let round: Vec<_> =
+            texts.iter_mut().filter_map(|(node, texts)| Some((*node, texts.next()?))).collect();
+        (!round.is_empty()).then(|| shadow(&document, round))
+    }))
 }
 
-fn shadow<'e>(document: &Arc<Document>, round: Vec<&'e Encoded>) -> Result<Shadow<'e>, EditError> {
+fn shadow<'e>(
+    document: &Arc<Document>,
+    round: Vec<(NodeId, Vec<&'e Encoded>)>,
+) -> Result<Shadow<'e>, ShadowError> {
     let mut draft = Draft::new(Arc::clone(document));
-    for one in &round {
-        draft.set(one.node, &one.text, &Author::Person)?;
+    for (node, same) in &round {
+        let text = same.first().map_or("", |one| &one.text);
+        draft
+            .set(*node, text, &Author::Person)
+            .map_err(|cause| ShadowError::Unsettable { pointer: document.pointer(*node), cause })?;
     }
-    let places = round.into_iter().map(|one| (document.pointer(one.node), one)).collect();
+    let places = round.into_iter().map(|(node, same)| (document.pointer(node), same)).collect();
     Ok(Shadow { bytes: draft.render(), places })
 }
 
@@ -121,14 +158,21 @@ impl<'e> Shadow<'e> {
     pub fn redacted(&self, draft: &Draft) -> Result<Vec<Reencoded<'e>>, ParseError> {
         let before = draft.document();
         let after = rendered(draft, before.format())?;
-        let found = self.places.iter().filter_map(|(pointer, encoded)| {
+        let found = self.places.iter().filter_map(|(pointer, same)| {
             let node = before.resolve(pointer).ok()?;
             let below = before.subtree(node);
             let record = draft.redactions().find(|record| below.contains(&record.node.index()))?;
             let text = after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned();
-            Some(Reencoded { encoded, text, label: record.label.clone(), author: record.author.clone() })
+            let (label, author) = (&record.label, &record.author);
+            let again = move |&encoded: &&'e Encoded| Reencoded {
+                encoded,
+                text: text.clone(),
+                label: label.clone(),
+                author: author.clone(),
+            };
+            Some(same.iter().map(again).collect::<Vec<_>>())
         });
-        Ok(found.collect())
+        Ok(found.flatten().collect())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use leafgate_chat::redact::copies::{Copies, Known};
-use leafgate_chat::redact::encoded::{encoded, encoded_keys, shadows};
+use leafgate_chat::redact::encoded::{ShadowError, encoded, encoded_keys, shadows};
 use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
@@ -114,7 +114,13 @@ impl Judge<'_> {
     fn redact_encoded(&self, document: &Arc<Document>, known: &mut Known) -> anyhow::Result<Draft> {
         let mut opened = Draft::new(Arc::clone(document));
         let hidden = encoded(document);
-        for shadow in shadows(document, &hidden).context("cannot look into the encoded texts")? {
+        let shadows = match shadows(document, &hidden) {
+            Ok(shadows) => shadows,
+            Err(ShadowError::TooMany { .. }) => return Ok(opened),
+            Err(error) => return Err(error).context("cannot look into the encoded texts"),
+        };
+        for shadow in shadows {
+            let shadow = shadow.context("cannot look into the encoded texts")?;
             let seen = self.evaluate(Arc::new(parse(shadow.bytes.clone())?)).draft;
             for found in shadow.redacted(&seen)? {
                 let _ = found.write(&mut opened);
