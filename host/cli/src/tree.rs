@@ -5,7 +5,9 @@
 //! is masked, as requested.
 
 use leafgate_policy::PolicySource;
-use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
+use leafgate_tree::{
+    Access, ContentKind, Document, Draft, Leaf, MessageIndex, Role, SectionId, display_mask,
+};
 use serde::Serialize;
 
 use crate::args::TreeArgs;
@@ -134,7 +136,7 @@ impl View<'_> {
             editable: section.editable,
             deletable: section.deletable,
             parent_id: section.parent.map(|parent| self.masked("", &document.section_key(parent))),
-            source_message_index: section.message,
+            source_message_index: section.message.map(MessageIndex::index),
             content_index: section.content_index,
             content_kind: section.content_kind.map(ContentKind::name),
             tool_call_index: section.tool_call_index,

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
 use crate::kinds::ValueType;
-use crate::node::{Flags, Kind, Layer, NONE, Node, NodeId};
+use crate::node::{Flags, Kind, Layer, LayerId, NONE, Node, NodeId};
 use crate::scan::{self, Limits};
 use crate::text::LeafText;
 
@@ -83,7 +83,7 @@ impl Index {
     /// Takes a body that is no JSON as one value that holds all of it.
     pub(crate) fn raw(source: Bytes) -> Index {
         let text = String::from_utf8_lossy(&source).into_owned();
-        let mut node = Node::new(Kind::Raw, 0, (0, 0), NONE, 0, 0);
+        let mut node = Node::new(Kind::Raw, 0, (0, 0), NONE, 0, LayerId::BODY);
         node.end = u32::try_from(source.len()).unwrap_or(u32::MAX);
         node.next = 1;
         Index { source: Source::Raw { bytes: source, text }, nodes: vec![node], layers: Vec::new() }
@@ -184,8 +184,8 @@ impl Index {
     #[must_use]
     pub fn body_span(&self, id: NodeId) -> Range<usize> {
         let mut node = self.node(id);
-        while node.layer != 0 {
-            node = self.node(self.layers[node.layer as usize - 1].outer);
+        while let Some(place) = node.layer.place() {
+            node = self.node(self.layers[place].outer);
         }
         node.span()
     }
@@ -207,22 +207,23 @@ impl Index {
         if node.key == (0, 0) {
             return false;
         }
-        let raw = &self.layer_bytes(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1];
-        // What is spelled alike is alike; anything else may be only where it has escapes.
-        raw == key.as_bytes() && !key.contains('\\') || raw.contains(&b'\\') && self.key_text(node) == key
+        if node.flags.has(Flags::KEY_ESCAPED) {
+            return self.key_text(node) == key;
+        }
+        &self.layer_bytes(node.layer)[node.key.0 as usize + 1..node.key.1 as usize - 1] == key.as_bytes()
     }
 
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// The text of an embedded document, by its number from 1.
-    pub(crate) fn layer(&self, number: u32) -> &Layer {
-        &self.layers[number as usize - 1]
+    /// The string that spells the document of a layer; `None` for the body.
+    pub(crate) fn outer(&self, layer: LayerId) -> Option<NodeId> {
+        layer.place().map(|place| self.layers[place].outer)
     }
 
-    /// The number of the layer that a string's document lies in; `None` for all other values.
-    pub(crate) fn layer_within(&self, id: NodeId) -> Option<u32> {
+    /// The layer that a string's document lies in; `None` for all other values.
+    pub(crate) fn layer_within(&self, id: NodeId) -> Option<LayerId> {
         let embeds = self.node(id).flags.has(Flags::EMBEDS);
         embeds.then(|| self.nodes[id.index() + 1].layer)
     }
@@ -248,16 +249,16 @@ impl Index {
     }
 
     /// The bytes that a layer's offsets are of. That of the body is the text of it.
-    pub(crate) fn layer_bytes(&self, layer: u32) -> &[u8] {
-        match (layer, &self.source) {
-            (0, Source::Json(bytes)) => bytes,
-            (0, Source::Raw { text, .. }) => text.as_bytes(),
-            (layer, _) => self.layers[layer as usize - 1].text.as_bytes(),
+    pub(crate) fn layer_bytes(&self, layer: LayerId) -> &[u8] {
+        match (layer.place(), &self.source) {
+            (None, Source::Json(bytes)) => bytes,
+            (None, Source::Raw { text, .. }) => text.as_bytes(),
+            (Some(place), _) => self.layers[place].text.as_bytes(),
         }
     }
 
     /// A stretch of a layer's text that begins and ends between characters.
-    pub(crate) fn stretch(&self, layer: u32, at: Range<usize>) -> &str {
+    pub(crate) fn stretch(&self, layer: LayerId, at: Range<usize>) -> &str {
         let whole = "all of it was checked, and values begin and end between characters";
         simdutf8::basic::from_utf8(&self.layer_bytes(layer)[at]).expect(whole)
     }
@@ -346,6 +347,9 @@ impl Index {
             return Cow::Borrowed("");
         }
         let raw = self.stretch(node.layer, node.key.0 as usize + 1..node.key.1 as usize - 1);
-        if raw.contains('\\') { Cow::Owned(escape::unescape(raw)) } else { Cow::Borrowed(raw) }
+        match node.flags.has(Flags::KEY_ESCAPED) {
+            true => Cow::Owned(escape::unescape(raw)),
+            false => Cow::Borrowed(raw),
+        }
     }
 }

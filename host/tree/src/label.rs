@@ -23,7 +23,7 @@ impl Document {
             (None, NodeType::RequestOption) => format!("requestOptions/{}", self.option_name(section)),
             // `system` and `instructions` stand beside the messages, the first of which may be of the same kind.
             (None, _) => match section.message {
-                Some(index) => format!("{}-{index}", section.kind),
+                Some(message) => format!("{}-{}", section.kind, message.index()),
                 None => section.kind.to_string(),
             },
         }

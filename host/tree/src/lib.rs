@@ -72,6 +72,6 @@ pub use project::{Access, MEDIA_MAGIC};
 pub use replay::{BadOperation, Misfit, Replay, ReplayError};
 pub use reread::{Origin, Reread};
 pub use scan::Limits;
-pub use section::{NodeType, Section, SectionId};
+pub use section::{MessageIndex, NodeType, Section, SectionId};
 pub use text::{LeafText, unescape_deeply};
 pub use validate::Invalid;

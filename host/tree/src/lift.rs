@@ -4,25 +4,22 @@ use std::collections::BTreeMap;
 
 use crate::escape::{self, Splice};
 use crate::index::Index;
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, LayerId, NodeId};
 
-/// Lifts replacements, each in the decoded text of its value, to the text of a layer that all those values lie in: 0 is the body.
+/// Lifts replacements, each in the decoded text of its value, to the text of a layer that all those values lie in.
 pub(crate) fn lift(
     index: &Index,
     splices: impl Iterator<Item = (NodeId, Vec<Splice>)>,
-    layer: u32,
+    layer: LayerId,
 ) -> Vec<Splice> {
-    let mut layers: BTreeMap<u32, Vec<Splice>> = BTreeMap::new();
+    let mut layers: BTreeMap<LayerId, Vec<Splice>> = BTreeMap::new();
     for (node, splices) in splices {
         layers.entry(index.node(node).layer).or_default().extend(in_layer(index, node, &splices));
     }
     // Inner texts have higher numbers than the texts around them.
     while let Some((inner, mut splices)) = layers.pop_last() {
         splices.sort_by_key(|splice| splice.at.start);
-        if inner <= layer {
-            return splices;
-        }
-        let outer = index.layer(inner).outer;
+        let Some(outer) = index.outer(inner).filter(|_| inner > layer) else { return splices };
         layers.entry(index.node(outer).layer).or_default().extend(in_layer(index, outer, &splices));
     }
     Vec::new()

@@ -25,6 +25,25 @@ impl NodeId {
     }
 }
 
+/// The text that offsets are of: the body, or the content of a string that spells a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LayerId(u32);
+
+impl LayerId {
+    /// The body itself.
+    pub(crate) const BODY: LayerId = LayerId(0);
+
+    /// The layer of an embedded document, by its place in the list of their texts.
+    pub(crate) fn embedded(place: usize) -> Self {
+        LayerId(u32::try_from(place + 1).expect("there are fewer documents than nodes"))
+    }
+
+    /// The place in the list of the texts of embedded documents; `None` for the body.
+    pub(crate) fn place(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
 /// No parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -70,6 +89,8 @@ impl Flags {
     pub(crate) const EMBEDS: u8 = 2;
     /// A string that looks like an embedded document, but lies beyond a cap.
     pub(crate) const BEYOND_CAPS: u8 = 4;
+    /// A member whose key has at least one escape.
+    pub(crate) const KEY_ESCAPED: u8 = 8;
 
     pub(crate) fn set(&mut self, mark: u8) {
         self.0 |= mark;
@@ -79,7 +100,7 @@ impl Flags {
         self.0 & mark != 0
     }
 
-    /// All marks at once, in the lowest three bits.
+    /// All marks at once, in the lowest four bits.
     pub(crate) fn bits(self) -> u8 {
         self.0
     }
@@ -97,14 +118,21 @@ pub(crate) struct Node {
     pub(crate) next: u32,
     /// Place among its siblings.
     pub(crate) slot: u32,
-    /// The text that the offsets are of: 0 the body, n the content of `layers[n - 1].outer`.
-    pub(crate) layer: u32,
+    /// The text that the offsets are of.
+    pub(crate) layer: LayerId,
     pub(crate) kind: Kind,
     pub(crate) flags: Flags,
 }
 
 impl Node {
-    pub(crate) fn new(kind: Kind, start: usize, key: (u32, u32), parent: u32, slot: u32, layer: u32) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        start: usize,
+        key: (u32, u32),
+        parent: u32,
+        slot: u32,
+        layer: LayerId,
+    ) -> Self {
         Node { start: start as u32, end: 0, key, parent, next: 0, slot, layer, kind, flags: Flags::default() }
     }
 

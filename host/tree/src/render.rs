@@ -12,7 +12,7 @@ use crate::draft::Draft;
 use crate::escape::{self, Splice};
 use crate::insert::Inserted;
 use crate::lift::lift;
-use crate::node::NodeId;
+use crate::node::{LayerId, NodeId};
 
 impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
@@ -38,7 +38,7 @@ impl Draft {
     /// Every change as a replacement in the body: sorted, not overlapping.
     fn body_splices(&self) -> Vec<Splice> {
         let touched = self.touched().map(|(node, pieces, length)| (node, pieces.splices(length)));
-        let mut body = lift(self.document(), touched, 0);
+        let mut body = lift(self.document(), touched, LayerId::BODY);
         let deletions = self.deletions();
         outside(&mut body, &deletions);
         body.extend(deletions);

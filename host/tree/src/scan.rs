@@ -10,7 +10,7 @@
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
 use crate::marks::Marks;
-use crate::node::{Flags, Kind, Layer, NONE, Node, NodeId};
+use crate::node::{Flags, Kind, Layer, LayerId, NONE, Node, NodeId};
 
 /// Caps on what one body may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Default for Limits {
 /// What a scan found: nodes in pre-order and the texts that they lie in.
 pub(crate) struct Scan {
     pub(crate) nodes: Vec<Node>,
-    /// Decoded texts of embedded documents; node layers count from 1, layer 0 is the body itself.
+    /// The texts of embedded documents, by the places of their layers.
     pub(crate) layers: Vec<Layer>,
 }
 
@@ -42,18 +42,17 @@ pub(crate) fn scan(source: &str, limits: &Limits) -> Result<Scan, ParseError> {
     if u32::try_from(source.len()).is_err() {
         return Err(fail((ParseErrorKind::TooLarge, 0)));
     }
-    // A guess that fits requests (one value per forty bytes) and bounds the first allocation.
-    let nodes = Vec::with_capacity((source.len() / 40 + 8).min(limits.nodes));
+    // A guess that fits most requests: texts are long, and a list that grows is copied at most twice.
+    let nodes = Vec::with_capacity((source.len() / 128 + 8).min(limits.nodes));
     let mut builder = Builder { nodes, layers: Vec::new(), limits, decoded_left: source.len() };
-    builder.text(source, Place { layer: 0, outer: NONE, depth: 0 }).map_err(fail)?;
+    builder.text(source, Place { layer: LayerId::BODY, outer: NONE, depth: 0 }).map_err(fail)?;
     Ok(Scan { nodes: builder.nodes, layers: builder.layers })
 }
 
 /// Where a text hangs in the tree.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Its layer number.
-    layer: u32,
+    layer: LayerId,
     /// The string node that it is the content of.
     outer: u32,
     /// Containers around it.
@@ -74,7 +73,7 @@ impl Builder<'_> {
     /// Indexes one text: the body, or the content of a string.
     fn text(&mut self, text: &str, place: Place) -> Result<(), Failure> {
         let mut cursor = Cursor::new(text);
-        if place.layer == 0 && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
+        if place.layer == LayerId::BODY && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
             cursor.at = 3;
         }
         cursor.skip_space();
@@ -89,13 +88,17 @@ impl Builder<'_> {
     /// Indexes one value and all below it, with a stack of its own instead of recursion.
     fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: Place) -> Result<(), Failure> {
         let mut open: Vec<Open> = Vec::new();
-        let mut key = (0, 0);
+        let mut key = KeySpan::NONE;
         let mut parent = place.outer;
         let mut slot = 0;
         loop {
             let start = cursor.at;
             let kind = cursor.value_kind()?;
-            let id = self.push(Node::new(kind, start, key, parent, slot, place.layer), start)?;
+            let mut node = Node::new(kind, start, key.span, parent, slot, place.layer);
+            if key.escaped {
+                node.flags.set(Flags::KEY_ESCAPED);
+            }
+            let id = self.push(node, start)?;
             if let Kind::Object | Kind::Array = kind {
                 if open.len() + place.depth >= self.limits.depth {
                     return Err((ParseErrorKind::TooDeep { limit: self.limits.depth }, start));
@@ -104,7 +107,7 @@ impl Builder<'_> {
                 cursor.skip_space();
                 if cursor.peek() != Some(kind.closer()) {
                     open.push(Open { id, kind, slot: 0 });
-                    key = if kind == Kind::Object { cursor.key()? } else { (0, 0) };
+                    key = if kind == Kind::Object { cursor.key()? } else { KeySpan::NONE };
                     (parent, slot) = (id, 0);
                     continue;
                 }
@@ -124,7 +127,7 @@ impl Builder<'_> {
         &mut self,
         cursor: &mut Cursor<'_>,
         open: &mut Vec<Open>,
-        key: &mut (u32, u32),
+        key: &mut KeySpan,
         parent: &mut u32,
         slot: &mut u32,
     ) -> Result<bool, Failure> {
@@ -136,7 +139,7 @@ impl Builder<'_> {
                     cursor.at += 1;
                     cursor.skip_space();
                     top.slot += 1;
-                    *key = if top.kind == Kind::Object { cursor.key()? } else { (0, 0) };
+                    *key = if top.kind == Kind::Object { cursor.key()? } else { KeySpan::NONE };
                     (*parent, *slot) = (top.id, top.slot);
                     return Ok(true);
                 }
@@ -203,7 +206,7 @@ impl Builder<'_> {
         let (nodes, layers, decoded_left) = (self.nodes.len(), self.layers.len(), self.decoded_left);
         self.decoded_left -= decoded.len();
         self.layers.push(Layer { text: String::new(), outer: NodeId(id) });
-        let inner = Place { layer: layers as u32 + 1, outer: id, depth: place.depth };
+        let inner = Place { layer: LayerId::embedded(layers), outer: id, depth: place.depth };
         match self.text(&decoded, inner) {
             Ok(()) => {
                 self.layers[layers].text = decoded;
@@ -227,9 +230,9 @@ impl Builder<'_> {
     fn level(&self, id: u32) -> usize {
         let mut layer = self.nodes[id as usize].layer;
         let mut level = 0;
-        while layer != 0 {
+        while let Some(place) = layer.place() {
             level += 1;
-            layer = self.nodes[self.layers[layer as usize - 1].outer.index()].layer;
+            layer = self.nodes[self.layers[place].outer.index()].layer;
         }
         level
     }
@@ -248,6 +251,18 @@ impl Builder<'_> {
         node.end = end as u32;
         node.next = next;
     }
+}
+
+/// The key of a member: where it lies, quotes included, and whether it has an escape.
+#[derive(Clone, Copy)]
+struct KeySpan {
+    span: (u32, u32),
+    escaped: bool,
+}
+
+impl KeySpan {
+    /// An element of an array has none.
+    const NONE: KeySpan = KeySpan { span: (0, 0), escaped: false };
 }
 
 /// A container whose end has not been seen yet.
@@ -314,15 +329,15 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// Steps over `"key" :` and returns the key's span, quotes included.
-    fn key(&mut self) -> Result<(u32, u32), Failure> {
+    /// Steps over `"key" :`.
+    fn key(&mut self) -> Result<KeySpan, Failure> {
         match self.peek() {
             Some(b'"') => {}
             Some(_) => return Err((ParseErrorKind::Syntax("a key in quotes"), self.at)),
             None => return Err((ParseErrorKind::Truncated, self.at)),
         }
         let start = self.at;
-        self.string()?;
+        let escaped = self.string()?;
         let span = (start as u32, self.at as u32);
         self.skip_space();
         match self.peek() {
@@ -331,7 +346,7 @@ impl<'t> Cursor<'t> {
             None => return Err((ParseErrorKind::Truncated, self.at)),
         }
         self.skip_space();
-        Ok(span)
+        Ok(KeySpan { span, escaped })
     }
 
     /// Steps over a string that starts at the cursor; true if it holds an escape.

@@ -30,6 +30,24 @@ impl SectionId {
     }
 }
 
+/// Place of a message among the messages of a request, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageIndex(usize);
+
+impl MessageIndex {
+    /// The message at a place.
+    #[must_use]
+    pub fn from_index(index: usize) -> Self {
+        MessageIndex(index)
+    }
+
+    /// The place as a number.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// Which level of the request a section stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,8 +75,8 @@ pub struct Section {
     pub node: NodeId,
     /// The section around it.
     pub parent: Option<SectionId>,
-    /// Place of its message among the messages, from 0.
-    pub message: Option<usize>,
+    /// Place of its message among the messages.
+    pub message: Option<MessageIndex>,
     /// Place among the message's content parts, from 0.
     pub content_index: Option<usize>,
     /// What a content part holds.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
-    Access, Author, Checkpoint, Document, EditError, Leaf, NodeId, NodeType, Redaction, Role, SectionId,
-    SectionKind,
+    Access, Author, Checkpoint, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role,
+    SectionId, SectionKind,
 };
 
 use super::Run;
@@ -131,7 +131,7 @@ impl<'p> Run<'p> {
             label,
             tool: section.tool.as_deref(),
             parent: section.parent.map(SectionId::index),
-            message: section.message,
+            message: section.message.map(MessageIndex::index),
         });
         let mut sections: Vec<TransformSection<'_>> = sections.collect();
         let leaves: Vec<Leaf<'_>> = selected.iter().filter_map(|&node| document.leaf(node)).collect();

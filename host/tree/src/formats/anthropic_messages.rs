@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, BODY, MESSAGE, Projector, Table, content_kind, option_section, table};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct AnthropicMessages;
@@ -202,7 +202,7 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
             Some("system") => Role::System,
             _ => Role::Other,
         };
-        let id = message_section(projector, node, role, Some(index));
+        let id = message_section(projector, node, role, Some(MessageIndex::from_index(index)));
         projector.mark(node, LeafKind::Other, Access::Open);
         projector.members(node, &MESSAGE, |this, member, key, _| {
             if key == "content" {
@@ -226,7 +226,7 @@ fn message_section(
     projector: &mut Projector<'_>,
     node: NodeId,
     role: Role,
-    message: Option<usize>,
+    message: Option<MessageIndex>,
 ) -> SectionId {
     projector.section(Section {
         kind: match role {

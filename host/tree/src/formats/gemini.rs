@@ -14,7 +14,7 @@ use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct Gemini;
@@ -272,7 +272,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
         },
         node_type: NodeType::Message,
         role,
-        message: Some(turns.count),
+        message: Some(MessageIndex::from_index(turns.count)),
         deletable: projector.body.is_element(node),
         ..option_section(node, None)
     });

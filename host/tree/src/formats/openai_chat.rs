@@ -11,7 +11,7 @@ use crate::node::{Kind, NodeId};
 use crate::project::{
     Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, option_section, table,
 };
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct OpenaiChat;
@@ -138,7 +138,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         kind: message_kind(role),
         node_type: NodeType::Message,
         role,
-        message: Some(index),
+        message: Some(MessageIndex::from_index(index)),
         tool,
         call_id,
         deletable: role != Role::System,

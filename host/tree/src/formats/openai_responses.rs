@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, BODY, Projector, TOOL_DEFINITION, Table, content_kind, option_section, table};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct OpenaiResponses;
@@ -152,7 +152,7 @@ fn project(projector: &mut Projector<'_>) {
         }
         "input" if this.body.kind(member) == Kind::Array => items(this, member),
         "input" => {
-            item_section(this, member, SectionKind::User, Role::User, Some(0));
+            item_section(this, member, SectionKind::User, Role::User, Some(MessageIndex::from_index(0)));
             this.mark(member, LeafKind::Text, Access::Open);
         }
         _ => this.option(member, key),
@@ -195,7 +195,7 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
         let kind = projector.text_member(node, "type");
         let role = projector.text_member(node, "role");
         let (kind, role) = classify(kind.as_deref(), role.as_deref());
-        let id = item_section(projector, node, kind, role, Some(index));
+        let id = item_section(projector, node, kind, role, Some(MessageIndex::from_index(index)));
         let call_id = projector.string_member(node, "call_id");
         let name = projector.string_member(node, "name");
         if let (Some(call), Some(name)) = (&call_id, &name) {
@@ -232,7 +232,7 @@ fn item_section(
     node: NodeId,
     kind: SectionKind,
     role: Role,
-    message: Option<usize>,
+    message: Option<MessageIndex>,
 ) -> SectionId {
     let in_list = projector.body.node(node).key == (0, 0);
     projector.section(Section {

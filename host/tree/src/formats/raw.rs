@@ -10,7 +10,7 @@ use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct Raw;
@@ -154,7 +154,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         kind: kind(role),
         node_type: NodeType::Message,
         role,
-        message: Some(index),
+        message: Some(MessageIndex::from_index(index)),
         tool,
         call_id,
         deletable: role != Role::System,

@@ -10,7 +10,7 @@ use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) struct VscodeChat;
@@ -174,7 +174,7 @@ fn turn(
         kind,
         node_type: NodeType::Message,
         role,
-        message: Some(index),
+        message: Some(MessageIndex::from_index(index)),
         ..option_section(node, None)
     })
 }
