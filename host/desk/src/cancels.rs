@@ -93,9 +93,12 @@ impl Cancels {
         }
     }
 
-    fn retain(&mut self, session: &str, keep: impl FnMut(&Cancel) -> bool) {
+    /// What goes leaves the order too: it must not make another one fall.
+    fn retain(&mut self, session: &str, keep: impl Fn(&Cancel) -> bool) {
         let Some(list) = self.by_session.get_mut(session) else { return };
-        list.retain(keep);
+        for gone in list.extract_if(.., |cancel| !keep(cancel)) {
+            self.order.retain(|(number, _)| *number != gone.number);
+        }
         if list.is_empty() {
             self.by_session.remove(session);
         }
@@ -111,6 +114,20 @@ mod tests {
     fn question(says: u32) -> Question {
         let body = format!(r#"{{"says": {says}}}"#);
         Question::of(&Document::parse(body.into(), Format::Generic, &Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn a_cancel_that_was_forgotten_makes_no_other_one_fall() {
+        let mut cancels = Cancels::default();
+        let end = Tick::from_millis(10);
+        cancels.add(&"s".into(), question(1), CancelReason::User, end, 2);
+        for _ in 0..4 {
+            cancels.add(&"t".into(), question(2), CancelReason::Superseded, end, 2);
+            cancels.forget("t", &question(2));
+        }
+        assert!(cancels.any("s", Tick::from_millis(9)));
+        cancels.forget("s", &question(1));
+        assert!(cancels.is_empty() && cancels.order.is_empty());
     }
 
     #[test]

@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 const LIMITS: DeskLimits = DeskLimits {
-    turns: 8,
+    // As many cancels are remembered, which is as many as there can be questions here.
+    turns: 24,
     queued: 2,
     memory: 1 << 20,
     timeout: Duration::from_secs(300),
