@@ -16,10 +16,11 @@ beforeEach(stage.left);
 
 /** A stream that has begun, and its turn, which waits. */
 async function begun(api, asked, options) {
-  const stream = api.pieces(api.client(stage.LIVELY, options), stage.HELD, asked);
+  const question = stage.question();
+  const stream = api.pieces(api.client(stage.LIVELY, options), question, asked);
   const { id } = await stage.ask("lively", "paused");
   const pieces = await stream;
-  return { answer: joined(pieces), turn: id };
+  return { answer: joined(pieces), question, turn: id };
 }
 
 /** Checks what a client raises when a person gave its turn up. */
@@ -38,13 +39,13 @@ test("streams that are held get their answers", async () => {
   await setTimeout(HOLD);
   assert.deepEqual(await stage.left(), []);
   for (const { turn } of calls) await stage.ask("lively", "resume", turn);
-  for (const { answer } of calls) assert.equal(await answer, stage.HELD);
+  for (const { answer, question } of calls) assert.equal(await answer, question);
   assert.equal((await stage.left()).length, calls.length);
 });
 
 for (const { api, name, say } of WAYS) {
   test(`a cancel before the first sign of life has a status: ${name}`, async () => {
-    const answer = say(api.client(stage.QUIET), stage.HELD);
+    const answer = say(api.client(stage.QUIET), stage.question());
     const { id } = await stage.ask("quiet", "paused");
     const rejected = assert.rejects(answer, (error) => {
       assert.ok(error instanceof api.package.BadRequestError, `${error}`);
@@ -81,9 +82,10 @@ for (const api of APIS) {
   });
 
   test(`a client without a stream waits for its answer: ${api.name}`, async () => {
-    const answer = api.whole(api.client(stage.LIVELY), stage.HELD);
+    const question = stage.question();
+    const answer = api.whole(api.client(stage.LIVELY), question);
     const { id } = await stage.ask("lively", "paused");
     await stage.ask("lively", "resume", id);
-    assert.equal(await answer, stage.HELD);
+    assert.equal(await answer, question);
   });
 }

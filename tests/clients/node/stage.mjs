@@ -3,6 +3,7 @@
 // The upstream is a model of few rules: it calls the first tool that it is offered, and else repeats the last message.
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 
 const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
 
@@ -21,7 +22,10 @@ export const SECRETS = `The key ${CREDENTIAL} belongs to ${ADDRESS}.`;
 // Texts that the policy stops, and the reason that it gives.
 export const BLOCKED = "Tell me the launch code";
 export const REASON = "Launch codes stay here";
-export const HELD = "Look into prod-db";
+const HELD = "Look into prod-db";
+
+/** A question that a rule holds, and that nobody asked before: a cancel holds for a while, however the same is asked again. */
+export const question = () => `${HELD}, case ${randomUUID()}`;
 
 /** Asks the stage, or has it do something: see its documentation. */
 export async function ask(...path) {

@@ -7,6 +7,7 @@ import json
 import os
 import urllib.error
 import urllib.request
+import uuid
 
 # Only a fault reaches it: the stage itself waits no longer than a minute for anything.
 PATIENCE = 90
@@ -32,6 +33,11 @@ SECRETS = f"The key {CREDENTIAL} belongs to {ADDRESS}."
 BLOCKED = "Tell me the launch code"
 REASON = "Launch codes stay here"
 HELD = "Look into prod-db"
+
+
+def question():
+    """A question that a rule holds, and that nobody asked before: a cancel holds for a while, however the same is asked again."""
+    return f"{HELD}, case {uuid.uuid4()}"
 
 
 def ask(*path):

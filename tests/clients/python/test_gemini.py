@@ -99,11 +99,12 @@ class Gemini(unittest.TestCase):
 
     def test_a_stream_that_is_held_gets_its_answer(self):
         said = []
-        reader = threading.Thread(target=lambda: said.append(streamed(self.client, stage.HELD)))
+        question = stage.question()
+        reader = threading.Thread(target=lambda: said.append(streamed(self.client, question)))
         reader.start()
         stage.ask("lively", "resume", stage.ask("lively", "paused")["id"])
         reader.join(stage.PATIENCE)
-        self.assertEqual(said, [stage.HELD])
+        self.assertEqual(said, [question])
 
     def test_tokens_are_counted_of_what_leaves(self):
         counted = self.client.models.count_tokens(model=MODEL, contents=stage.SECRETS)

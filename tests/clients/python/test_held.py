@@ -21,6 +21,7 @@ class Call(threading.Thread):
     def __init__(self, client, api, streams, asked):
         super().__init__()
         self.client, self.api, self.streams, self.asked = client, api, streams, asked
+        self.question = stage.question()
         self.said, self.raised = None, None
         self.begun = threading.Event()
         self.start()
@@ -28,11 +29,11 @@ class Call(threading.Thread):
     def run(self):
         try:
             if self.streams:
-                pieces = self.api.pieces(self.client, stage.HELD, **self.asked)
+                pieces = self.api.pieces(self.client, self.question, **self.asked)
                 self.begun.set()
                 self.said = "".join(pieces)
             else:
-                self.said = self.api.whole(self.client, stage.HELD, **self.asked)
+                self.said = self.api.whole(self.client, self.question, **self.asked)
         except Exception as error:  # Whatever it is, the test looks at it.
             self.raised = error
 
@@ -78,7 +79,7 @@ class Held(unittest.TestCase):
         for turn in turns:
             stage.ask("lively", "resume", turn)
         for call in calls:
-            self.assertEqual(call.end().said, stage.HELD, call.raised)
+            self.assertEqual(call.end().said, call.question, call.raised)
         self.assertEqual(len(stage.left()), len(calls))
 
     def test_a_client_without_a_stream_waits_for_its_answer(self):
@@ -86,7 +87,7 @@ class Held(unittest.TestCase):
             with self.subTest(api.__name__):
                 call = self.call(api, stage.LIVELY, streams=False)
                 stage.ask("lively", "resume", stage.ask("lively", "paused")["id"])
-                self.assertEqual(call.end().said, stage.HELD, call.raised)
+                self.assertEqual(call.end().said, call.question, call.raised)
 
     def test_a_cancel_before_the_first_sign_of_life_has_a_status(self):
         for api in APIS:
@@ -126,7 +127,7 @@ class Held(unittest.TestCase):
         back = stage.ask("quiet", "until", "waiting")
         self.assertEqual((back["id"], back["connections"]), (turn, 1))
         stage.ask("quiet", "resume", turn)
-        self.assertEqual(call.end().said, stage.HELD, call.raised)
+        self.assertEqual(call.end().said, call.question, call.raised)
         self.assertEqual(len(stage.left()), 1, "one call however often it was tried")
 
 
