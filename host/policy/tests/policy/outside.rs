@@ -97,6 +97,19 @@ fn a_rule_that_also_names_a_plugin_searches_there_like_one_that_does_not() {
 }
 
 #[test]
+fn what_stands_there_is_clean_only_for_the_rules_of_this_format_and_model() {
+    let rule = |matching: &str| {
+        policy(&format!("[[rule]]\nid='s'\nmatch={{ {matching} }}\ndetect=['secrets']\naction='redact'\n"))
+    };
+    let text = secret();
+    let outside = [Outside { part: Part::Header { name: "baggage" }, text: &text }];
+    let context = Context { session: "s1", outside: &outside, ..Context::default() };
+    let clean = |matching| rule(matching).is_clean_outside(&document(&chat("hello")), &context, &vault());
+    assert!(!clean("format = 'openai-chat'") && !clean(""));
+    assert!(clean("format = 'anthropic-messages'") && clean("model = 'another'"));
+}
+
+#[test]
 fn a_token_of_ours_is_no_finding_there() {
     let text = format!("password={}", token("SECRET", &secret()));
     assert_forward(&judged(&default(), Part::Query { key: "q" }, &text));
