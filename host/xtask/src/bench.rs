@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::run::{cargo, run, step};
 use crate::{kit, paths};
 
-/// Measures, prints tables, and leaves the figures in `target/bench.json`.
-pub(crate) fn bench() -> Result<()> {
+/// Measures all or the named parts, prints tables, and leaves the figures in `target/bench.json`.
+pub(crate) fn bench(parts: &[&str]) -> Result<()> {
     kit::build()?;
     run(&mut kit::kit(&["plugins"]))?;
     step("building the gate with optimisation");
@@ -16,5 +16,6 @@ pub(crate) fn bench() -> Result<()> {
     run(cargo()
         .args(["bench", "--quiet", "--workspace", "--bench", "cost", "--"])
         .arg(&figures)
+        .args(parts)
         .env("LEAFGATE_BIN", paths::target().join("release/leafgate")))
 }

@@ -26,7 +26,7 @@ usage: cargo xtask <task>
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
-  bench           measures what the gate costs
+  bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   invariants      names the tests of each invariant; fails where one has none
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
@@ -56,7 +56,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
         ["invariants"] => invariants::invariants(),
-        ["bench"] => bench::bench(),
+        ["bench", parts @ ..] => bench::bench(parts),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -1,6 +1,7 @@
 //! What the gate costs, in one run: the offline path beside `serde_json` on the same bytes, and the latency that a running gate adds.
 //!
 //! `cargo xtask bench` builds it with optimisation, passes the binary in `LEAFGATE_BIN` and a file for the figures as the argument.
+//! Names of sections as further arguments (`cargo xtask bench offline`) measure these alone.
 //! Bodies are agent-like requests and differ from one iteration to the next, so that nothing is measured that remembers.
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -14,28 +15,39 @@ mod offline;
 mod stats;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Map, Value};
 
 /// Sizes of bodies: a first question, an agent's turn, a long session.
 const SIZES: [(&str, usize); 3] = [("2 KB", 2 << 10), ("100 KB", 100 << 10), ("1 MB", 1 << 20)];
+
+/// Measures one part, prints its table and returns its figures.
+type Measure = fn() -> Result<Value>;
+
+const SECTIONS: [(&str, Measure); 6] = [
+    ("formats", formats::measure),
+    ("detection", detection::measure),
+    ("offline", offline::measure),
+    ("manyRules", many::measure),
+    ("latency", latency::measure),
+    ("events", events::measure),
+];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == latency::AS_UPSTREAM) {
         return latency::serve();
     }
-    let formats = formats::measure()?;
-    let detection = detection::measure()?;
-    let offline = offline::measure()?;
-    let many_rules = many::measure()?;
-    let latency = latency::measure()?;
-    let events = events::measure()?;
+    let wanted = |name: &str| {
+        let mut named =
+            arguments.iter().filter(|argument| SECTIONS.iter().any(|(section, _)| section == argument));
+        named.clone().next().is_none() || named.any(|section| section == name)
+    };
+    let mut figures = Map::new();
+    for (name, measure) in SECTIONS.into_iter().filter(|(name, _)| wanted(name)) {
+        figures.insert(name.to_owned(), measure()?);
+    }
     if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".json")) {
-        let figures = json!({
-            "formats": formats, "detection": detection, "offline": offline, "manyRules": many_rules,
-            "latency": latency, "events": events,
-        });
-        std::fs::write(file, format!("{figures:#}\n"))?;
+        std::fs::write(file, format!("{:#}\n", Value::Object(figures)))?;
         println!("\nfigures: {file}");
     }
     Ok(())
