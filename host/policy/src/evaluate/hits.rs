@@ -91,16 +91,8 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
 pub(crate) struct Covered(Vec<Range<usize>>);
 
 impl Covered {
-    pub(crate) fn new(mut ranges: Vec<Range<usize>>) -> Self {
-        ranges.sort_by_key(|range| range.start);
-        let mut united: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            match united.last_mut() {
-                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-                _ => united.push(range),
-            }
-        }
-        Covered(united)
+    pub(crate) fn new(ranges: Vec<Range<usize>>) -> Self {
+        Covered(sorted_apart(ranges))
     }
 
     /// Returns true if and only if all of a stretch is replaced at once.
@@ -119,6 +111,19 @@ impl Covered {
         }
         words
     }
+}
+
+/// Sorts stretches and unites those that overlap. Such as only touch stay apart.
+pub(crate) fn sorted_apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
+    ranges
 }
 
 /// Counts what redaction does for each finding, so that tests can tell linear work from more.

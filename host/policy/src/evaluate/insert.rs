@@ -10,8 +10,7 @@ use leafgate_tree::{
     ValueType,
 };
 
-use super::hits::{Hit, exempt};
-use super::redact::sorted_apart;
+use super::hits::{Hit, exempt, sorted_apart};
 use super::search::{Rules, Search, Subject};
 use super::site::Site;
 use super::{FactsOf, Run, author};

@@ -13,7 +13,7 @@ use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redacti
 use leafgate_vault::{Collision, mask, surrogate};
 
 use super::beneath::Under;
-use super::hits::{Covered, Hit, exempt, unite};
+use super::hits::{Covered, Hit, exempt, sorted_apart, unite};
 use super::known::Known;
 use super::seams::Seams;
 use super::search::{Found, Hidden, MAX_FINDINGS, Rules, Search, Subject};
@@ -536,19 +536,6 @@ fn shift(replacements: &mut Vec<Replacement>, made: RuleIndex) {
         redaction.at = redaction.at.start + grown - shrunk..redaction.at.end + grown - shrunk;
         true
     });
-}
-
-/// Sorts stretches and unites those that overlap.
-pub(super) fn sorted_apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_by_key(|range| range.start);
-    ranges.dedup_by(|next, last| {
-        let overlaps = next.start < last.end;
-        if overlaps {
-            last.end = last.end.max(next.end);
-        }
-        overlaps
-    });
-    ranges
 }
 
 fn why_beneath(under: &Under) -> Why {

@@ -13,8 +13,8 @@ use leafgate_tree::{
 };
 use leafgate_vault::mask;
 
-use super::hits::{Hit, exempt, work};
-use super::redact::{Replacement, sorted_apart};
+use super::hits::{Hit, exempt, sorted_apart, work};
+use super::redact::Replacement;
 use super::search::{Rules, Search, Subject};
 use super::site::Site;
 use super::{FactsOf, Run};
