@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use leafgate_gate::GateLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::support::{Client, SOON, Upstream, answer, chat, fed, gate_with, json_answer, once, says};
+use crate::support::{Client, SOON, Upstream, answer, chat, fed, full, gate_with, json_answer, once, says};
 
 /// Passes at once where something is bounded, and hangs a test where it is not.
 const SHORT: Duration = Duration::from_millis(50);
@@ -25,6 +26,33 @@ async fn an_upstream_that_never_answers_is_given_up() {
     assert!(message.contains("limit `answer-head`") && message.contains(&upstream.url()), "{message}");
     let status = gate.gate.status();
     assert_eq!((status.requests.answers.none, status.in_flight), (1, 0));
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_of_its_answer_frees_its_connection() {
+    // More than the buffers of two sockets take.
+    const LARGE: usize = 64 << 20;
+    let upstream = Upstream::start(|seen| async move {
+        let length = if seen.body == says("much") { LARGE } else { 2 };
+        answer("text/plain", full(vec![b' '; length]))
+    })
+    .await;
+    let limit = |limits: &mut GateLimits| (limits.connections, limits.unread) = (1, SHORT);
+    let gate = gate_with("", &upstream.url(), limit).await;
+    let mut deaf = TcpStream::connect(gate.address).await.unwrap();
+    let body = says("much");
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        gate.address,
+        body.len()
+    );
+    deaf.write_all((head + &body).as_bytes()).await.unwrap();
+    let begun = deaf.read_u8().await.unwrap();
+    assert_eq!(begun, b'H', "the answer has begun");
+    assert_eq!(once(&gate, chat(says("hi"))).await.status, 200, "the slot of the other one is free");
+    let mut left = Vec::new();
+    let _ = deaf.read_to_end(&mut left).await;
+    assert!(left.len() < LARGE, "the answer was cut off: {} bytes", left.len());
 }
 
 #[tokio::test]
