@@ -10,6 +10,7 @@ mod demo;
 mod plugins;
 mod run;
 mod soak;
+mod turns;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,9 +39,10 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("plugins", []) => plugins::plugins(),
         ("demo", []) => demo::demo(),
         ("soak", []) => soak::soak(),
+        ("turns", []) => turns::turns(),
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
-        _ => bail!("called by `cargo xtask`: plugins | demo | soak | clients LANGUAGE [--long]"),
+        _ => bail!("called by `cargo xtask`: plugins | demo | soak | turns | clients LANGUAGE [--long]"),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, then a thousand reloads under traffic, with
-//! the gate's memory watched.
+//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, many turns that
+//! wait at once, and a thousand reloads under traffic, with the gate's memory watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +9,7 @@ use leafgate_tests::{plant, reloads, sample};
 
 use crate::plugins::demo_policy;
 use crate::run::step;
+use crate::turns::turns;
 
 const REQUESTS: usize = 20_000;
 const CONNECTIONS: usize = 8;
@@ -25,6 +26,7 @@ const RELOADS: usize = 1_000;
 /// All of it.
 pub(crate) fn soak() -> Result<()> {
     requests()?;
+    turns()?;
     reload()
 }
 
