@@ -18,9 +18,20 @@ const CODEX_AGENT: &str = "x-openai-subagent";
 /// What Codex does for a conversation itself.
 const CODEX_SIDE: [&str; 2] = ["compact", "memory_consolidation"];
 
+/// Codex names here the thread that started an agent's.
+const CODEX_PARENT: &str = "x-codex-parent-thread-id";
+
+/// Claude Code names its agents here, and its sessions in each of its requests.
+const CLAUDE_AGENT: &str = "x-claude-code-agent-id";
+const CLAUDE_SESSION: &str = "x-claude-code-session-id";
+
 /// What a request's header says about who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClassHint(Option<Class>);
+pub(crate) struct ClassHint {
+    class: Option<Class>,
+    /// Whether Claude Code says that the request is one of its own.
+    of_claude: bool,
+}
 
 impl ClassHint {
     pub(crate) fn of(headers: &HeaderMap) -> ClassHint {
@@ -33,7 +44,9 @@ impl ClassHint {
         let codex = value(CODEX_AGENT)
             .filter(|agent| !agent.is_empty())
             .map(|agent| if CODEX_SIDE.contains(&agent) { Class::Side } else { Class::Subagent });
-        ClassHint(interaction.or(codex))
+        let names = |name: &str| value(name).is_some_and(|value| !value.is_empty());
+        let agent = (names(CODEX_PARENT) || names(CLAUDE_AGENT)).then_some(Class::Subagent);
+        ClassHint { class: interaction.or(codex).or(agent), of_claude: names(CLAUDE_SESSION) }
     }
 
     /// The class of a request, as far as it can be told.
@@ -41,9 +54,10 @@ impl ClassHint {
         if !api.converses() || Api::conversation_in(document.format()).is_none() {
             return Class::Side;
         }
-        match self.0 {
+        match self.class {
             Some(class) => class,
             None if asks_for_one_token(document) => Class::Side,
+            None if self.of_claude && asks_for_a_title(document) => Class::Side,
             None => Class::Main,
         }
     }
@@ -67,6 +81,23 @@ fn asks_for_one_token(document: &Document) -> bool {
     let said: usize = document.lasting_leaves(message.node).map(|leaf| leaf.text().expose().len()).sum();
     let limits = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     said <= NOTHING_SAID && limits.into_iter().filter_map(limit).any(|one| one)
+}
+
+/// Members of the answers that name a conversation.
+const TITLES: [&str; 2] = ["title", "isNewTopic"];
+
+/// Whether the answer is to be JSON of a title and nothing else, and no tool is offered: so Claude
+/// Code names a conversation, in a request beside its first turn ([structured
+/// outputs](https://platform.claude.com/docs/en/build-with-claude/structured-outputs)).
+fn asks_for_a_title(document: &Document) -> bool {
+    let path = ["output_config", "format", "schema", "properties"];
+    let properties = path.iter().try_fold(document.root(), |node, name| document.member(node, name));
+    let Some(properties) = properties else { return false };
+    let titles = TITLES.iter().filter(|name| document.member(properties, name).is_some()).count();
+    let offers = document
+        .member(document.root(), "tools")
+        .is_some_and(|tools| document.children(tools).next().is_some());
+    !offers && titles > 0 && document.children(properties).count() == titles
 }
 
 #[cfg(test)]
@@ -98,6 +129,9 @@ mod tests {
             (Some((CODEX_AGENT, "review")), Class::Subagent),
             (Some((CODEX_AGENT, "compact")), Class::Side),
             (Some((CODEX_AGENT, "")), Class::Main),
+            (Some((CODEX_PARENT, "01a203b3-de2e")), Class::Subagent),
+            (Some((CLAUDE_AGENT, "a9daf662f1c006d17")), Class::Subagent),
+            (Some((CLAUDE_SESSION, "5cb61083-e40c")), Class::Main),
         ] {
             assert_eq!(chat(header), expected, "{header:?}");
         }
@@ -121,5 +155,30 @@ mod tests {
         assert_eq!(class("/v1/messages", Format::AnthropicMessages, None, &much), Class::Main);
         let embeddings = r#"{"model": "m", "input": "text"}"#;
         assert_eq!(class("/v1/embeddings", Format::Generic, None, embeddings), Class::Side);
+    }
+
+    #[test]
+    fn the_title_that_claude_code_asks_for_is_a_side_request() {
+        let asks = |properties: &str, tools: &str| {
+            format!(
+                r#"{{"messages": [{{"role": "user", "content": "Name it"}}], {tools}
+                "output_config": {{"format": {{"type": "json_schema", "schema": {{"properties": {properties}}}}}}}}}"#
+            )
+        };
+        let title = r#"{"title": {"type": "string"}}"#;
+        let both = r#"{"isNewTopic": {"type": "boolean"}, "title": {"type": "string"}}"#;
+        let more = r#"{"title": {"type": "string"}, "body": {"type": "string"}}"#;
+        let session = Some((CLAUDE_SESSION, "5cb61083-e40c"));
+        for (header, body, expected) in [
+            (session, asks(title, ""), Class::Side),
+            (session, asks(both, r#""tools": [],"#), Class::Side),
+            (session, asks(more, ""), Class::Main),
+            (session, asks("{}", ""), Class::Main),
+            (session, asks(title, r#""tools": [{"name": "read"}],"#), Class::Main),
+            (None, asks(title, ""), Class::Main),
+        ] {
+            let class = class("/v1/messages", Format::AnthropicMessages, header, &body);
+            assert_eq!(class, expected, "{header:?} {body}");
+        }
     }
 }
