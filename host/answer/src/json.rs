@@ -1,0 +1,105 @@
+//! Reading loosely shaped JSON.
+
+use serde_json::{Map, Value};
+
+use crate::loss::{Losses, Lost};
+
+/// An object.
+pub(crate) type Object = Map<String, Value>;
+
+/// The text of a member; empty where there is none.
+pub(crate) fn text<'v>(object: &'v Object, key: &str) -> &'v str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The number of a member; 0 where there is none.
+pub(crate) fn number(object: &Object, key: &str) -> u64 {
+    object.get(key).map(whole_number).unwrap_or_default()
+}
+
+/// Some write times as fractions.
+fn whole_number(value: &Value) -> u64 {
+    value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or_default()
+}
+
+/// An index that an event names.
+pub(crate) fn index(object: &Object, key: &str) -> Option<usize> {
+    object.get(key)?.as_u64()?.try_into().ok()
+}
+
+/// The elements of a member; none where it is no array.
+pub(crate) fn elements<'v>(object: &'v Object, key: &str) -> &'v [Value] {
+    object.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// An object member.
+pub(crate) fn member<'v>(object: &'v Object, key: &str) -> Option<&'v Object> {
+    object.get(key)?.as_object()
+}
+
+/// Whether a value says nothing.
+pub(crate) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.values().all(is_nothing),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Notes what an object has beyond the members that were read. `named` says what some of the others
+/// are.
+pub(crate) fn rest(losses: &mut Losses, at: &str, object: &Object, read: &[&str], named: &[(&str, Lost)]) {
+    for (key, value) in object {
+        if read.contains(&key.as_str()) || is_nothing(value) {
+            continue;
+        }
+        match named.iter().find(|(name, _)| name == key) {
+            Some((name, lost)) => losses.add(*lost, format!("{at}/{name}")),
+            None => losses.add(Lost::Member, at),
+        }
+    }
+}
+
+/// What becomes of a string or an array that comes a second time.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Again {
+    /// It is the next piece.
+    Join,
+    /// It is the newer one.
+    Replace,
+}
+
+/// Merges a piece of a value into what came before.
+pub(crate) fn merge(into: &mut Value, piece: Value, again: Again) {
+    match (into, piece) {
+        (_, Value::Null) => {}
+        (Value::String(into), Value::String(piece)) if again == Again::Join => into.push_str(&piece),
+        (Value::Array(into), Value::Array(piece)) if again == Again::Join => into.extend(piece),
+        (Value::Object(into), Value::Object(piece)) => {
+            for (key, value) in piece {
+                merge(into.entry(key).or_insert(Value::Null), value, again);
+            }
+        }
+        (into, piece) => *into = piece,
+    }
+}
+
+/// The arguments of a call, as they are sent where JSON is wanted: `None` for what is no object.
+/// Nothing at all stands for no arguments.
+pub(crate) fn arguments(text: &str) -> Option<Value> {
+    if text.trim().is_empty() {
+        return Some(Value::Object(Map::new()));
+    }
+    serde_json::from_str(text).ok().filter(Value::is_object)
+}
+
+/// The arguments of a call as text. What was no JSON came as a string and stays as it is.
+pub(crate) fn arguments_text(input: Option<&Value>) -> String {
+    match input {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}

@@ -1,0 +1,38 @@
+//! Answers of models: OpenAI chat completions and Responses, Anthropic Messages, Gemini.
+//!
+//! - [`Reader`] reads an answer, JSON or event stream, cut anywhere: each piece gives [`Delta`]s, and
+//!   the end gives an [`Answer`] with its [`Reply`], what the next request repeats of it
+//!   ([`Answer::turn`]), and what a reply has no place for ([`Losses`]).
+//! - [`Api::write`] writes a reply as an answer of any API, [`Api::events`] an answer as the events
+//!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
+//!   something else than a model answer.
+//!
+//! What it promises:
+//!
+//! - **One reading.** A stream is put together to the JSON answer that it stands for, and a reply is
+//!   read from that alone. So a stream and the answer that it replays give one reply, and the deltas
+//!   of a stream add up to it.
+//! - **Nothing gets lost in silence.** Whatever a reply has no place for is a [`Loss`] with its place.
+//! - **Bounded.** [`AnswerLimits`] bound what a reader keeps; beyond them it is an error.
+//! - **Tolerant.** Unknown events, parts and members are losses. Only what is no answer at all is an
+//!   error.
+//! - Errors, losses and `Debug` hold places and fixed words, never a text of the answer.
+//!
+//! What it must not do: I/O, wait, change what goes to the client. It reads a copy. It knows neither
+//! requests nor HTTP.
+
+mod apis;
+mod frames;
+mod json;
+mod limits;
+mod loss;
+mod reader;
+mod reply;
+mod text;
+
+pub use apis::{Api, Event, Written};
+pub use limits::{AnswerLimits, ReadError};
+pub use loss::{Loss, Losses, Lost};
+pub use reader::{Answer, Reader};
+pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
+pub use text::AnswerText;

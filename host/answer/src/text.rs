@@ -1,0 +1,50 @@
+//! Text of an answer, as a type that is not printed by accident.
+
+use std::fmt;
+
+/// Text of an answer. Printing it by accident prints its length.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AnswerText(String);
+
+impl AnswerText {
+    /// The text itself, for whoever may see it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The text itself, taken out.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Whether there is no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds to the end.
+    pub fn push(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+}
+
+impl From<&str> for AnswerText {
+    fn from(text: &str) -> Self {
+        AnswerText(text.to_owned())
+    }
+}
+
+impl From<String> for AnswerText {
+    fn from(text: String) -> Self {
+        AnswerText(text)
+    }
+}
+
+impl fmt::Debug for AnswerText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of text", self.0.len())
+    }
+}

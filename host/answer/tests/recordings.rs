@@ -1,0 +1,321 @@
+//! What the crate promises, over every recorded answer.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use leafgate_answer::{Answer, AnswerLimits, Api, CallKind, Finish, Lost, Reader, Reply};
+use leafgate_harness::recordings;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+/// The folders of recorded answers, their API, and how many answers of each kind every clone has.
+const FOLDERS: [(&str, Api, usize, usize); 5] = [
+    ("openai-chat", Api::Chat, 1, 2),
+    ("copilot-capi-sse", Api::Chat, 0, 0),
+    ("openai-responses", Api::Responses, 1, 1),
+    ("anthropic-messages", Api::Messages, 1, 1),
+    ("gemini", Api::Gemini, 1, 1),
+];
+
+struct Recorded {
+    api: Api,
+    name: String,
+    body: Vec<u8>,
+}
+
+fn recorded(ending: &str, least: fn(&(&str, Api, usize, usize)) -> usize) -> Vec<Recorded> {
+    let mut all = Vec::new();
+    for folder in &FOLDERS {
+        let files = recordings::read(folder.0, ending);
+        assert!(files.len() >= least(folder), "{} in {}", files.len(), folder.0);
+        all.extend(files.into_iter().map(|file| Recorded {
+            api: folder.1,
+            name: file.name,
+            body: file.body,
+        }));
+    }
+    all
+}
+
+fn streams() -> Vec<Recorded> {
+    recorded(".sse", |folder| folder.3)
+}
+
+/// Whole answers; `count.response.json` counts tokens and is none.
+fn wholes() -> Vec<(Recorded, Answer)> {
+    let all = recorded(".response.json", |folder| folder.2).into_iter();
+    let all = all.filter(|recorded| {
+        let json: Value = serde_json::from_slice(&recorded.body).unwrap();
+        let counts =
+            json.as_object().is_some_and(|json| json.len() == 1 && json.contains_key("input_tokens"));
+        !counts
+    });
+    all.map(|recorded| {
+        let answer = whole(recorded.api, &recorded.body);
+        (recorded, answer)
+    })
+    .collect()
+}
+
+fn whole(api: Api, body: &[u8]) -> Answer {
+    let mut reader = Reader::whole(api, AnswerLimits::default());
+    assert!(reader.push(body).unwrap().is_empty());
+    reader.finish().unwrap()
+}
+
+/// Reads a stream in pieces, and adds up what the pieces gave.
+fn stream(api: Api, body: &[u8], cuts: &[usize]) -> (Answer, Reply) {
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (body.len() + 1)).collect();
+    cuts.extend([0, body.len()]);
+    cuts.sort_unstable();
+    let mut reader = Reader::stream(api, AnswerLimits::default());
+    let mut sum = Reply::default();
+    for cut in cuts.windows(2) {
+        reader.push(&body[cut[0]..cut[1]]).unwrap().iter().for_each(|delta| sum.add(delta));
+    }
+    (reader.finish().unwrap(), sum)
+}
+
+/// A reply whose arguments are spelled in one way.
+fn spelled(reply: &Reply) -> Reply {
+    let mut reply = reply.clone();
+    for call in reply.calls.iter_mut().filter(|call| call.kind == CallKind::Function) {
+        if let Ok(json) = serde_json::from_str::<Value>(call.arguments.expose()) {
+            call.arguments = json.to_string().into();
+        }
+    }
+    reply
+}
+
+/// A value without the members that say nothing, and without indices, which only streams need.
+fn told(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key.clone(), told(value)));
+            members.filter(|(key, value)| !says_nothing(value) && key != "index").collect()
+        }
+        Value::Array(elements) => elements.iter().map(told).collect(),
+        other => other.clone(),
+    }
+}
+
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+fn framed(api: Api, json: &Value) -> Option<String> {
+    Some(api.events(json, true)?.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_whole_answer_replayed_as_a_stream_is_the_same_answer() {
+    let mut replayed = 0;
+    for (Recorded { api, name, .. }, answer) in wholes() {
+        let Some(text) = framed(api, answer.json()) else {
+            assert!(answer.failure.is_some() && answer.reply.finish == Some(Finish::Failed), "{name}");
+            continue;
+        };
+        replayed += 1;
+        let (again, sum) = stream(api, text.as_bytes(), &[]);
+        assert_eq!(told(again.json()), told(answer.json()), "{name}");
+        assert_eq!((&again.reply, &again.head), (&answer.reply, &answer.head), "{name}");
+        assert_eq!(again.losses, answer.losses, "{name}");
+        assert_eq!(spelled(&sum), spelled(&answer.reply), "{name}");
+    }
+    assert!(replayed >= 4);
+}
+
+#[test]
+fn a_stream_and_the_answer_that_it_stands_for_give_one_reply() {
+    for Recorded { api, name, body } in streams() {
+        let (answer, sum) = stream(api, &body, &[]);
+        let again = whole(api, answer.json().to_string().as_bytes());
+        assert_eq!(again.reply, answer.reply, "{name}");
+        assert_eq!(again.head, answer.head, "{name}");
+        if !is_abridged(&name) {
+            assert_eq!(spelled(&sum), spelled(&answer.reply), "{name}");
+            assert!(!answer.losses.has(Lost::Contradiction), "{name}: {:?}", answer.losses);
+        }
+        for never in [Lost::Unread, Lost::Event] {
+            assert!(!answer.losses.has(never), "{name}: {:?}", answer.losses);
+        }
+        assert!(answer.reply.finish.is_some(), "{name}");
+        let text = framed(api, answer.json()).unwrap();
+        assert_eq!(stream(api, text.as_bytes(), &[]).0.reply, answer.reply, "{name}");
+    }
+}
+
+/// Documentation shows a stream with an ellipsis in the place of most of its deltas.
+fn is_abridged(name: &str) -> bool {
+    name.contains("openapi-streaming")
+}
+
+#[test]
+fn a_stream_may_be_cut_anywhere() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, cases: 8, ..ProptestConfig::default() });
+    for Recorded { api, name, body } in streams() {
+        let uncut = stream(api, &body, &[]);
+        let same = |cuts: Vec<usize>| {
+            prop_assert!(stream(api, &body, &cuts) == uncut, "{}", name);
+            Ok(())
+        };
+        runner.run(&prop::collection::vec(any::<usize>(), 0..60), same).unwrap();
+    }
+}
+
+#[test]
+fn a_reply_written_for_its_own_api_is_read_again() {
+    let answers = wholes().into_iter().map(|(recorded, answer)| (recorded.name, answer));
+    let streams = streams().into_iter();
+    let streams = streams.map(|recorded| (recorded.name, stream(recorded.api, &recorded.body, &[]).0));
+    for (name, answer) in answers.chain(streams).filter(|(_, answer)| answer.failure.is_none()) {
+        let written = answer.api.write(&answer.reply, &answer.head);
+        let again = whole(answer.api, written.json.to_string().as_bytes());
+        assert_eq!(spelled(&without_gaps(again.reply)), spelled(&without_gaps(answer.reply)), "{name}");
+        assert_eq!(again.head, answer.head, "{name}");
+        assert!(written.losses.is_empty(), "{name}: {written:?}");
+    }
+}
+
+/// Where an API demands a name or counts, one is made.
+fn without_gaps(mut reply: Reply) -> Reply {
+    for (at, call) in reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
+        call.id = format!("call_{at}").into();
+    }
+    reply.usage = Some(reply.usage.unwrap_or_default());
+    if reply.finish == Some(Finish::Other) {
+        reply.finish = Some(Finish::Stop);
+    }
+    reply
+}
+
+#[test]
+fn a_reply_crosses_to_every_other_api() {
+    for (Recorded { name, .. }, answer) in wholes().into_iter().filter(|(_, answer)| answer.failure.is_none())
+    {
+        for other in Api::ALL {
+            let written = other.write(&answer.reply, &answer.head);
+            let read = whole(other, written.json.to_string().as_bytes());
+            assert_eq!(read.reply.reasoning, answer.reply.reasoning, "{name} as {other:?}");
+            assert_eq!(read.reply.content, answer.reply.content, "{name} as {other:?}");
+            let (before, after) = (spelled(&answer.reply), spelled(&read.reply));
+            assert_eq!(after.calls.len(), before.calls.len(), "{name} as {other:?}");
+            for (before, after) in before.calls.iter().zip(&after.calls) {
+                assert_eq!(
+                    (&after.name, &after.arguments),
+                    (&before.name, &before.arguments),
+                    "{name} as {other:?}"
+                );
+            }
+            let text = framed(other, &written.json).unwrap();
+            assert_eq!(stream(other, text.as_bytes(), &[]).0.reply, read.reply, "{name} as {other:?}");
+        }
+    }
+}
+
+/// Every scalar with its pointer.
+fn scalars(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(key, value)| scalars(value, &format!("{at}/{key}"), found));
+        }
+        Value::Array(elements) => {
+            elements.iter().enumerate().for_each(|(i, value)| scalars(value, &format!("{at}/{i}"), found));
+        }
+        value if says_nothing(value) => {}
+        value => found.push((at.to_owned(), value.clone())),
+    }
+}
+
+/// Members that only say what a value is, or that are made anew.
+const SHAPE: [&str; 9] =
+    ["type", "role", "object", "status", "index", "id", "completed_at", "total_tokens", "totalTokenCount"];
+
+#[test]
+fn what_a_reply_has_no_place_for_is_a_loss_with_its_place() {
+    for (Recorded { name, .. }, answer) in wholes().into_iter().filter(|(_, answer)| answer.failure.is_none())
+    {
+        let written = answer.api.write(&answer.reply, &answer.head).json;
+        let mut kept = Vec::new();
+        scalars(&written, "", &mut kept);
+        let mut all = Vec::new();
+        scalars(answer.json(), "", &mut all);
+        for (at, value) in all {
+            let key = at.rsplit('/').next().unwrap();
+            // A loss of a member that is not known is named by its parent.
+            let lost = answer.losses.iter().any(|loss| {
+                let below =
+                    at.strip_prefix(&loss.at).is_some_and(|rest| rest.starts_with('/') || rest.is_empty());
+                below && (loss.lost != Lost::Member || at.matches('/').count() > loss.at.matches('/').count())
+            });
+            let is_kept =
+                kept.iter().any(|(other, same)| other.rsplit('/').next() == Some(key) && *same == value);
+            let joined = value.as_str().is_some_and(|text| {
+                answer.reply.content.expose().contains(text) || answer.reply.reasoning.expose().contains(text)
+            });
+            // Arguments that are an object are spelled as text in a reply, and written as an object again.
+            let in_call = at.contains("/input/") || at.contains("/args/");
+            assert!(
+                lost || is_kept || joined || in_call || SHAPE.contains(&key) || value == 0,
+                "{name}: {at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn neither_debug_nor_losses_show_a_text() {
+    for (Recorded { name, .. }, answer) in wholes() {
+        let shown = format!("{answer:?} {:?}", answer.api.write(&answer.reply, &answer.head));
+        let places: String = answer.losses.iter().map(ToString::to_string).collect();
+        let texts = [&answer.reply.content, &answer.reply.reasoning];
+        for text in texts.iter().map(|text| text.expose()).filter(|text| text.len() > 12) {
+            assert!(!shown.contains(text) && !places.contains(text), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_stream_is_read_like_the_answer_that_it_is_put_together_to() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, cases: 24, ..ProptestConfig::default() });
+    for Recorded { api, name, body } in streams() {
+        let text = String::from_utf8(body).unwrap();
+        let events: Vec<&str> = text.lines().filter(|line| line.starts_with("data:")).collect();
+        // Each event may be left out, come twice, or change places with another.
+        let damage = prop::collection::vec((any::<usize>(), any::<usize>(), 0..3usize), 0..8);
+        let reads_alike = |damage: Vec<(usize, usize, usize)>| {
+            let mut events = events.clone();
+            for (one, other, kind) in damage {
+                let (one, other) = (one % events.len(), other % events.len());
+                match kind {
+                    0 => events.swap(one, other),
+                    1 => events.insert(other, events[one]),
+                    _ if events.len() > 1 => drop(events.remove(one)),
+                    _ => {}
+                }
+            }
+            let mut reader = Reader::stream(api, AnswerLimits::default());
+            for event in events {
+                reader.push(event.as_bytes()).unwrap();
+                reader.push(b"\n\n").unwrap();
+            }
+            if let Ok(answer) = reader.finish() {
+                prop_assert!(
+                    whole(api, answer.json().to_string().as_bytes()).reply == answer.reply,
+                    "{}",
+                    name
+                );
+            }
+            Ok(())
+        };
+        runner.run(&damage, reads_alike).unwrap();
+    }
+}
