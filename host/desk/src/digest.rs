@@ -26,6 +26,14 @@ pub struct Destination {
     pub options: Arc<str>,
 }
 
+impl Destination {
+    /// Returns the path without its query.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+}
+
 /// SHA-256 over destination and body of a request. Hexadecimal in JSON and in text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);

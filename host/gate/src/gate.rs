@@ -310,6 +310,7 @@ impl Shared {
         let bodyless = Bodyless {
             outside: OutsideTexts::of(parts),
             agent: agent::agent(&parts.headers),
+            to: pending::destination(&self.upstream_name, parts),
             policy,
             vault: self.unnamed_vault(),
         };

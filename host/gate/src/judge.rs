@@ -100,15 +100,18 @@ impl Case {
         let session = self.sessions.of(&document, self.hint.as_ref());
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
-        let model = self.model.clone();
+        let (model, to) = (self.model.clone(), self.to.clone());
+        let class = self.class.class(self.api, &document);
         let context = Context {
             session: &session.key,
             agent: Some(self.agent),
             model: model.as_deref(),
             stream: self.api.streams_by_path(),
+            subagent: Some(class == Class::Subagent),
+            upstream: Some(&to.upstream),
+            endpoint: Some(to.endpoint()),
             outside: &outside,
         };
-        let class = self.class.class(self.api, &document);
         self.turns.receive(&Request {
             session: Arc::clone(&session.key),
             class,
@@ -178,6 +181,8 @@ impl Case {
             agent: self.agent,
             model: self.model.clone(),
             stream: self.api.streams_by_path(),
+            class: pauses.class,
+            to: self.to.clone(),
             outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
@@ -227,6 +232,8 @@ pub(crate) struct Bodyless {
     /// What it says.
     pub(crate) outside: OutsideTexts,
     pub(crate) agent: &'static str,
+    /// Where it goes.
+    pub(crate) to: Destination,
     pub(crate) policy: Arc<Policy>,
     /// What tells our own tokens, which are no secrets.
     pub(crate) vault: Vault,
@@ -237,7 +244,13 @@ impl Bodyless {
     /// where a rule asks for one.
     pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
         let outside = self.outside.list();
-        let context = Context { agent: Some(self.agent), outside: &outside, ..Context::default() };
+        let context = Context {
+            agent: Some(self.agent),
+            upstream: Some(&self.to.upstream),
+            endpoint: Some(self.to.endpoint()),
+            outside: &outside,
+            ..Context::default()
+        };
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);
         let tally = tally(&evaluation);
         let judged = match &evaluation.verdict {

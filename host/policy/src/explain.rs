@@ -10,6 +10,7 @@ use crate::index::PluginIndex;
 use crate::plugin::World;
 use crate::rule::{
     Action, DEFAULT_TIMEOUT, Decide, Edit, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule,
+    Subagents,
 };
 
 /// A policy in words: as text by `Display`, as JSON by `Serialize`.
@@ -187,7 +188,12 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
 
 fn pause_lines(pause: &Pause) -> Vec<String> {
     let timeout = pause.timeout.unwrap_or(DEFAULT_TIMEOUT);
-    vec![format!("pauses the request, at most {} s, then: {}", timeout.as_secs(), pause.on_timeout)]
+    let mut lines =
+        vec![format!("pauses the request, at most {} s, then: {}", timeout.as_secs(), pause.on_timeout)];
+    if pause.subagents == Subagents::Skip {
+        lines.push("lets requests of sub-agents pass, as far as their client says so".to_owned());
+    }
+    lines
 }
 
 fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {

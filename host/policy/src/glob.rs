@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// A glob over a whole name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glob(Box<str>);
 
 impl Glob {

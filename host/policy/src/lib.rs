@@ -29,6 +29,7 @@ mod paths;
 mod pattern;
 pub mod plugin;
 mod report;
+mod request;
 mod rule;
 mod selector;
 mod verdict;
@@ -50,7 +51,8 @@ pub use load::PolicySource;
 pub use outside::{Outside, Part};
 pub use report::{Note, PhaseTime, Report, RuleReport};
 pub use rule::{
-    DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, With,
+    DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
+    With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
 
@@ -79,6 +81,13 @@ pub struct Context<'a> {
     /// Whether the answer comes as a stream, where an API says it outside of the body; `None` for
     /// what the body says.
     pub stream: Option<bool>,
+    /// Whether an agent sends it that another one started, where the client says so; `None` and
+    /// `Some(false)` are the same to rules.
+    pub subagent: Option<bool>,
+    /// The name of the upstream that it goes to; `None` where it goes nowhere.
+    pub upstream: Option<&'a str>,
+    /// The path that it was sent to, without its query; `None` where it came from no network.
+    pub endpoint: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
     pub outside: &'a [Outside<'a>],
 }

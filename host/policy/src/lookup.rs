@@ -8,6 +8,7 @@ use crate::index::RuleIndex;
 use crate::literal::{Literal, Required, of_pattern};
 use crate::needles::{Needle, Needles};
 use crate::paths::Paths;
+use crate::request::Asked;
 use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
 
 /// The rules of a policy by what they look for.
@@ -16,6 +17,7 @@ pub(crate) struct Lookup {
     /// By phase, in file order.
     phases: [Vec<RuleIndex>; Phase::COUNT],
     paths: Paths,
+    asked: Asked,
     tools: Tools,
     needles: Needles,
     /// By rule.
@@ -53,6 +55,7 @@ impl Lookup {
         Lookup {
             phases,
             paths: Paths::new(numbered().map(|(index, rule)| (index, rule.selector.paths.as_slice()))),
+            asked: Asked::of(rules),
             tools,
             needles: Needles::new(literals.all),
             wanted,
@@ -67,6 +70,11 @@ impl Lookup {
     /// The path patterns of all rules.
     pub(crate) fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// What all rules ask about a request by name.
+    pub(crate) fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     /// The literals of all rules.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use crate::condition::Condition;
+use crate::condition::{Condition, RequestFacts};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::selector::Selector;
 
@@ -123,6 +123,16 @@ words! {
 }
 
 words! {
+    /// What a pause does with requests of agents that another one started.
+    Subagents {
+        /// They pause like any other.
+        Pause = "pause",
+        /// They pass.
+        Skip = "skip",
+    }
+}
+
+words! {
     /// What happens when nobody decides in time.
     OnTimeout {
         /// The request is refused.
@@ -150,6 +160,11 @@ pub(crate) struct Rule {
 impl Rule {
     pub(crate) fn monitors(&self) -> bool {
         self.mode == Mode::Monitor
+    }
+
+    /// Whether its condition asks for the estimate of tokens.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.when.as_ref().is_some_and(Condition::asks_for_tokens)
     }
 
     /// Whether it asks about the request as a whole, and about no leaf of it.
@@ -195,6 +210,14 @@ impl Action {
             Action::Edit(Edit::Transform(_)) => "transform",
             Action::Decide(Decide::Pause(_)) => "pause",
             Action::Decide(Decide::Block) => "block",
+        }
+    }
+
+    /// Whether it lets a request pass by what it is, whatever the rule's `match` says.
+    pub(crate) fn skips(&self, request: &RequestFacts) -> bool {
+        match self {
+            Action::Decide(Decide::Pause(pause)) => pause.subagents == Subagents::Skip && request.subagent,
+            Action::Decide(Decide::Block) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => false,
         }
     }
 
@@ -313,4 +336,5 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 pub(crate) struct Pause {
     pub(crate) timeout: Option<Duration>,
     pub(crate) on_timeout: OnTimeout,
+    pub(crate) subagents: Subagents,
 }

@@ -1,8 +1,8 @@
 //! `match`: which leaves a rule looks at.
 //!
 //! A [`Selector`] is compiled once. For each request it becomes a [`Selection`]: what names no leaf
-//! (model, format, agent, session) is decided, path patterns are index ranges, and what is left for
-//! each leaf are a few bit tests. What all selections of a request need is worked out once, in
+//! ([`OfRequest`]) is decided, path patterns and the latest message of the user are index ranges, and
+//! what is left for each leaf are a few bit tests. What all selections of a request need is worked out once, in
 //! [`Places`]. Fields are joined by "and", the words of one field by "or"; an absent field matches
 //! everything.
 //!
@@ -23,6 +23,7 @@ use crate::glob::Glob;
 use crate::index::RuleIndex;
 use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;
+use crate::request::OfRequest;
 
 /// A set of values of one enum, one bit each; empty means that the field was not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ impl Bits {
         self.0 == 0
     }
 
-    fn allows(self, other: Bits) -> bool {
+    pub(crate) fn allows(self, other: Bits) -> bool {
         self.is_empty() || self.0 & other.0 != 0
     }
 
@@ -45,7 +46,7 @@ impl Bits {
         Bits(self.0 | other.0)
     }
 
-    fn of(place: usize) -> Bits {
+    pub(crate) fn of(place: usize) -> Bits {
         Bits(1 << place)
     }
 }
@@ -56,28 +57,23 @@ pub(crate) struct Selector {
     pub(crate) kinds: Bits,
     pub(crate) roles: Bits,
     pub(crate) sections: Bits,
-    pub(crate) formats: Bits,
     pub(crate) tools: Vec<Glob>,
-    pub(crate) models: Vec<Glob>,
-    pub(crate) agents: Vec<Glob>,
-    pub(crate) sessions: Vec<Glob>,
     pub(crate) paths: Vec<PathPattern>,
+    /// Whether only the latest message of the user is selected, whatever format it stands in.
+    pub(crate) latest: bool,
+    pub(crate) request: OfRequest,
 }
 
 impl Selector {
     /// Returns the formats that it allows.
     pub(crate) fn formats(&self) -> Vec<Format> {
-        let allowed = |format: &Format| self.formats.allows(Bits::of(*format as usize));
+        let allowed = |format: &Format| self.request.formats.allows(Bits::of(*format as usize));
         Format::ALL.iter().copied().filter(allowed).collect()
     }
 
     /// Whether `match = {}` was written.
     pub(crate) fn is_everything(&self) -> bool {
-        self.is_everything_in_a_request()
-            && self.formats.is_empty()
-            && self.models.is_empty()
-            && self.agents.is_empty()
-            && self.sessions.is_empty()
+        self.is_everything_in_a_request() && self.request.is_everything()
     }
 
     /// Whether it selects the whole of each request that it applies to.
@@ -86,15 +82,20 @@ impl Selector {
             && self.roles.is_empty()
             && self.sections.is_empty()
             && self.tools.is_empty()
-            && self.paths.is_empty()
+            && !self.is_by_place()
     }
 
-    /// Whether it names a tool and does not say where: neither kind, role, section nor path.
+    /// Whether the place of a value decides: a path, or the message that it stands in.
+    fn is_by_place(&self) -> bool {
+        !self.paths.is_empty() || self.latest
+    }
+
+    /// Whether it names a tool and does not say where: neither kind, role, section nor place.
     pub(crate) fn names_a_tool_alone(&self) -> bool {
         let says_where = !(self.kinds.is_empty()
             && self.roles.is_empty()
             && self.sections.is_empty()
-            && self.paths.is_empty());
+            && !self.is_by_place());
         !self.tools.is_empty() && !says_where
     }
 
@@ -106,31 +107,49 @@ impl Selector {
         request: &RequestFacts,
         places: &mut Places,
     ) -> Option<Selection<'p>> {
-        let named =
-            |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
-        let applies = self.formats.allows(Bits::of(format as usize))
-            && named(&self.models, &request.model)
-            && named(&self.agents, &request.agent)
-            && named(&self.sessions, &request.session);
-        applies.then(|| Selection {
+        self.request.applies(format, request).then(|| Selection {
             selector: self,
-            ranges: (!self.paths.is_empty()).then(|| places.ranges.remove(&rule).unwrap_or_default()),
+            ranges: places.ranges(rule, self),
             around: (!self.sections.is_empty()).then(|| Arc::clone(&places.around)),
         })
     }
 }
 
 /// What the selections of one request have in common: the places of a document that path patterns
-/// select, and the kinds of its sections.
+/// select, the latest message of the user, and the kinds of its sections.
 pub(crate) struct Places {
     ranges: Ranges,
+    latest: Option<Range<usize>>,
     /// For each section the kinds of itself and of the sections around it.
     around: Arc<[Bits]>,
 }
 
 impl Places {
     pub(crate) fn of(document: &Document, paths: &Paths) -> Self {
-        Places { ranges: paths.select(document), around: kinds_around(document).into() }
+        let latest = document.latest_user_message();
+        Places {
+            ranges: paths.select(document),
+            latest: latest.map(|message| document.subtree(document.section(message).node)),
+            around: kinds_around(document).into(),
+        }
+    }
+
+    /// Returns the index ranges that a rule is confined to, sorted; `None` where place is no matter.
+    /// Each rule is asked for once.
+    pub(crate) fn ranges(&mut self, rule: RuleIndex, selector: &Selector) -> Option<Vec<Range<usize>>> {
+        if !selector.is_by_place() {
+            return None;
+        }
+        let latest = || self.latest.clone().into_iter().collect::<Vec<_>>();
+        if selector.paths.is_empty() {
+            return Some(latest());
+        }
+        let by_path = self.ranges.remove(&rule).unwrap_or_default();
+        Some(match (selector.latest, latest().pop()) {
+            (false, _) => by_path,
+            (true, None) => Vec::new(),
+            (true, Some(latest)) => ranges_within(&by_path, &latest).collect(),
+        })
     }
 }
 
@@ -147,7 +166,7 @@ pub(crate) struct Class {
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'p> {
     selector: &'p Selector,
-    /// Index ranges that the path patterns select, sorted; `None` without patterns.
+    /// Index ranges that path patterns and `latest` select, sorted; `None` without either.
     ranges: Option<Vec<Range<usize>>>,
     /// For each section the kinds of itself and of the sections around it; `None` where the rule
     /// does not ask.
@@ -155,7 +174,7 @@ pub(crate) struct Selection<'p> {
 }
 
 impl Selection<'_> {
-    /// The index ranges that its path patterns select; `None` without patterns.
+    /// The index ranges that it is confined to; `None` where place is no matter.
     pub(crate) fn ranges(&self) -> Option<&[Range<usize>]> {
         self.ranges.as_deref()
     }
@@ -214,13 +233,15 @@ impl Selection<'_> {
             && selector.roles.allows(Bits::of(inserted.role() as usize))
             && selector.sections.allows(section)
             && selector.tools.is_empty()
+            // What somebody put in before it is not what the user said.
+            && !selector.latest
             && self.ranges.as_ref().is_none_or(in_place)
     }
 
-    /// Takes over which received values the path patterns select: these keep the path that they
-    /// came with. What was written goes by its present path. `then` is what they select in the
+    /// Takes over which received values are selected by their place: these keep the one that they
+    /// came with. What was written goes by its present place. `then` is what is selected in the
     /// received document.
-    pub(crate) fn keep_paths(&mut self, then: &[Range<usize>], reread: &Reread) {
+    pub(crate) fn keep_places(&mut self, then: &[Range<usize>], reread: &Reread) {
         let Some(now) = self.ranges.as_ref().filter(|now| !now.is_empty() || !then.is_empty()) else {
             return;
         };
@@ -239,17 +260,19 @@ impl Selection<'_> {
         self.ranges = Some(kept);
     }
 
-    /// Whether path patterns decide, and with them the place of a value among others.
-    pub(crate) fn is_by_path(&self) -> bool {
+    /// Whether the place of a value among others decides.
+    pub(crate) fn is_by_place(&self) -> bool {
         self.ranges.is_some()
     }
 
-    /// Returns the parts of some values that the path patterns select, in order.
+    /// Returns the parts of some values that are selected by their place, in order.
     pub(crate) fn ranges_in(&self, nodes: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let ranges = self.ranges.as_deref().unwrap_or_default();
-        let first = ranges.partition_point(|range| range.end <= nodes.start);
-        let within = ranges[first..].iter().take_while(|range| range.start < nodes.end);
-        within.map(|range| range.start.max(nodes.start)..range.end.min(nodes.end))
+        ranges_within(self.ranges.as_deref().unwrap_or_default(), nodes)
+    }
+
+    /// The selector that it applies.
+    pub(crate) fn selector(&self) -> &Selector {
+        self.selector
     }
 
     fn selects_tool(&self, tool: Option<&str>) -> bool {
@@ -265,6 +288,13 @@ impl Selection<'_> {
     fn selects_place(&self, node: NodeId) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| is_in(ranges, node))
     }
+}
+
+/// Returns the parts of some ranges, sorted and disjoint, that lie within another one, in order.
+fn ranges_within(ranges: &[Range<usize>], nodes: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let first = ranges.partition_point(|range| range.end <= nodes.start);
+    let within = ranges[first..].iter().take_while(|range| range.start < nodes.end);
+    within.map(|range| range.start.max(nodes.start)..range.end.min(nodes.end))
 }
 
 /// Whether a node lies in one of these ranges, which are sorted and disjoint.
@@ -298,17 +328,18 @@ impl fmt::Display for Selector {
         field("kind", words_of(self.kinds, LeafKind::ALL, |kind| kind.name()));
         field("role", words_of(self.roles, Role::ALL, |role| role.name()));
         field("section", words_of(self.sections, SectionKind::ALL, |section| section.name()));
-        field("format", words_of(self.formats, Format::ALL, |format| format.name()));
         field("tool", self.tools.iter().map(Glob::to_string).collect());
-        field("model", self.models.iter().map(Glob::to_string).collect());
-        field("agent", self.agents.iter().map(Glob::to_string).collect());
-        field("session", self.sessions.iter().map(Glob::to_string).collect());
         field("path", self.paths.iter().map(PathPattern::to_string).collect());
+        self.request.describe(&mut field);
+        if self.latest {
+            fields.insert(0, "the latest message of the user".to_owned());
+        }
         f.write_str(&fields.join(", "))
     }
 }
 
-fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
+/// Returns the words of a set of bits.
+pub(crate) fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
     let chosen = all.iter().enumerate().filter(|(place, _)| bits.0 & (1 << place) != 0);
     chosen.map(|(_, &value)| name(value).to_owned()).collect()
 }

@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::node::NodeId;
 use crate::project::Projection;
 use crate::scan::Limits;
-use crate::section::{Section, SectionId};
+use crate::section::{NodeType, Section, SectionId};
 
 /// A request body as it was received. Immutable; edits live in a [`crate::Draft`] beside it.
 ///
@@ -81,6 +81,27 @@ impl Document {
     #[must_use]
     pub fn sections(&self) -> &[Section] {
         &self.projection.sections
+    }
+
+    /// The messages, in the order in which they stand in the body. System text beside them is none.
+    pub fn messages(&self) -> impl Iterator<Item = SectionId> + '_ {
+        let messages = self.projection.messages.iter().copied();
+        messages.filter(|&message| self.section(message).message.is_some())
+    }
+
+    /// The definitions of tools, each one that a model could call by itself, in body order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<SectionId> {
+        let sections = self.sections();
+        let is_definition =
+            |section: &Section| section.node_type == NodeType::RequestOption && section.deletable;
+        // A group of declarations is no tool, and stands directly before the first of them.
+        let is_group = |at: usize| {
+            let next = sections.get(at + 1).filter(|next| is_definition(next));
+            next.is_some_and(|next| next.parent == Some(SectionId::from_index(at)))
+        };
+        let all = (0..sections.len()).filter(|&at| is_definition(&sections[at]) && !is_group(at));
+        all.map(SectionId::from_index).collect()
     }
 
     /// The innermost section that a node belongs to.

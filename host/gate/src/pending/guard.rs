@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::Reviewer;
+use leafgate_desk::{Class, Destination, Reviewer};
 use leafgate_policy::{Context, Hold, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
@@ -20,6 +20,10 @@ pub(crate) struct TurnGuard {
     /// Model and manner of the answer, where the path says them.
     pub(crate) model: Option<Arc<str>>,
     pub(crate) stream: Option<bool>,
+    /// Who asks.
+    pub(crate) class: Class,
+    /// Where it goes.
+    pub(crate) to: Destination,
     /// What the request says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) vault: Vault,
@@ -34,6 +38,9 @@ impl Reviewer for TurnGuard {
             agent: Some(self.agent),
             model: self.model.as_deref(),
             stream: self.stream,
+            subagent: Some(self.class == Class::Subagent),
+            upstream: Some(&self.to.upstream),
+            endpoint: Some(self.to.endpoint()),
             outside: &outside,
         };
         self.policy.review(draft, &context, &self.vault, &self.recall)

@@ -414,6 +414,8 @@ mod tests {
             agent: leafgate_policy::OTHER_AGENT,
             model: None,
             stream: None,
+            class: Class::Main,
+            to: destination(),
             outside: Arc::default(),
             vault: Vault::new(keys),
             recall: Recall::default(),

@@ -40,6 +40,27 @@ async fn a_rule_about_a_client_sees_which_one_asks() {
 }
 
 #[tokio::test]
+async fn a_rule_sees_path_upstream_headers_and_who_asks() {
+    for (rule, status) in [
+        ("match = { endpoint = '/v1/chat/*', upstream = 'echo:' }", 400),
+        ("match = { endpoint = '/v1/messages' }", 200),
+        ("match = { upstream = 'https://*' }", 200),
+        ("match = { header = { x-team = 'red' } }", 400),
+        ("match = { header = { x-team = 'blue' } }", 200),
+        ("match = { subagent = true, stream = false }", 400),
+        ("match = { subagent = false }", 200),
+        ("match = {}\nwhen = 'request.subagent && request.endpoint == \"/v1/chat/completions\"'", 400),
+    ] {
+        let gate = gate(&format!("[[rule]]\nid = 'no'\n{rule}\naction = 'block'\n"), "echo:").await;
+        let mut request = chat(says("hi"));
+        *request.uri_mut() = "/v1/chat/completions?x=1".parse().unwrap();
+        request.headers_mut().insert("x-team", "red".parse().unwrap());
+        request.headers_mut().insert("x-interaction-type", "conversation-subagent".parse().unwrap());
+        assert_eq!(once(&gate, request).await.status, status, "{rule}");
+    }
+}
+
+#[tokio::test]
 async fn answers_are_counted_by_what_the_upstream_said() {
     let upstream = Upstream::start(|seen| async move {
         let mut response = answer("application/json", full("{}"));

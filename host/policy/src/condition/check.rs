@@ -11,7 +11,7 @@ use leafgate_detect::Confidence;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind, ValueType};
 use regex::Regex;
 
-use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS, UNKNOWN_REQUEST_FIELDS};
+use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS, TOKENS};
 use crate::diagnostic::hint_for;
 
 /// One thing wrong with an expression, and where in it.
@@ -24,7 +24,7 @@ pub(crate) struct ConditionFault {
 
 /// Functions beside the operators. The interpreter's other extensions can grow text or lists and
 /// are left out.
-const FUNCTIONS: &[&str] = &[
+pub(super) const FUNCTIONS: &[&str] = &[
     "contains",
     "startsWith",
     "endsWith",
@@ -69,22 +69,42 @@ pub(crate) struct Checker<'e> {
     pub(crate) faults: Vec<ConditionFault>,
     /// True where `leaf.findings` exists in the phase of the rule.
     pub(crate) findings: bool,
+    /// Whether the expression may ask for the estimate of tokens.
+    pub(crate) asks_for_tokens: bool,
     scopes: Vec<Scope<'e>>,
     loops: usize,
 }
 
 impl<'e> Checker<'e> {
     pub(crate) fn new(source: &'e str, offset_of: &'e dyn Fn(u64) -> Range<usize>, findings: bool) -> Self {
-        Checker { source, offset_of, faults: Vec::new(), findings, scopes: Vec::new(), loops: 0 }
+        Checker {
+            source,
+            offset_of,
+            faults: Vec::new(),
+            findings,
+            asks_for_tokens: false,
+            scopes: Vec::new(),
+            loops: 0,
+        }
     }
 
     pub(crate) fn check(&mut self, expression: &'e IdedExpr) {
         match &expression.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
-            Expr::Ident(name) => self.variable(expression.id, name),
+            Expr::Ident(name) => {
+                self.variable(expression.id, name);
+                // Whatever is done with it may compute the name of a fact.
+                self.asks_for_tokens |= name == "request";
+            }
             Expr::Select(select) => {
                 self.member(expression.id, &select.operand, &select.field);
-                self.check(&select.operand);
+                match &select.operand.expr {
+                    Expr::Ident(name) => {
+                        self.variable(select.operand.id, name);
+                        self.asks_for_tokens |= name == "request" && select.field == TOKENS;
+                    }
+                    _ => self.check(&select.operand),
+                }
             }
             Expr::Call(call) => {
                 self.function(expression.id, &call.func_name);
@@ -148,13 +168,7 @@ impl<'e> Checker<'e> {
             None if object == "request" => REQUEST_FIELDS,
             None => return,
         };
-        if object == "request" && UNKNOWN_REQUEST_FIELDS.contains(&field) {
-            let message = format!(
-                "`request.{field}` is not supported yet: no gate can tell which requests a sub-agent sends"
-            );
-            let hint = "leave the term out; `request.agent` names the client program".to_owned();
-            self.fault_at(self.name_near(id, field), message, hint);
-        } else if !known.contains(&field) {
+        if !known.contains(&field) {
             self.fault_at(
                 self.name_near(id, field),
                 format!("`{object}` has no `{field}`"),
@@ -197,6 +211,10 @@ impl<'e> Checker<'e> {
                 self.compared(left, right);
                 self.compared(right, left);
             }
+            operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS => {
+                self.measured(left, right);
+                self.measured(right, left);
+            }
             operators::IN => {
                 if let Expr::List(list) = &right.expr {
                     list.elements.iter().for_each(|element| self.compared(left, element));
@@ -209,7 +227,9 @@ impl<'e> Checker<'e> {
     fn compared(&mut self, fact: &IdedExpr, other: &IdedExpr) {
         let (Some((name, values)), Expr::Literal(literal)) = (self.fact(fact), &other.expr) else { return };
         let message = match (values, literal) {
-            (Values::Open, LiteralValue::String(_)) | (Values::Truth, LiteralValue::Boolean(_)) => return,
+            (Values::Open, LiteralValue::String(_))
+            | (Values::Truth, LiteralValue::Boolean(_))
+            | (Values::Number, LiteralValue::Int(_)) => return,
             (Values::Closed(known), LiteralValue::String(word)) if known().contains(&word.inner()) => return,
             (Values::Closed(known), LiteralValue::String(word)) => {
                 let word = word.inner();
@@ -217,13 +237,22 @@ impl<'e> Checker<'e> {
                 return self.fault(other.id, format!("`{name}` is never `{word}`"), Some(hint));
             }
             (Values::Truth, _) => "true or false, and this is neither",
+            (Values::Number, _) => "a whole number, and this is none",
             (Values::Open | Values::Closed(_), _) => "a text, and this is none",
         };
         let hint = match values {
             Values::Truth => format!("write `{name}` or `!{name}`"),
+            Values::Number => format!("compare it with a whole number: `{name} > 100`"),
             Values::Open | Values::Closed(_) => format!("compare it with a text: `{name} == \"…\"`"),
         };
         self.fault(other.id, format!("`{name}` is {message}"), Some(hint));
+    }
+
+    /// Only numbers are more or less than something.
+    fn measured(&mut self, fact: &IdedExpr, other: &IdedExpr) {
+        if let Some((_, Values::Number)) = self.fact(fact) {
+            self.compared(fact, other);
+        }
     }
 
     /// The name of a fact, and what it can be.
@@ -295,6 +324,8 @@ enum Values {
     Closed(fn() -> Vec<&'static str>),
     /// True or false.
     Truth,
+    /// A whole number.
+    Number,
 }
 
 /// `None` for what has no literal to be compared with.
@@ -313,7 +344,8 @@ fn values(of: Of, field: &str) -> Option<Values> {
             [Confidence::Low, Confidence::Medium, Confidence::High].iter().map(|it| it.as_str()).collect()
         }),
         (Of::Request, "stream" | "subagent") => Values::Truth,
-        (Of::Request, "model" | "session" | "agent")
+        (Of::Request, "bytes" | TOKENS | "messages" | "tools") => Values::Number,
+        (Of::Request, "model" | "session" | "agent" | "upstream" | "endpoint")
         | (Of::Leaf, "text" | "tool" | "key" | "path" | "pointer")
         | (Of::Finding, "label" | "detector") => Values::Open,
         _ => return None,

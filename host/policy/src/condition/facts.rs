@@ -11,16 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cel::ExecutionError;
 use cel::common::traits::Indexer;
-use cel::common::types::{CelBool, CelList, CelString, DYN_TYPE, Type};
+use cel::common::types::{CelBool, CelInt, CelList, CelString, DYN_TYPE, Type};
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, NodeId};
 
+use crate::request::Said;
+
 /// The names below `request`.
-pub(crate) const REQUEST_FIELDS: &[&str] = &["format", "model", "stream", "session", "agent"];
-/// What the language has a word for and no gate can tell yet.
-pub(crate) const UNKNOWN_REQUEST_FIELDS: &[&str] = &["subagent"];
+pub(crate) const REQUEST_FIELDS: &[&str] = &[
+    "format", "model", "stream", "session", "agent", "subagent", "upstream", "endpoint", "bytes", TOKENS,
+    "messages", "tools",
+];
+/// The one of them that costs a walk over the request.
+pub(super) const TOKENS: &str = "tokens";
 /// The names below `leaf`.
 pub(crate) const LEAF_FIELDS: &[&str] =
     &["text", "kind", "role", "section", "tool", "key", "path", "pointer", "value", "findings"];
@@ -42,6 +47,17 @@ pub(crate) struct RequestFacts {
     pub(crate) stream: bool,
     pub(crate) session: String,
     pub(crate) agent: String,
+    pub(crate) subagent: bool,
+    pub(crate) upstream: String,
+    pub(crate) endpoint: String,
+    /// Of the body.
+    pub(crate) bytes: usize,
+    /// An estimate; 0 where no rule asks for it.
+    pub(crate) tokens: usize,
+    pub(crate) messages: usize,
+    pub(crate) tools: usize,
+    /// What it has under the names that selectors ask for.
+    pub(crate) said: Said,
 }
 
 /// One finding, as `leaf.findings` shows it: never the text that was found.
@@ -165,6 +181,10 @@ fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, Executi
     Ok(Box::new(CelString::from(text)))
 }
 
+fn number<'v>(number: usize) -> Box<dyn Val + 'v> {
+    Box::new(CelInt::from(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
 fn unknown<T>(name: &str) -> Result<T, ExecutionError> {
     Err(ExecutionError::no_such_key(name))
 }
@@ -180,7 +200,14 @@ impl<'a> Members<'a> for RequestVal<'a> {
             "model" => text(&facts.model, budget),
             "session" => text(&facts.session, budget),
             "agent" => text(&facts.agent, budget),
+            "upstream" => text(&facts.upstream, budget),
+            "endpoint" => text(&facts.endpoint, budget),
             "stream" => Ok(Box::new(CelBool::from(facts.stream))),
+            "subagent" => Ok(Box::new(CelBool::from(facts.subagent))),
+            "bytes" => Ok(number(facts.bytes)),
+            TOKENS => Ok(number(facts.tokens)),
+            "messages" => Ok(number(facts.messages)),
+            "tools" => Ok(number(facts.tools)),
             _ => unknown(name),
         }
     }

@@ -46,6 +46,7 @@ pub(crate) struct Condition {
     whole: Arc<IdedExpr>,
     request_terms: Arc<[IdedExpr]>,
     leaf_terms: Arc<[IdedExpr]>,
+    asks_for_tokens: bool,
 }
 
 /// The part of a condition that the request alone decides.
@@ -105,10 +106,11 @@ impl Condition {
         let mut checker = Checker::new(source, &offset_of, findings);
         checker.check(program.expression());
         let faults = std::mem::take(&mut checker.faults);
+        let asks_for_tokens = checker.asks_for_tokens;
         if !faults.is_empty() {
             return Err(faults);
         }
-        let condition = Condition::split(source, program.expression());
+        let condition = Condition { asks_for_tokens, ..Condition::split(source, program.expression()) };
         condition.try_out().map_err(|fault| vec![fault])?;
         Ok(condition)
     }
@@ -123,6 +125,7 @@ impl Condition {
             whole: Arc::new(whole.clone()),
             request_terms: request_terms.into(),
             leaf_terms: leaf_terms.into(),
+            asks_for_tokens: false,
         }
     }
 
@@ -208,6 +211,11 @@ impl Condition {
         required::by_terms(&self.leaf_terms)
     }
 
+    /// Returns true where the expression may ask for the estimate of tokens.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.asks_for_tokens
+    }
+
     /// Returns true where the expression names no leaf.
     pub(crate) fn is_of_request(&self) -> bool {
         self.leaf_terms.is_empty()
@@ -218,6 +226,19 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)
     }
+}
+
+/// Returns every name and function that expressions may use.
+#[cfg(test)]
+pub(crate) fn names() -> Vec<String> {
+    let below = |object: &'static str, fields: &'static [&'static str]| {
+        fields.iter().map(move |field| format!("{object}{field}"))
+    };
+    below("request.", facts::REQUEST_FIELDS)
+        .chain(below("leaf.", facts::LEAF_FIELDS))
+        .chain(below("", facts::FINDING_FIELDS))
+        .chain(below("", check::FUNCTIONS))
+        .collect()
 }
 
 fn run(

@@ -14,8 +14,11 @@ use crate::literal::{Literal, Required, better, of_pattern};
 /// How often a term may read the text: half of what its budget allows for any text.
 const MAX_READINGS: usize = 32;
 
-/// Facts of a leaf, and of the request, whose texts are a few bytes long.
-const SHORT: &[&str] = &["kind", "role", "section", "value", "format", "stream"];
+/// Facts of a leaf, and of the request, that are a few bytes long.
+const SHORT: &[&str] = &[
+    "kind", "role", "section", "value", "format", "stream", "subagent", "bytes", "tokens", "messages",
+    "tools",
+];
 
 /// Returns literals of which the text holds one wherever a conjunction of these terms is not false.
 pub(super) fn by_terms(terms: &[IdedExpr]) -> Option<Required> {

@@ -194,8 +194,8 @@ impl<'s, 'p> Search<'s, 'p> {
 struct Selections<'r> {
     /// The numbers of the rules, and whether each is decided without a look at leaves.
     rules: Vec<u8>,
-    /// The rules that select by path.
-    by_path: Vec<(RuleIndex, &'r Selection<'r>)>,
+    /// The rules that select by place.
+    by_place: Vec<(RuleIndex, &'r Selection<'r>)>,
 }
 
 impl<'r> Selections<'r> {
@@ -206,13 +206,13 @@ impl<'r> Selections<'r> {
             let steady = u64::from(run.steady_selection(*index).is_some());
             ((index.get() as u64) << 1 | steady).to_le_bytes()
         };
-        let by_path = rules.iter().filter_map(|(index, _)| {
+        let by_place = rules.iter().filter_map(|(index, _)| {
             let selection = &run.active[index.get()].as_ref()?.selection;
-            selection.is_by_path().then_some((*index, selection))
+            selection.is_by_place().then_some((*index, selection))
         });
         Selections {
             rules: rules.iter().flat_map(|(index, _)| number(index)).collect(),
-            by_path: by_path.collect(),
+            by_place: by_place.collect(),
         }
     }
 
@@ -223,7 +223,7 @@ impl<'r> Selections<'r> {
             return None;
         }
         let nodes = block.nodes();
-        for (index, selection) in &self.by_path {
+        for (index, selection) in &self.by_place {
             for range in selection.ranges_in(&nodes) {
                 for number in [index.get(), range.start - nodes.start, range.end - nodes.start] {
                     description.extend_from_slice(&(number as u64).to_le_bytes());

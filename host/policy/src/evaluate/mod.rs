@@ -22,6 +22,7 @@ mod outgoing;
 mod outside;
 mod redact;
 mod replay;
+mod request;
 mod review;
 mod scanner;
 mod seams;
@@ -184,16 +185,7 @@ struct Active<'p> {
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
-        let request = RequestFacts {
-            format: document.format().name(),
-            model: match context.model {
-                Some(model) => model.to_owned(),
-                None => document.model().unwrap_or_default().into_owned(),
-            },
-            stream: context.stream.unwrap_or_else(|| document.streams()),
-            session: context.session.to_owned(),
-            agent: context.agent.unwrap_or_default().to_owned(),
-        };
+        let request = request::facts(policy.lookup.asked(), document, context);
         let mut places = Places::of(document, policy.lookup.paths());
         let rules = policy.rules.iter().enumerate();
         let active = rules
@@ -385,7 +377,7 @@ fn activate<'p>(
 ) -> Option<Active<'p>> {
     let selection = rule.selector.for_request(index, document.format(), request, places)?;
     let condition = rule.when.as_ref().map(|when| (when, when.for_request(request)));
-    if matches!(condition, Some((_, ForRequest::Never))) {
+    if matches!(condition, Some((_, ForRequest::Never))) || rule.action.skips(request) {
         return None;
     }
     Some(Active { selection, condition })

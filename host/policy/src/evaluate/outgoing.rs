@@ -25,6 +25,7 @@ use crate::Context;
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::Phase;
+use crate::selector::Places;
 use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE};
 
 /// A stretch of a text, and the label of the redaction that wrote it.
@@ -44,7 +45,7 @@ impl Run<'_> {
         let reread = self.draft.reread(&Limits::default()).map_err(|error| unreadable(&error))?;
         let document = Arc::clone(reread.document());
         let mut now = Run::new(self.policy, &document, context, self.vault);
-        now.keep_paths(self.document, &reread);
+        now.keep_places(self.document, &reread);
         now.keep_findings(self, &reread);
         let marks = now.draft.redactions().count();
         now.phase(Phase::Redact, Run::redact_received);
@@ -57,13 +58,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Path patterns select what was received by the path that it came with.
-    fn keep_paths(&mut self, received: &Document, reread: &Reread) {
-        let then = self.policy.lookup.paths().select(received);
+    /// What was received is selected by the place that it came with.
+    fn keep_places(&mut self, received: &Document, reread: &Reread) {
+        let mut places = Places::of(received, self.policy.lookup.paths());
         for (index, active) in self.active.iter_mut().enumerate() {
             if let Some(active) = active {
-                let then = then.get(&RuleIndex::new(index)).map_or(&[][..], Vec::as_slice);
-                active.selection.keep_paths(then, reread);
+                let then = places.ranges(RuleIndex::new(index), active.selection.selector());
+                active.selection.keep_places(&then.unwrap_or_default(), reread);
             }
         }
     }

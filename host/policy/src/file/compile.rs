@@ -17,7 +17,7 @@ use crate::condition::Condition;
 use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Published,
-    Redact, Restore, Rewrite, Rule, Sees, Transform, With,
+    Redact, Restore, Rewrite, Rule, Sees, Subagents, Transform, With,
 };
 use crate::selector::Selector;
 
@@ -342,19 +342,12 @@ impl Compiler<'_, '_> {
             None => None,
         };
         let on_timeout = self.optional("on_timeout", &raw.on_timeout, OnTimeout::WORDS, OnTimeout::from_word);
-        self.subagents(raw);
-        Some(Pause { timeout, on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel) })
-    }
-
-    /// Refuses a promise that cannot be kept: no gate knows yet which requests a sub-agent sends.
-    fn subagents(&mut self, raw: &RawRule) {
-        let Some(word) = &raw.subagents else { return };
-        if word.get_ref() == "skip" {
-            let hint = "leave it out: requests of sub-agents pause like any other; `match = { agent = \"…\" }` narrows a rule to a client";
-            let message = "`subagents = \"skip\"` is not supported yet: no gate can tell which requests a sub-agent sends";
-            return self.complaints.error(word.span(), message, hint);
-        }
-        self.complaints.word("subagents", word, &["pause"], |word| (word == "pause").then_some(()));
+        let subagents = self.optional("subagents", &raw.subagents, Subagents::WORDS, Subagents::from_word);
+        Some(Pause {
+            timeout,
+            on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
+            subagents: subagents.unwrap_or(Subagents::Pause),
+        })
     }
 
     fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {

@@ -6,11 +6,12 @@ use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use toml::Spanned;
 
 use super::Complaints;
-use super::raw::{OneOrMany, RawMatch};
+use super::raw::{OneOrMany, RawMatch, RawNamed};
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
 use crate::glob::Glob;
 use crate::pattern::PathPattern;
+use crate::request::{Named, OfRequest};
 use crate::selector::{Bits, Selector};
 
 /// Longest name that a glob may match: longer ones are no names.
@@ -22,12 +23,107 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
         kinds: bits(&raw.kind, "kind", LeafKind::ALL, |kind| kind.name(), complaints),
         roles: bits(&raw.role, "role", Role::ALL, |role| role.name(), complaints),
         sections: bits(&raw.section, "section", SectionKind::ALL, |section| section.name(), complaints),
-        formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
         tools: globs(&raw.tool, "tool", complaints),
+        paths: paths(&raw.path, complaints),
+        latest: latest(raw, complaints),
+        request: of_request(raw, complaints),
+    }
+}
+
+fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
+    let truth = |value: &Option<Spanned<bool>>| value.as_ref().map(|value| *value.get_ref());
+    OfRequest {
+        formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
         models: globs(&raw.model, "model", complaints),
         agents: agents(&raw.agent, complaints),
         sessions: globs(&raw.session, "session", complaints),
-        paths: paths(&raw.path, complaints),
+        upstreams: globs(&raw.upstream, "upstream", complaints),
+        endpoints: endpoints(&raw.endpoint, complaints),
+        stream: truth(&raw.stream),
+        subagent: truth(&raw.subagent),
+        headers: named(&raw.header, "header", header_name, complaints),
+        options: named(&raw.option, "option", option_name, complaints),
+    }
+}
+
+fn latest(raw: &RawMatch, complaints: &mut Complaints<'_>) -> bool {
+    let Some(latest) = &raw.latest else { return false };
+    if !*latest.get_ref() {
+        let hint = "leave `latest` out to look at all messages";
+        complaints.error(latest.span(), "`latest = false` selects nothing in particular", hint);
+    }
+    true
+}
+
+/// Paths of an API begin with a slash and have no query.
+fn endpoints(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
+    for (word, span) in words(raw, "endpoint", complaints) {
+        if !word.starts_with(['/', '*', '?']) {
+            let hint = format!("write the path that clients send to: `/{word}`");
+            complaints.error(span, format!("no path can match `{word}`: it begins with a slash"), hint);
+        }
+    }
+    globs(raw, "endpoint", complaints)
+}
+
+/// Compiles names with the values that each may have.
+fn named(
+    raw: &Option<Spanned<RawNamed>>,
+    field: &str,
+    name_of: impl Fn(&str) -> Result<String, String>,
+    complaints: &mut Complaints<'_>,
+) -> Vec<Named> {
+    let Some(table) = raw else { return Vec::new() };
+    if table.get_ref().is_empty() {
+        let hint = format!("leave `{field}` out to match any");
+        complaints.error(table.span(), format!("an empty `{field}` matches nothing"), hint);
+    }
+    let mut all = Vec::new();
+    for (name, words) in table.get_ref() {
+        let values = globs(&Some(words.clone()), field, complaints);
+        match name_of(name) {
+            Ok(name) => all.push(Named { name, values }),
+            Err(why) => {
+                complaints.error(words.span(), format!("no rule can ask for the {field} `{name}`"), why)
+            }
+        }
+    }
+    all
+}
+
+/// The name of a header as the gate gives it.
+fn header_name(name: &str) -> Result<String, String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err("names of headers are letters, digits and dashes".to_owned());
+    }
+    let name = name.to_ascii_lowercase();
+    match HIDDEN_HEADERS.contains(&name.as_str()) {
+        true => Err(format!("`{name}` carries a credential or ends at the gate: rules do not see it")),
+        false => Ok(name),
+    }
+}
+
+/// Headers that no gate shows to rules.
+const HIDDEN_HEADERS: &[&str] = &[
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "ocp-apim-subscription-key",
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+];
+
+/// An option: the keys on the way to it, joined by dots.
+fn option_name(name: &str) -> Result<String, String> {
+    match name.split('.').any(str::is_empty) {
+        true => Err("write its key, or the keys on the way to it: `reasoning.effort`".to_owned()),
+        false => Ok(name.to_owned()),
     }
 }
 

@@ -12,6 +12,8 @@ mod idle;
 pub(crate) mod matches;
 pub(crate) mod plugins;
 pub(crate) mod raw;
+#[cfg(test)]
+mod reference_tests;
 mod replacement;
 
 use std::ops::Range;

@@ -4,7 +4,7 @@
 //! out; the others are still read, so that one load shows as many errors as it can. Only
 //! [`super::compile`] reads these types.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(crate) struct RawFile {
     pub(crate) broken_plugins: Vec<String>,
 }
 
-const TOP_LEVEL: &[&str] = &["extends", "mode", "plugins", "rule"];
+pub(super) const TOP_LEVEL: &[&str] = &["extends", "mode", "plugins", "rule"];
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["on_drift", "releasable"];
@@ -83,7 +83,17 @@ pub(crate) struct RawMatch {
     pub(crate) format: Option<Spanned<OneOrMany>>,
     pub(crate) agent: Option<Spanned<OneOrMany>>,
     pub(crate) session: Option<Spanned<OneOrMany>>,
+    pub(crate) upstream: Option<Spanned<OneOrMany>>,
+    pub(crate) endpoint: Option<Spanned<OneOrMany>>,
+    pub(crate) stream: Option<Spanned<bool>>,
+    pub(crate) subagent: Option<Spanned<bool>>,
+    pub(crate) latest: Option<Spanned<bool>>,
+    pub(crate) header: Option<Spanned<RawNamed>>,
+    pub(crate) option: Option<Spanned<RawNamed>>,
 }
+
+/// `header = { x-team = "…" }`: any names, with a word or words for each.
+pub(crate) type RawNamed = BTreeMap<String, Spanned<OneOrMany>>;
 
 /// `replace = { pattern = "…", with = "…" }`.
 #[derive(Debug, Deserialize)]
@@ -103,7 +113,7 @@ pub(crate) struct RawPlugin {
 }
 
 /// A string, or a list of strings of which any may match.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<Spanned<String>>),

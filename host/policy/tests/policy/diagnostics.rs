@@ -43,30 +43,30 @@ confg = { a = 1 }
 }
 
 #[test]
-fn what_no_gate_can_tell_yet_is_refused_by_name() {
+fn what_can_never_be_true_of_a_request() {
     snapshot!(complaints(
         r#"
 [[rule]]
 id = "a"
-match = {}
+match = { latest = false, endpoint = "v1/messages", header = {}, option = { "reasoning." = "x" } }
 action = "pause"
-subagents = "skip"
+subagents = "pass"
 
 [[rule]]
 id = "b"
-match = {}
-when = 'request.subagent'
+match = { header = { Authorization = "*", "x team" = "blue", x-team = [] } }
+when = 'request.subagent == "true" || request.tokens > "1000" || request.tools == 1.5'
 action = "block"
 
 [[rule]]
 id = "c"
 match = {}
-when = '!request["subagent"] || leaf["txt"] == ""'
+when = 'request.token > 3 || leaf["txt"] == ""'
 action = "block"
 
 [[rule]]
 id = "d"
-match = { agent = ["codex", "claud-code"] }
+match = { agent = ["codex", "claud-code"], headers = { x-team = "blue" }, stream = "yes" }
 action = "block"
 "#
     ));

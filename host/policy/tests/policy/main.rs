@@ -27,6 +27,7 @@ mod properties;
 mod recordings;
 mod redact;
 mod remembered;
+mod requests;
 mod review;
 mod seams;
 mod searched;

@@ -115,6 +115,8 @@ const CONDITIONS: &[&str] = &[
     r#"leaf.text.size() > 6"#,
     r#"leaf.key == "content""#,
     r#"request.model == "m""#,
+    r#"request.tokens > 40 && leaf.text.contains("ab")"#,
+    "request.messages > 2",
     "false",
 ];
 
@@ -152,6 +154,9 @@ fn selector() -> impl Strategy<Value = String> {
         3 => field("path", quoted(PATHS)),
         1 => field("model", quoted(&["m", "*7", "gone"])),
         1 => field("format", quoted(&["openai-chat", "gemini"])),
+        2 => field("latest", Just("true".to_owned()).boxed()),
+        1 => field("option", Just("{ temperature = \"17\" }".to_owned()).boxed()),
+        1 => field("subagent", prop::sample::select(vec!["true", "false"]).prop_map(String::from).boxed()),
     ];
     prop::collection::vec(fields, 0..3).prop_map(|mut fields| {
         fields.sort_unstable();

@@ -43,8 +43,16 @@ fn vault() -> Vault {
     Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")))
 }
 
-const CONTEXT: Context<'_> =
-    Context { session: "s", agent: Some("codex"), model: None, stream: None, outside: &[] };
+const CONTEXT: Context<'_> = Context {
+    session: "s",
+    agent: Some("codex"),
+    model: None,
+    stream: None,
+    subagent: Some(true),
+    upstream: Some("https://api.openai.com"),
+    endpoint: Some("/v1/chat/completions"),
+    outside: &[],
+};
 
 /// Everything that an evaluation comes to, but for the time that it took.
 fn told(evaluation: &Evaluation) -> (String, String, Value, String) {

@@ -1,0 +1,40 @@
+//! The facts of a request that name no leaf, as conditions and selectors ask for them.
+
+use leafgate_tree::{Access, Document};
+
+use crate::Context;
+use crate::condition::RequestFacts;
+use crate::request::{Asked, Said};
+
+/// Bytes of text that count as one token: about what English prose and source code come to. What an
+/// API bills is counted by its own tokenizer.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+/// Collects the facts of a request.
+pub(super) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
+    RequestFacts {
+        format: document.format().name(),
+        model: match context.model {
+            Some(model) => model.to_owned(),
+            None => document.model().unwrap_or_default().into_owned(),
+        },
+        stream: context.stream.unwrap_or_else(|| document.streams()),
+        session: context.session.to_owned(),
+        agent: context.agent.unwrap_or_default().to_owned(),
+        subagent: context.subagent.unwrap_or_default(),
+        upstream: context.upstream.unwrap_or_default().to_owned(),
+        endpoint: context.endpoint.unwrap_or_default().to_owned(),
+        bytes: document.source().len(),
+        tokens: if asked.tokens() { tokens(document) } else { 0 },
+        messages: document.messages().count(),
+        tools: document.tools().len(),
+        said: Said::of(asked, document, context.outside),
+    }
+}
+
+/// Estimates the tokens of all texts, but for media.
+fn tokens(document: &Document) -> usize {
+    let texts = document.leaves().filter(|leaf| leaf.access() != Access::Opaque);
+    let bytes: usize = texts.map(|leaf| leaf.spelling().0.len()).sum();
+    bytes.div_ceil(BYTES_OF_A_TOKEN)
+}

@@ -1,0 +1,42 @@
+//! The reference of rule files names what the code reads, and its examples load.
+
+use super::fields::fields_of;
+use super::raw::{RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
+use crate::condition::names;
+use crate::plugin::NoPlugins;
+use crate::{Policy, PolicySource};
+
+const REFERENCE: &str = include_str!("../../RULES.md");
+
+#[test]
+fn every_key_stands_in_the_reference() {
+    let tables = [
+        TOP_LEVEL,
+        fields_of::<RawRule>(),
+        fields_of::<RawMatch>(),
+        fields_of::<RawReplace>(),
+        fields_of::<RawPlugin>(),
+    ];
+    for key in tables.concat() {
+        let said = [format!("`{key}`"), format!("{{ {key} = "), format!(", {key} = ")];
+        assert!(said.iter().any(|said| REFERENCE.contains(said)), "`{key}` is missing");
+    }
+}
+
+#[test]
+fn every_name_of_a_condition_stands_in_the_reference() {
+    for name in names() {
+        assert!(REFERENCE.contains(&format!("`{name}`")), "`{name}` is missing");
+    }
+}
+
+#[test]
+fn the_examples_of_the_reference_load() {
+    let blocks = REFERENCE.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let folder = tempfile::tempdir().unwrap();
+    for (place, rules) in blocks.enumerate() {
+        std::fs::write(folder.path().join(format!("{place}.toml")), rules).unwrap();
+    }
+    let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
+    assert!(policy.unwrap_or_else(|error| panic!("{error}")).warnings().is_empty());
+}

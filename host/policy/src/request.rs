@@ -1,0 +1,167 @@
+//! What `match` asks about a request as a whole: its model, its client, its headers, its options.
+//!
+//! None of this is about a leaf, so it is judged once for each rule and request. A header or an
+//! option that many rules name is looked up once: a policy knows the names beforehand ([`Asked`]),
+//! and a request says what it has under them ([`Said`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use leafgate_tree::{Document, Format, Segment};
+
+use crate::condition::RequestFacts;
+use crate::glob::Glob;
+use crate::outside::{Outside, Part};
+use crate::rule::Rule;
+use crate::selector::{Bits, words_of};
+
+/// The fields of a selector that name no leaf. The default lets every request through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OfRequest {
+    pub(crate) formats: Bits,
+    pub(crate) models: Vec<Glob>,
+    pub(crate) agents: Vec<Glob>,
+    pub(crate) sessions: Vec<Glob>,
+    pub(crate) upstreams: Vec<Glob>,
+    pub(crate) endpoints: Vec<Glob>,
+    pub(crate) stream: Option<bool>,
+    pub(crate) subagent: Option<bool>,
+    pub(crate) headers: Vec<Named>,
+    pub(crate) options: Vec<Named>,
+}
+
+/// A header or an option by name, and what its value may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// A header's name in lower case, or the keys of an option joined by dots.
+    pub(crate) name: String,
+    pub(crate) values: Vec<Glob>,
+}
+
+impl OfRequest {
+    /// Whether it lets every request through.
+    pub(crate) fn is_everything(&self) -> bool {
+        *self == OfRequest::default()
+    }
+
+    /// Returns true if and only if a rule with it applies to a request.
+    pub(crate) fn applies(&self, format: Format, request: &RequestFacts) -> bool {
+        let named =
+            |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+        self.formats.allows(Bits::of(format as usize))
+            && self.stream.is_none_or(|stream| stream == request.stream)
+            && self.subagent.is_none_or(|subagent| subagent == request.subagent)
+            && named(&self.models, &request.model)
+            && named(&self.agents, &request.agent)
+            && named(&self.sessions, &request.session)
+            && named(&self.upstreams, &request.upstream)
+            && named(&self.endpoints, &request.endpoint)
+            && self.headers.iter().all(|header| header.fits(&request.said.headers))
+            && self.options.iter().all(|option| option.fits(&request.said.options))
+    }
+
+    /// Calls `field` with the name and the words of each field that was given.
+    pub(crate) fn describe(&self, mut field: impl FnMut(&str, Vec<String>)) {
+        let globs = |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>();
+        let truth = |value: Option<bool>| value.iter().map(bool::to_string).collect::<Vec<_>>();
+        field("format", words_of(self.formats, Format::ALL, |format| format.name()));
+        field("model", globs(&self.models));
+        field("agent", globs(&self.agents));
+        field("session", globs(&self.sessions));
+        field("upstream", globs(&self.upstreams));
+        field("endpoint", globs(&self.endpoints));
+        field("stream", truth(self.stream));
+        field("subagent", truth(self.subagent));
+        for (kind, all) in [("header", &self.headers), ("option", &self.options)] {
+            for named in all {
+                field(&format!("{kind} {}", named.name), globs(&named.values));
+            }
+        }
+    }
+}
+
+impl Named {
+    /// Whether any of the values under its name is one of those that it wants.
+    fn fits(&self, said: &BTreeMap<String, Vec<String>>) -> bool {
+        let values = said.get(&self.name).map(Vec::as_slice).unwrap_or_default();
+        values.iter().any(|value| self.values.iter().any(|wanted| wanted.matches(value)))
+    }
+}
+
+/// The names of headers and options that any rule of a policy asks for.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    headers: BTreeSet<String>,
+    options: BTreeSet<String>,
+    /// Whether any condition asks for the estimate of tokens, which costs a walk over all leaves.
+    tokens: bool,
+}
+
+impl Asked {
+    pub(crate) fn of(rules: &[Rule]) -> Self {
+        let names = |of: fn(&OfRequest) -> &[Named]| {
+            let named = rules.iter().flat_map(|rule| of(&rule.selector.request));
+            named.map(|named| named.name.clone()).collect()
+        };
+        Asked {
+            headers: names(|request| &request.headers),
+            options: names(|request| &request.options),
+            tokens: rules.iter().any(Rule::asks_for_tokens),
+        }
+    }
+
+    /// Whether anybody asks for the estimate of tokens.
+    pub(crate) fn tokens(&self) -> bool {
+        self.tokens
+    }
+}
+
+/// What a request has under the names that were asked for. A name that it lacks is missing.
+#[derive(Clone, Default)]
+pub(crate) struct Said {
+    headers: BTreeMap<String, Vec<String>>,
+    options: BTreeMap<String, Vec<String>>,
+}
+
+impl Said {
+    pub(crate) fn of(asked: &Asked, document: &Document, outside: &[Outside<'_>]) -> Self {
+        let mut said = Said::default();
+        for Outside { part, text } in outside {
+            if let Part::Header { name } = part
+                && asked.headers.contains(*name)
+            {
+                said.headers.entry((*name).to_owned()).or_default().push((*text).to_owned());
+            }
+        }
+        for name in &asked.options {
+            let values = option_values(document, name);
+            if !values.is_empty() {
+                said.options.insert(name.clone(), values);
+            }
+        }
+        said
+    }
+}
+
+impl std::fmt::Debug for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} headers, {} options", self.headers.len(), self.options.len())
+    }
+}
+
+/// Returns what a body has under the keys of an option: the text of a string, the spelling of a
+/// number, nothing of an object or a list. A key that stands twice has both values: servers differ
+/// in which of them they read.
+fn option_values(document: &Document, name: &str) -> Vec<String> {
+    let mut at = vec![document.root()];
+    for key in name.split('.') {
+        let members = at.iter().flat_map(|&object| document.children(object));
+        at = members
+            .filter(|&member| matches!(document.segment(member), Some(Segment::Key(of)) if of == key))
+            .collect();
+    }
+    let text = |node| match document.leaf(node) {
+        Some(leaf) => leaf.text().into_cow().into_owned(),
+        None => String::new(),
+    };
+    at.into_iter().map(text).collect()
+}
