@@ -21,6 +21,7 @@
 //! | `PUT /v1/sessions` | [`Follow`] | [`SessionList`] |
 //! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
 //! | `DELETE /v1/sessions/{id}` | | [`SessionList`] |
+//! | `GET /v1/subagents` | | [`Subagents`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
@@ -30,6 +31,7 @@
 
 mod error;
 mod mode;
+mod subagents;
 mod turn;
 
 pub use error::{ApiError, ErrorCode};
@@ -37,6 +39,7 @@ pub use mode::{
     ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, TurnClass,
     TurnMode,
 };
+pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, OnTimeout,
     RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
@@ -240,6 +243,11 @@ pub enum Event {
         active: Option<ActiveSession>,
         /// Whether the newest one becomes that one.
         follow: bool,
+    },
+    /// An agent that another one started has asked.
+    Subagent {
+        /// What is known of its request.
+        request: SubagentView,
     },
     /// Another policy serves, or newer files were refused.
     Policy {

@@ -43,6 +43,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SessionsCommand,
     },
+    /// List what agents asked that others started
+    Subagents(GateArgs),
     /// Look at the requests that wait for a person, and decide about them
     Review(ReviewArgs),
     /// Do the same call by call, for scripts

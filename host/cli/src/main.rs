@@ -21,6 +21,7 @@ mod review;
 mod runtime;
 mod serve;
 mod status;
+mod subagents;
 mod tree;
 mod verify;
 mod words;
@@ -47,6 +48,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(&args, printer),
         Command::Mode(args) => mode::run(&args, printer),
         Command::Sessions { command } => mode::sessions(&command, printer),
+        Command::Subagents(args) => subagents::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),

@@ -40,6 +40,8 @@ pub enum Effect {
     ModeChanged,
     /// Another conversation is active, one is gone, or others are followed: show the list again.
     SessionsChanged,
+    /// A request of an agent is in the monitor: publish it.
+    Observed,
     /// Call [`crate::Desk::elapse`] at this time. Replaces an earlier request. A call that comes
     /// too early does no harm.
     NextDeadline(Tick),
@@ -68,6 +70,7 @@ impl fmt::Debug for Effect {
             Effect::Changed(turn) => f.debug_tuple("Changed").field(turn).finish(),
             Effect::ModeChanged => f.write_str("ModeChanged"),
             Effect::SessionsChanged => f.write_str("SessionsChanged"),
+            Effect::Observed => f.write_str("Observed"),
             Effect::NextDeadline(at) => f.debug_tuple("NextDeadline").field(at).finish(),
         }
     }

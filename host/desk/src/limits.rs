@@ -29,6 +29,8 @@ pub struct DeskLimits {
     pub cancel_holds: Duration,
     /// Conversations that are listed. Default 1,024. Those that have turns come on top.
     pub sessions: usize,
+    /// Requests of agents that the monitor keeps. Default 10.
+    pub subagents: usize,
     /// How long a conversation is listed after its last request. Default 8 hours: a working day.
     pub session_ttl: Duration,
 }
@@ -44,6 +46,7 @@ impl Default for DeskLimits {
             remembered: 64,
             cancel_holds: Duration::from_secs(30),
             sessions: 1024,
+            subagents: 10,
             session_ttl: Duration::from_hours(8),
         }
     }

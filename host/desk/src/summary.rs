@@ -156,7 +156,7 @@ impl<G> Turn<G> {
 }
 
 /// Reads the draft's text and not the document's, which still holds redacted values.
-fn model(draft: &Draft) -> Option<String> {
+pub(crate) fn model(draft: &Draft) -> Option<String> {
     let document = draft.document();
     let node = document.member(document.root(), "model")?;
     document.leaf(node)?;

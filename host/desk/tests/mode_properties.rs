@@ -260,7 +260,10 @@ impl Harness {
                     self.answer(to)?;
                 }
                 Effect::Changed(turn) => ended.push(turn),
-                Effect::ModeChanged | Effect::SessionsChanged | Effect::NextDeadline(_) => {}
+                Effect::ModeChanged
+                | Effect::SessionsChanged
+                | Effect::Observed
+                | Effect::NextDeadline(_) => {}
             }
         }
         for turn in ended {

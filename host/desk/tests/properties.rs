@@ -349,7 +349,7 @@ impl Harness {
                     prop_assert!(replaced || turn.is_none_or(|turn| !self.turns[&turn].forwarded));
                     self.answered(to)?;
                 }
-                Effect::Changed(_) | Effect::ModeChanged | Effect::SessionsChanged => {}
+                Effect::Changed(_) | Effect::ModeChanged | Effect::SessionsChanged | Effect::Observed => {}
                 Effect::NextDeadline(at) => self.wake = Some(at),
             }
         }

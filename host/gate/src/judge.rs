@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_desk::{Class, Destination, ModePause, ModelKey, Request, Title};
+use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
 use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
@@ -131,6 +131,15 @@ impl Case {
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let mut tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, .. } = evaluation;
+        if class == Class::Subagent {
+            let verdict = match &verdict {
+                Verdict::Forward => AgentVerdict::Sent,
+                Verdict::Pause(_) => AgentVerdict::Held,
+                Verdict::Block(_) => AgentVerdict::Blocked,
+            };
+            let (session, agent) = (Arc::clone(&session.key), self.class.agent());
+            self.turns.observe(AgentRequest::of(&draft, session, self.title(), agent, verdict));
+        }
         let holds = match verdict {
             Verdict::Forward => None,
             Verdict::Pause(holds) => Some(holds),

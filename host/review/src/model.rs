@@ -277,7 +277,7 @@ impl Model {
                 Vec::new()
             }
             // A change of what another front end looks at.
-            Event::Sessions { .. } => Vec::new(),
+            Event::Sessions { .. } | Event::Subagent { .. } => Vec::new(),
             Event::Policy { policy } => {
                 match policy.refused {
                     Some(_) => self

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kinds::{ContentKind, Role, SectionKind};
 use crate::node::NodeId;
@@ -49,7 +49,7 @@ impl MessageIndex {
 }
 
 /// Which level of the request a section stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeType {
     /// A whole message.

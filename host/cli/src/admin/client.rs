@@ -7,7 +7,7 @@ use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, Cancel, Diff, EditCommand, ErrorCode, Follow, ModeView, Pending, Resume, RuntimeFile, Select,
-    SessionList, SetMode, Status, TurnMode, TurnSummary, TurnView,
+    SessionList, SetMode, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;
@@ -50,6 +50,11 @@ impl AdminClient {
     /// The conversations, newest first.
     pub(crate) fn sessions(&self) -> Result<SessionList, ApiError> {
         self.get("/v1/sessions")
+    }
+
+    /// The latest requests of agents.
+    pub(crate) fn subagents(&self) -> Result<Subagents, ApiError> {
+        self.get("/v1/subagents")
     }
 
     /// Follows the newest conversation, or stays with the present one.

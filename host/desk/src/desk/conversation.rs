@@ -4,6 +4,7 @@ use super::Desk;
 use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
+use crate::monitor::{AgentLine, AgentRequest};
 use crate::reason::CancelReason;
 use crate::sessions::{Request, SessionLine};
 use crate::tick::Tick;
@@ -62,8 +63,27 @@ impl<G> Desk<G> {
         let turns = self.turns_of(session, |_| true);
         self.discard(turns, CancelReason::SessionDisposed, now, &mut effects);
         self.sessions.forget(session);
+        self.monitor.forget(session);
         effects.push(Effect::SessionsChanged);
         Ok(self.done(effects))
+    }
+
+    /// Event: the policy has judged a request of an agent.
+    #[must_use = "the effects must be carried out"]
+    pub fn observe(&mut self, request: AgentRequest, now: Tick) -> Effects {
+        self.monitor.keep(request, now, self.limits.subagents);
+        vec![Effect::Observed]
+    }
+
+    /// The latest requests of agents, newest first. Bounded by [`crate::DeskLimits::subagents`].
+    pub fn subagents(&self) -> impl ExactSizeIterator<Item = &AgentLine> {
+        self.monitor.lines()
+    }
+
+    /// How many requests of agents came, those that are forgotten included.
+    #[must_use]
+    pub fn subagents_seen(&self) -> u64 {
+        self.monitor.seen()
     }
 
     /// The conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and those that

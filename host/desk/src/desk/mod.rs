@@ -20,6 +20,7 @@ use crate::effect::{Effect, Effects};
 use crate::error::{Decided, DeskError};
 use crate::limits::DeskLimits;
 use crate::mode::{Modes, TurnMode};
+use crate::monitor::Monitor;
 use crate::sessions::Sessions;
 use crate::summary::TurnLine;
 use crate::tick::Tick;
@@ -44,6 +45,7 @@ pub struct Desk<G> {
     over: VecDeque<TurnLine>,
     modes: Modes,
     sessions: Sessions,
+    monitor: Monitor,
     cancels: Cancels,
     last: TurnId,
     /// The deadline that was last asked for.
@@ -64,6 +66,7 @@ impl<G> Desk<G> {
             over: VecDeque::new(),
             modes: Modes::new(mode),
             sessions: Sessions::default(),
+            monitor: Monitor::default(),
             cancels: Cancels::default(),
             last: TurnId(0),
             announced: None,

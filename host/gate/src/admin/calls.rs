@@ -37,6 +37,7 @@ enum AdminCall<'p> {
     Follow,
     Select(&'p str),
     Dispose(&'p str),
+    Subagents,
 }
 
 impl<'p> AdminCall<'p> {
@@ -57,6 +58,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "sessions"] if *method == Method::PUT => AdminCall::Follow,
             ["v1", "sessions"] => AdminCall::Sessions,
             ["v1", "sessions", session] => AdminCall::Dispose(session),
+            ["v1", "subagents"] => AdminCall::Subagents,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
                 return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
@@ -78,7 +80,8 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Pending
             | AdminCall::Turn(_)
             | AdminCall::Diff(_)
-            | AdminCall::Payload(_) => "GET",
+            | AdminCall::Payload(_)
+            | AdminCall::Subagents => "GET",
             AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_) | AdminCall::Select(_) => "POST",
             AdminCall::Mode | AdminCall::SetMode | AdminCall::Sessions | AdminCall::Follow => "GET, PUT",
             AdminCall::Dispose(_) => "DELETE",
@@ -150,6 +153,7 @@ pub(super) async fn answer(
             Ok(answer::json(&gate.turns.select(session)?))
         }
         AdminCall::Dispose(session) => Ok(answer::json(&gate.turns.dispose(session)?)),
+        AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
     }
 }
 
@@ -230,6 +234,7 @@ mod tests {
             (Method::PUT, "/v1/sessions", AdminCall::Follow),
             (Method::POST, "/v1/sessions/S_1/select", AdminCall::Select("S_1")),
             (Method::DELETE, "/v1/sessions/S_1", AdminCall::Dispose("S_1")),
+            (Method::GET, "/v1/subagents", AdminCall::Subagents),
         ] {
             assert_eq!(AdminCall::of(&method, path).unwrap(), call);
             let all = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::HEAD];

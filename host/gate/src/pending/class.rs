@@ -3,6 +3,8 @@
 //! Told by what clients say in headers, by the API, and by what only a side request asks. Where
 //! nothing tells, it is a person's turn: then a mode pauses it, and nothing passes unseen.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
 use leafgate_desk::Class;
 use leafgate_tree::{Document, NodeType, Role};
@@ -26,9 +28,11 @@ const CLAUDE_AGENT: &str = "x-claude-code-agent-id";
 const CLAUDE_SESSION: &str = "x-claude-code-session-id";
 
 /// What a request's header says about who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassHint {
     class: Option<Class>,
+    /// What the client calls the agent.
+    agent: Option<Arc<str>>,
     /// Whether Claude Code says that the request is one of its own.
     of_claude: bool,
 }
@@ -45,12 +49,23 @@ impl ClassHint {
             .filter(|agent| !agent.is_empty())
             .map(|agent| if CODEX_SIDE.contains(&agent) { Class::Side } else { Class::Subagent });
         let names = |name: &str| value(name).is_some_and(|value| !value.is_empty());
+        let names_agent =
+            [CLAUDE_AGENT, CODEX_AGENT].into_iter().find_map(value).filter(|name| is_word(name));
         let agent = (names(CODEX_PARENT) || names(CLAUDE_AGENT)).then_some(Class::Subagent);
-        ClassHint { class: interaction.or(codex).or(agent), of_claude: names(CLAUDE_SESSION) }
+        ClassHint {
+            class: interaction.or(codex).or(agent),
+            agent: names_agent.map(Arc::from),
+            of_claude: names(CLAUDE_SESSION),
+        }
+    }
+
+    /// What the client calls the agent that asks.
+    pub(crate) fn agent(&self) -> Option<Arc<str>> {
+        self.agent.clone()
     }
 
     /// The class of a request, as far as it can be told.
-    pub(crate) fn class(self, api: Api, document: &Document) -> Class {
+    pub(crate) fn class(&self, api: Api, document: &Document) -> Class {
         if !api.converses() || Api::conversation_in(document.format()).is_none() {
             return Class::Side;
         }
@@ -61,6 +76,12 @@ impl ClassHint {
             None => Class::Main,
         }
     }
+}
+
+/// Whether a header's value can be shown as a name: nothing else stands in it.
+fn is_word(value: &str) -> bool {
+    (1..=64).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte))
 }
 
 /// Bytes of a message that says nothing: `quota`, with its role and its type.

@@ -14,6 +14,7 @@ mod class;
 mod destination;
 mod guard;
 mod modes;
+mod monitor;
 mod summary;
 mod waiter;
 
@@ -295,6 +296,7 @@ impl Turns {
                 Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::ModeChanged => self.publish_mode(&state.desk),
                 Effect::SessionsChanged => self.publish_sessions(&state.desk),
+                Effect::Observed => self.publish_subagent(&state.desk, now),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
                 }

@@ -1,0 +1,74 @@
+//! What agents asked that others started.
+
+use leafgate_tree::{NodeType, Role, SectionKind};
+use serde::{Deserialize, Serialize};
+
+use crate::turn::ShownText;
+
+/// The latest requests of agents, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subagents {
+    /// One each.
+    pub requests: Vec<SubagentView>,
+    /// How many came since the gate began.
+    pub seen: u64,
+    /// How many of them are no longer listed.
+    pub trimmed: u64,
+}
+
+/// A request of an agent. It has no text of a leaf but the model's name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentView {
+    /// Its number in the order of arrival, from 1.
+    pub number: u64,
+    /// The id of its session, opaque.
+    pub session: String,
+    /// `<location> · <name> · …<end of the session's id>`.
+    pub label: String,
+    /// What the client calls the agent, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model that it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ShownText>,
+    /// How it went on after the policy.
+    pub verdict: SubagentVerdict,
+    /// When it came, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// What it consists of. Long requests name their first sections.
+    pub sections: Vec<SubagentSection>,
+    /// All sections.
+    pub total_sections: usize,
+    /// Edits of rules.
+    pub edits: usize,
+    /// Redactions.
+    pub redactions: usize,
+}
+
+/// How a request went on after the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SubagentVerdict {
+    /// It was sent.
+    Sent,
+    /// A rule has it wait for a person.
+    Held,
+    /// A rule blocked it.
+    Blocked,
+}
+
+/// A section of such a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentSection {
+    /// What it is.
+    pub node_type: NodeType,
+    /// What kind of content it holds.
+    pub kind: SectionKind,
+    /// Whose it is.
+    pub role: Role,
+    /// Bytes of its texts as they would leave.
+    pub bytes: usize,
+}

@@ -1,0 +1,196 @@
+//! What agents asked that others started: the latest requests of theirs, for people to look at.
+//!
+//! Such a request waits for nobody because of a mode, so here is where a person sees that it was.
+//! A record has names and numbers and no text of a leaf but the model's name.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use leafgate_tree::{Draft, NodeType, Role, SectionKind};
+
+use crate::summary::model;
+use crate::tick::Tick;
+use crate::turn::Title;
+
+/// Sections that a record names. The first ones: instructions, and what the agent was told to do.
+const SECTIONS: usize = 40;
+
+/// How a request of an agent went on after the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AgentVerdict {
+    /// It was sent.
+    Sent,
+    /// A rule has it wait for a person.
+    Held,
+    /// A rule blocked it.
+    Blocked,
+}
+
+/// A request of an agent, as it comes to the monitor.
+#[derive(Clone, Debug)]
+pub struct AgentRequest {
+    /// Its session's key.
+    pub session: Arc<str>,
+    /// How its conversation is called.
+    pub title: Title,
+    /// What the client calls the agent, where it does.
+    pub agent: Option<Arc<str>>,
+    /// How it went on.
+    pub verdict: AgentVerdict,
+    /// The model that it asks.
+    pub model: Option<String>,
+    /// What it consists of, without what exceeds the bound.
+    pub sections: Vec<AgentSection>,
+    /// All sections.
+    pub total_sections: usize,
+    /// Edits of rules.
+    pub edits: usize,
+    /// Redactions.
+    pub redactions: usize,
+}
+
+/// A section of such a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSection {
+    /// What it is.
+    pub node_type: NodeType,
+    /// What kind of content it holds.
+    pub kind: SectionKind,
+    /// Whose it is.
+    pub role: Role,
+    /// Bytes of its texts as they would leave.
+    pub bytes: usize,
+}
+
+/// A request of an agent that came.
+#[derive(Clone, Debug)]
+pub struct AgentLine {
+    /// Its number in the order of arrival, from 1.
+    pub number: u64,
+    /// When it came.
+    pub at: Tick,
+    /// `<location> · <name> · …<last 6 of the session>`.
+    pub label: String,
+    /// What is known of it.
+    pub request: AgentRequest,
+}
+
+impl AgentRequest {
+    /// Describes a request by its draft after the policy.
+    #[must_use]
+    pub fn of(
+        draft: &Draft,
+        session: Arc<str>,
+        title: Title,
+        agent: Option<Arc<str>>,
+        verdict: AgentVerdict,
+    ) -> Self {
+        let document = draft.document();
+        let outermost = || document.sections().iter().filter(|section| section.parent.is_none());
+        let sections = outermost().take(SECTIONS).map(|section| AgentSection {
+            node_type: section.node_type,
+            kind: section.kind,
+            role: section.role,
+            bytes: document
+                .lasting_leaves(section.node)
+                .map(|leaf| draft.text(leaf.id()).expose().len())
+                .sum(),
+        });
+        AgentRequest {
+            session,
+            title,
+            agent,
+            verdict,
+            model: model(draft),
+            sections: sections.collect(),
+            total_sections: outermost().count(),
+            edits: draft.standing_edits().len(),
+            redactions: draft.standing_redactions().len(),
+        }
+    }
+}
+
+/// The latest requests of agents. Bounded by [`crate::DeskLimits::subagents`].
+#[derive(Debug, Default)]
+pub(crate) struct Monitor {
+    lines: VecDeque<AgentLine>,
+    seen: u64,
+}
+
+impl Monitor {
+    /// Keeps a request, and forgets the oldest beyond the bound.
+    pub(crate) fn keep(&mut self, request: AgentRequest, now: Tick, limit: usize) {
+        self.seen += 1;
+        let label = request.title.label(&request.session);
+        self.lines.push_back(AgentLine { number: self.seen, at: now, label, request });
+        let beyond = self.lines.len().saturating_sub(limit);
+        self.lines.drain(..beyond);
+    }
+
+    /// Forgets what came of a session.
+    pub(crate) fn forget(&mut self, session: &str) {
+        self.lines.retain(|line| &*line.request.session != session);
+    }
+
+    /// The kept requests, newest first.
+    pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = &AgentLine> {
+        self.lines.iter().rev()
+    }
+
+    /// How many came, those that are forgotten included.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_tree::{Author, Document, Format, Limits, Redaction};
+
+    use super::*;
+
+    fn request(session: &str, body: &str) -> AgentRequest {
+        let document =
+            Document::parse(body.to_owned().into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        let mut draft = Draft::new(Arc::new(document));
+        let node = draft.document().resolve("/messages/1/content").unwrap();
+        let redaction = Redaction { at: 0..5, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+        draft.redact(node, &[redaction], &Author::rule("names")).unwrap();
+        let title = Title { location: "chat".into(), name: "agent".into() };
+        AgentRequest::of(&draft, session.into(), title, Some("a9da".into()), AgentVerdict::Sent)
+    }
+
+    const BODY: &str = r#"{"model": "m", "messages": [{"role": "system", "content": "Count."},
+        {"role": "user", "content": "Janet's files"}]}"#;
+
+    #[test]
+    fn the_latest_requests_are_kept_in_a_bound_and_go_with_their_session() {
+        let mut monitor = Monitor::default();
+        for number in 1..=5 {
+            let session = if number % 2 == 0 { "S_even" } else { "S_odd" };
+            monitor.keep(request(session, BODY), Tick::from_millis(number), 3);
+        }
+        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.number).collect::<Vec<_>>();
+        assert_eq!((numbers(&monitor), monitor.seen()), (vec![5, 4, 3], 5));
+        monitor.forget("S_odd");
+        assert_eq!((numbers(&monitor), monitor.seen()), (vec![4], 5));
+    }
+
+    #[test]
+    fn invariant_6_a_record_has_sizes_of_what_would_leave_and_no_text() {
+        let request = request("S_1", BODY);
+        let sizes: Vec<_> = request.sections.iter().map(|section| (section.role, section.bytes)).collect();
+        assert!(sizes.contains(&(Role::User, "NAME_x's files".len())), "{sizes:?}");
+        assert_eq!((request.redactions, request.model.as_deref()), (1, Some("m")));
+        assert!(!format!("{request:?}").contains("files"));
+    }
+
+    #[test]
+    fn a_long_request_is_named_by_its_first_sections() {
+        let messages: Vec<_> =
+            (0..100).map(|n| format!(r#"{{"role": "user", "content": "m{n}.."}}"#)).collect();
+        let request = request("S_1", &format!(r#"{{"messages": [{}]}}"#, messages.join(",")));
+        assert_eq!(request.sections.len(), SECTIONS);
+        assert!(request.total_sections >= 100, "{}", request.total_sections);
+    }
+}

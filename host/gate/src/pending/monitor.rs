@@ -1,0 +1,63 @@
+//! The monitor of agents, from the desk's words into those of the admin API.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use leafgate_admin::{Event, ShownText, SubagentSection, SubagentVerdict, SubagentView, Subagents};
+use leafgate_desk::{AgentLine, AgentRequest, AgentVerdict, Desk, Tick};
+
+use super::{TurnGuard, Turns};
+
+impl Turns {
+    /// The policy has judged a request of an agent.
+    pub(crate) fn observe(&self, request: AgentRequest) {
+        self.event(|desk, now| ((), desk.observe(request, now)));
+    }
+
+    /// The latest requests of agents, newest first.
+    pub(crate) fn subagents(&self) -> Subagents {
+        let state = self.lock();
+        let now = self.now();
+        let requests: Vec<_> = state.desk.subagents().map(|line| view(line, now)).collect();
+        let seen = state.desk.subagents_seen();
+        Subagents { trimmed: seen - requests.len() as u64, requests, seen }
+    }
+
+    pub(super) fn publish_subagent(&self, desk: &Desk<TurnGuard>, now: Tick) {
+        if let Some(line) = desk.subagents().next() {
+            self.hub.publish(|| Event::Subagent { request: view(line, now) });
+        }
+    }
+}
+
+fn view(line: &AgentLine, now: Tick) -> SubagentView {
+    let AgentLine { number, at, label, request } = line;
+    let sections = request.sections.iter().map(|section| SubagentSection {
+        node_type: section.node_type,
+        kind: section.kind,
+        role: section.role,
+        bytes: section.bytes,
+    });
+    SubagentView {
+        number: *number,
+        session: request.session.to_string(),
+        label: label.clone(),
+        agent: request.agent.as_deref().map(str::to_owned),
+        model: request.model.as_deref().map(ShownText::new),
+        verdict: match request.verdict {
+            AgentVerdict::Sent => SubagentVerdict::Sent,
+            AgentVerdict::Held => SubagentVerdict::Held,
+            AgentVerdict::Blocked => SubagentVerdict::Blocked,
+        },
+        at: epoch_millis(at.until(now)),
+        sections: sections.collect(),
+        total_sections: request.total_sections,
+        edits: request.edits,
+        redactions: request.redactions,
+    }
+}
+
+/// The desk counts from a start of its own; people read the time of day.
+fn epoch_millis(ago: Duration) -> u64 {
+    let at = SystemTime::now().checked_sub(ago).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    u64::try_from(at.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
