@@ -1,0 +1,57 @@
+//! Teams of agents behind one conversation.
+//!
+//! - [`Team::read`]: a file with agents → a compiled [`Team`] and its [`Warning`]s.
+//! - [`Run`]: one request to a team, as a state machine. It takes events (a model answered, the
+//!   client's tools answered, time passed, the client is gone) and returns [`Effect`]s (ask a model,
+//!   give calls to the client, finish). The gate carries them out.
+//! - [`Runs`]: the runs that wait for their clients, bounded in number, bytes and time.
+//! - [`CallKey`]: ids of calls that only their own client can answer.
+//!
+//! ```text
+//!  start ─► entry frame: ask ─► reply without calls ─────────────────────────────► finish
+//!                         ▲        │ with calls
+//!                         │        ├─ delegateWork ─► delegated frame: ask ─► … ─► reportOut
+//!                         │        ├─ reportOut of a delegated frame: its report is the result
+//!                         │        └─ a tool of the client ─► the client, once no model is asked
+//!                         └── every call has its result, in call order
+//! ```
+//!
+//! What it promises:
+//!
+//! - **A run ends**, within [`RunLimits`] and the team's own caps, whatever models answer.
+//! - **No name stands twice in a chain.** Who delegates to somebody above is told so.
+//! - **Each call is answered exactly once**, in call order, by a result or an error in words.
+//! - **Nothing runs after `reportOut`** of its frame.
+//! - **A client reaches only its own frames**: ids of calls are authenticated and bound to it.
+//! - **Configuration puts no words into a prompt** but those of its own line.
+//! - No error, event or `Debug` holds a text of a conversation.
+//!
+//! What it must not do: I/O, read a clock, wait, know HTTP or the bodies of an API. Time comes with
+//! each event, the key of the ids from outside.
+
+mod error;
+mod file;
+mod limits;
+mod mark;
+mod name;
+mod prompt;
+mod run;
+mod runs;
+mod team;
+mod tick;
+mod tools;
+
+pub use error::{AgentError, ErrorKind};
+pub use file::{FileError, Problem, Warning};
+pub use limits::RunLimits;
+pub use mark::{CallKey, CallMark, ClientKey, RunId};
+pub use name::{AgentName, InvalidName};
+pub use prompt::{DelegationTarget, escaped, section};
+pub use run::{
+    AgentLoopResult, ClientCall, ClientResult, Degraded, Effect, Effects, Frame, FrameId, FrameState,
+    Happened, Message, ModelTurn, Opening, RequestId, Run, RunError, ToolInvocation, Why,
+};
+pub use runs::{Runs, RunsLimits};
+pub use team::{Agent, Permission, Settings, SystemAs, Team};
+pub use tick::Tick;
+pub use tools::{DELEGATE_WORK, Filtered, REPORT_OUT, ToolFilter, ToolNames, delegate_work, report_out};

@@ -1,0 +1,152 @@
+//! Ids of calls that leave to a client.
+//!
+//! A call of any frame is given to the client under an id of ours. The client's result comes back
+//! with it, and the id alone must lead to the frame. So it is authenticated, and bound to the
+//! session that it was made for: another client that copies it reaches nothing.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// How marked ids begin.
+const PREFIX: &str = "lga_";
+
+/// Bytes of the check. With 8 of the run and 4 of the call an id has 36 characters: OpenAI takes 40.
+const CHECK: usize = 12;
+
+/// Bytes of run and call.
+const NAMED: usize = 12;
+
+/// The secret that ids are made with, 32 bytes of the system's random source. Its owner keeps it.
+#[derive(Clone)]
+pub struct CallKey(Zeroizing<[u8; 32]>);
+
+/// The key of one client's session.
+#[derive(Clone)]
+pub struct ClientKey(Zeroizing<[u8; 32]>);
+
+/// Names a run. The caller gives each run another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub u64);
+
+/// A call that left to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallMark {
+    /// The run.
+    pub run: RunId,
+    /// Which of its calls.
+    pub call: u32,
+}
+
+impl CallKey {
+    /// Takes the secret.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        CallKey(Zeroizing::new(bytes))
+    }
+
+    /// Returns the key of a session. The session must name the client as far as it was
+    /// authenticated, and nothing that another client could claim.
+    #[must_use]
+    pub fn client(&self, session: &[u8]) -> ClientKey {
+        let mac = keyed(&self.0, &[b"leafgate agent calls 1\0", session]);
+        let mut key = Zeroizing::new([0; 32]);
+        key.copy_from_slice(&mac);
+        ClientKey(key)
+    }
+}
+
+impl ClientKey {
+    /// Returns the id under which a call leaves.
+    #[must_use]
+    pub fn mark(&self, mark: CallMark) -> String {
+        let mut bytes = [0; NAMED + CHECK];
+        bytes[..8].copy_from_slice(&mark.run.0.to_be_bytes());
+        bytes[8..NAMED].copy_from_slice(&mark.call.to_be_bytes());
+        let check = keyed(&self.0, &[&bytes[..NAMED]]);
+        bytes[NAMED..].copy_from_slice(&check[..CHECK]);
+        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Returns the call that an id names; `None` for any id that this key did not make.
+    #[must_use]
+    pub fn read(&self, id: &str) -> Option<CallMark> {
+        let bytes = URL_SAFE_NO_PAD.decode(id.strip_prefix(PREFIX)?).ok()?;
+        let bytes: [u8; NAMED + CHECK] = bytes.try_into().ok()?;
+        let (named, check) = bytes.split_at(NAMED);
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).ok()?;
+        mac.update(named);
+        mac.verify_truncated_left(check).ok()?;
+        let run = u64::from_be_bytes(named[..8].try_into().ok()?);
+        let call = u32::from_be_bytes(named[8..].try_into().ok()?);
+        Some(CallMark { run: RunId(run), call })
+    }
+
+    /// Whether an id looks like one of ours. It says nothing about whose it is.
+    #[must_use]
+    pub fn looks_marked(id: &str) -> bool {
+        id.starts_with(PREFIX)
+    }
+}
+
+fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    parts.iter().for_each(|part| mac.update(part));
+    mac.finalize().into_bytes().into()
+}
+
+impl fmt::Debug for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallKey(..)")
+    }
+}
+
+impl fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(session: &[u8]) -> ClientKey {
+        CallKey::from_bytes([7; 32]).client(session)
+    }
+
+    const MARK: CallMark = CallMark { run: RunId(u64::MAX - 5), call: 70_000 };
+
+    #[test]
+    fn an_id_leads_to_its_call_and_fits_every_api() {
+        let id = key(b"one").mark(MARK);
+        assert_eq!(key(b"one").read(&id), Some(MARK));
+        assert!(id.len() <= 40 && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')));
+        assert_ne!(id, key(b"one").mark(CallMark { call: 70_001, ..MARK }));
+    }
+
+    #[test]
+    fn an_id_of_another_session_or_key_leads_nowhere() {
+        let id = key(b"one").mark(MARK);
+        assert_eq!(key(b"two").read(&id), None);
+        assert_eq!(CallKey::from_bytes([8; 32]).client(b"one").read(&id), None);
+    }
+
+    #[test]
+    fn a_changed_id_leads_nowhere() {
+        let key = key(b"one");
+        let id = key.mark(MARK);
+        for at in 0..id.len() {
+            let mut changed = id.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            assert_eq!(key.read(std::str::from_utf8(&changed).unwrap()), None, "{at}");
+            assert_eq!(key.read(&id[..at]), None, "{at}");
+        }
+        assert_eq!(key.read(&(id + "A")), None);
+        assert_eq!(key.read("call_123"), None);
+    }
+}

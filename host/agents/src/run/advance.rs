@@ -1,0 +1,189 @@
+//! What a run does next, once an event was taken.
+
+use leafgate_answer::AnswerText;
+
+use super::effect::{Effect, Effects, Happened};
+use super::frame::{Done, Frame, FrameId, FrameState, Message, RequestId, Slot, SlotState};
+use super::{ClientCall, ENTRY, GivenState, Run, ToolInvocation};
+use crate::error::{AgentError, ErrorKind};
+use crate::mark::CallMark;
+use crate::tick::Tick;
+
+impl Run {
+    /// Does all that can be done now.
+    pub(super) fn advance(&mut self, now: Tick, effects: &mut Effects) {
+        self.advance_with(None, now, effects);
+    }
+
+    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>, now: Tick, effects: &mut Effects) {
+        while !self.over {
+            if let Some(frame) = self.settled() {
+                // The client speaks to the entry, behind the results that it gave.
+                let said = if frame == ENTRY { said.take() } else { None };
+                self.close_turn(frame, said, now, effects);
+            } else if let Some(frame) = self.starved() {
+                self.ask(frame, now, effects);
+            } else {
+                break;
+            }
+        }
+        if let Some(text) = said {
+            self.later(text);
+        }
+        if self.bytes > self.limits.bytes && !self.over {
+            self.finish_early(now, effects);
+        }
+        self.ask_queued(effects);
+        if !self.over && self.starved().is_some() {
+            // The last requests went to others just now.
+            return self.advance(now, effects);
+        }
+        self.give_calls(now, effects);
+        self.announce(effects);
+    }
+
+    /// A frame that wants to ask in a run that has made its requests.
+    pub(super) fn starved(&self) -> Option<FrameId> {
+        let queued = |frame: &&Frame| frame.state == FrameState::Queued;
+        let spent = self.requests >= self.limits.requests;
+        self.frames.iter().find(|frame| spent && queued(frame)).map(|frame| frame.id)
+    }
+
+    /// What the client said while the entry waits for somebody is kept for then.
+    pub(super) fn later(&mut self, text: AnswerText) {
+        self.bytes += text.expose().len();
+        if let Some(open) = &mut self.frames[ENTRY.at()].open {
+            open.said.push(text);
+        }
+    }
+
+    /// A frame whose calls all have their results.
+    pub(super) fn settled(&self) -> Option<FrameId> {
+        let is_done = |slot: &Slot| matches!(slot.state, SlotState::Done(_));
+        let settled = |frame: &&Frame| frame.open.as_ref().is_some_and(|open| open.slots.iter().all(is_done));
+        self.frames.iter().find(settled).map(|frame| frame.id)
+    }
+
+    /// Puts the results of a turn into its frame, which ends with its report or asks again.
+    pub(super) fn close_turn(
+        &mut self,
+        frame: FrameId,
+        said: Option<AnswerText>,
+        now: Tick,
+        effects: &mut Effects,
+    ) {
+        let Some(open) = self.frames[frame.at()].open.take() else { return };
+        for slot in open.slots {
+            self.record(frame, slot, now);
+        }
+        for text in open.said.into_iter().chain(said) {
+            self.say(frame, Message::Said(text));
+        }
+        match open.report {
+            Some(report) => {
+                let agent = self.frames[frame.at()].agent.clone();
+                self.frames[frame.at()].completed = true;
+                effects.push(Effect::Happened(Happened::Reported { agent, frame }));
+                self.end(frame, report, false, now);
+            }
+            None => self.ask(frame, now, effects),
+        }
+    }
+
+    /// Writes down what a call came to. A call that nobody answered was given up.
+    pub(super) fn record(&mut self, frame: FrameId, slot: Slot, now: Tick) {
+        let done = match slot.state {
+            SlotState::Done(done) => done,
+            SlotState::Open => {
+                let text = "Not finished: the work was given up.".into();
+                Done { text, is_error: true, at: now, ran: false }
+            }
+        };
+        if done.ran {
+            self.frames[frame.at()].invocations.push(ToolInvocation {
+                tool_name: slot.call.name.clone(),
+                parameters: slot.call.arguments.clone(),
+                result: done.text.clone(),
+                timestamp: done.at,
+            });
+        }
+        self.say(frame, Message::Result { call: slot.call, text: done.text, is_error: done.is_error });
+    }
+
+    /// Has a frame ask again, or ends it where it or the run has asked too often.
+    pub(super) fn ask(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
+        let most = self.team.settings().max_iterations;
+        if self.frames[frame.at()].iterations < most && self.requests < self.limits.requests {
+            self.frames[frame.at()].state = FrameState::Queued;
+            return;
+        }
+        if frame == ENTRY {
+            return self.finish_early(now, effects);
+        }
+        let agent = self.frames[frame.at()].agent.clone();
+        let what = if self.requests < self.limits.requests {
+            format!("`{agent}` did not report within {most} requests.")
+        } else {
+            format!("`{agent}` did not finish: this run has made its {} requests.", self.limits.requests)
+        };
+        self.fail(frame, AgentError::new(ErrorKind::AgentExecution, Some(&agent), what), now, effects);
+    }
+
+    /// Asks for queued frames, while few enough ask.
+    pub(super) fn ask_queued(&mut self, effects: &mut Effects) {
+        if self.over {
+            return;
+        }
+        let asks = |frame: &&Frame| matches!(frame.state, FrameState::Asking(_));
+        let asking = self.frames.iter().filter(asks).count();
+        let room = (self.limits.side_by_side.max(1) as usize).saturating_sub(asking);
+        let left = self.limits.requests.saturating_sub(self.requests) as usize;
+        let queued = self.frames.iter_mut().filter(|frame| frame.state == FrameState::Queued);
+        for frame in queued.take(room.min(left)) {
+            let request = RequestId(self.requests);
+            self.requests += 1;
+            frame.iterations += 1;
+            frame.state = FrameState::Asking(request);
+            effects.push(Effect::Ask { request, frame: frame.id });
+        }
+    }
+
+    /// Gives the client its calls, once no model is asked: a client gets one answer to a request.
+    pub(super) fn give_calls(&mut self, now: Tick, effects: &mut Effects) {
+        let idle = |frame: &Frame| !matches!(frame.state, FrameState::Asking(_) | FrameState::Queued);
+        if self.over || self.paused.is_some() || !self.frames.iter().all(idle) {
+            return;
+        }
+        let mut given = Vec::new();
+        for (number, call) in self.calls.iter_mut().enumerate() {
+            let open = self.frames[call.frame.at()].open.as_ref();
+            let slot = open.and_then(|open| open.slots.get(call.slot));
+            let (GivenState::Unsent, Some(slot)) = (call.state, slot) else { continue };
+            call.state = GivenState::Sent;
+            let mark = CallMark { run: self.id, call: u32::try_from(number).unwrap_or(u32::MAX) };
+            given.push(ClientCall {
+                id: self.key.mark(mark),
+                frame: call.frame,
+                name: slot.call.name.clone(),
+                arguments: slot.call.arguments.clone(),
+                kind: slot.call.kind,
+            });
+        }
+        if !given.is_empty() {
+            self.paused = Some(now);
+            effects.push(Effect::GiveCalls(given));
+        }
+    }
+
+    pub(super) fn announce(&mut self, effects: &mut Effects) {
+        if self.over || self.paused.is_some() {
+            return;
+        }
+        let live = self.frames.iter().filter(|frame| !frame.is_over());
+        let next = live.filter_map(|frame| frame.deadline).min();
+        if next.is_some() && next != self.announced {
+            self.announced = next;
+            effects.extend(next.map(Effect::NextDeadline));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a run asks its caller to do, in order.
+
+use leafgate_answer::{AnswerText, CallKind};
+
+use crate::error::AgentError;
+use crate::name::AgentName;
+use crate::run::frame::{FrameId, RequestId};
+use crate::tick::Tick;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Send a frame's conversation to the model, and tell the run what it answered.
+    Ask {
+        /// The request.
+        request: RequestId,
+        /// The frame; [`crate::Run::frame`] has its conversation.
+        frame: FrameId,
+    },
+    /// Give up a request that was asked. Its answer is not wanted any more.
+    Abort(RequestId),
+    /// Answer the client with these calls. The run waits for their results.
+    GiveCalls(Vec<ClientCall>),
+    /// Answer the client: the run is over, [`crate::Run::result`] says how.
+    Finish,
+    /// Call [`crate::Run::elapse`] at this time. Replaces an earlier request. A call that comes too
+    /// early does no harm.
+    NextDeadline(Tick),
+    /// Publish and log this.
+    Happened(Happened),
+}
+
+/// Effects of one event, in order.
+pub type Effects = Vec<Effect>;
+
+/// A call of a frame that the client runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCall {
+    /// Under which id the client gets it.
+    pub id: String,
+    /// Whose it is.
+    pub frame: FrameId,
+    /// The tool.
+    pub name: AnswerText,
+    /// Its arguments.
+    pub arguments: AnswerText,
+    /// How they are to be read.
+    pub kind: CallKind,
+}
+
+/// What a client's tool came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientResult {
+    /// The id under which the client got the call.
+    pub id: String,
+    /// What it came to.
+    pub text: AnswerText,
+    /// Whether it went wrong.
+    pub is_error: bool,
+}
+
+/// Something that operators want to know. It holds names of the team and numbers only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// Tools of the client were withheld from an agent.
+    Withheld {
+        /// The agent.
+        agent: AgentName,
+        /// How many.
+        tools: usize,
+    },
+    /// Work was delegated.
+    Delegated {
+        /// By whom.
+        from: AgentName,
+        /// To whom.
+        to: AgentName,
+        /// The new frame.
+        frame: FrameId,
+    },
+    /// An agent reported.
+    Reported {
+        /// The agent.
+        agent: AgentName,
+        /// Its frame, which is over.
+        frame: FrameId,
+    },
+    /// A call was answered with an error and nothing was run.
+    Refused {
+        /// Whose call.
+        agent: AgentName,
+        /// Its frame, which goes on.
+        frame: FrameId,
+        /// Why.
+        error: AgentError,
+    },
+    /// An agent did not come to its end.
+    Failed {
+        /// The agent.
+        agent: AgentName,
+        /// Its frame, which is over.
+        frame: FrameId,
+        /// Why.
+        error: AgentError,
+    },
+    /// The run goes on with less.
+    Degraded(Degraded),
+}
+
+/// With what a run makes do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Degraded {
+    /// The entry failed before it did anything: send the client's request as it came.
+    DirectChat,
+    /// The provider takes no tools with this request: the entry goes on without delegation.
+    SingleAgent,
+}
+
+impl Degraded {
+    /// Its word in the header `leafgate-agents`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Degraded::DirectChat => "direct-chat",
+            Degraded::SingleAgent => "single-agent",
+        }
+    }
+}
+
+/// Why a model did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The upstream refused, failed or was not there.
+    Upstream,
+    /// The policy blocked the request, or a person cancelled it.
+    Policy,
+    /// The answer could not be read.
+    Unreadable,
+}
+
+impl Why {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Why::Upstream => "the model gave no answer",
+            Why::Policy => "its request was not let through",
+            Why::Unreadable => "the model's answer could not be read",
+        }
+    }
+}
+
+/// An event that does not fit the state of a run, which is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The run is over.
+    #[error("the run is over")]
+    Over,
+    /// No such request is in flight.
+    #[error("no such request is in flight")]
+    NotAsked,
+    /// None of the ids names a call that the client has.
+    #[error("the client has no call that these results answer")]
+    NotGiven,
+    /// The team has no agent of this name.
+    #[error("the team has no such agent")]
+    NoAgent,
+}

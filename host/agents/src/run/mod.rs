@@ -1,0 +1,456 @@
+//! One request to a team, as a state machine.
+
+mod advance;
+mod close;
+mod delegate;
+mod effect;
+mod frame;
+mod result;
+
+use std::sync::Arc;
+
+use leafgate_answer::{AnswerText, Call, Finish, Reply};
+
+use crate::error::{AgentError, ErrorKind};
+use crate::limits::RunLimits;
+use crate::mark::{ClientKey, RunId};
+use crate::name::AgentName;
+use crate::team::{Agent, Team};
+use crate::tick::Tick;
+use crate::tools::{ToolFilter, ToolNames};
+use delegate::Asked;
+use frame::{Done, OpenTurn, Slot, SlotState};
+
+pub use effect::{ClientCall, ClientResult, Degraded, Effect, Effects, Happened, RunError, Why};
+pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
+pub use result::{AgentLoopResult, ToolInvocation};
+
+/// The entry's frame.
+const ENTRY: FrameId = FrameId(0);
+
+/// How a run begins.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The name of the run.
+    pub id: RunId,
+    /// The model that the client asks for.
+    pub model: Option<String>,
+    /// The names of the tools that the client offers.
+    pub tools: ToolNames,
+    /// Bytes of the client's request, which the caller keeps.
+    pub bytes: usize,
+}
+
+/// One request to a team. It keeps its team: a reload does not reach it.
+#[derive(Debug)]
+pub struct Run {
+    id: RunId,
+    team: Arc<Team>,
+    limits: RunLimits,
+    key: ClientKey,
+    model: Option<String>,
+    offered: ToolNames,
+    filter: ToolFilter,
+    frames: Vec<Frame>,
+    /// The calls that the client runs, by the number in their ids.
+    calls: Vec<Given>,
+    /// Requests to models so far.
+    requests: u32,
+    bytes: usize,
+    /// Since when the client runs tools. Nothing else does anything then.
+    paused: Option<Tick>,
+    degraded: Option<Degraded>,
+    over: bool,
+    announced: Option<Tick>,
+}
+
+/// A call that the client runs.
+#[derive(Debug)]
+struct Given {
+    frame: FrameId,
+    slot: usize,
+    state: GivenState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GivenState {
+    /// The client does not have it yet.
+    Unsent,
+    /// The client has it.
+    Sent,
+    /// It has its result, or nobody wants it any more.
+    Closed,
+}
+
+impl Run {
+    /// Begins a run at the entry of a team, or at the agent that is named.
+    ///
+    /// # Errors
+    /// [`RunError::NoAgent`] where there is none: then the request passes plainly.
+    pub fn start(
+        team: Arc<Team>,
+        at: Option<&str>,
+        opening: Opening,
+        key: ClientKey,
+        limits: RunLimits,
+        now: Tick,
+    ) -> Result<(Run, Effects), RunError> {
+        let agent = match at {
+            Some(name) => team.agent(name),
+            None => team.entry(),
+        };
+        let agent = agent.ok_or(RunError::NoAgent)?.clone();
+        let mut run = Run {
+            id: opening.id,
+            model: opening.model.or_else(|| team.settings().default_model.clone()),
+            team,
+            limits,
+            key,
+            offered: opening.tools,
+            filter: ToolFilter::default(),
+            frames: Vec::new(),
+            calls: Vec::new(),
+            requests: 0,
+            bytes: opening.bytes,
+            paused: None,
+            degraded: None,
+            over: false,
+            announced: None,
+        };
+        let mut effects = Effects::new();
+        run.open(&agent, None, Vec::new(), Message::Opening, &mut effects);
+        run.advance(now, &mut effects);
+        Ok((run, effects))
+    }
+
+    /// Takes a model's answer.
+    ///
+    /// # Errors
+    /// [`RunError::NotAsked`] for a request that is not in flight, [`RunError::Over`].
+    pub fn replied(&mut self, request: RequestId, turn: ModelTurn, now: Tick) -> Result<Effects, RunError> {
+        if matches!(turn.reply.finish, Some(Finish::Failed | Finish::Cancelled)) {
+            return self.failed(request, Why::Upstream, now);
+        }
+        let frame = self.asking(request)?;
+        let mut effects = Effects::new();
+        let reply = turn.reply.clone();
+        self.say(frame, Message::Model(turn));
+        if reply.calls.is_empty() {
+            self.answered_in_words(frame, &mut effects);
+        } else {
+            self.carry_out(frame, &reply, now, &mut effects);
+        }
+        self.advance(now, &mut effects);
+        Ok(effects)
+    }
+
+    /// Takes the news that a model did not answer.
+    ///
+    /// # Errors
+    /// As [`Run::replied`].
+    pub fn failed(&mut self, request: RequestId, why: Why, now: Tick) -> Result<Effects, RunError> {
+        let frame = self.asking(request)?;
+        let mut effects = Effects::new();
+        self.frames[frame.at()].state = FrameState::Waiting;
+        let agent = self.frames[frame.at()].agent.clone();
+        let what = format!("`{agent}` did not finish: {}.", why.words());
+        self.fail(frame, AgentError::new(ErrorKind::AgentExecution, Some(&agent), what), now, &mut effects);
+        self.advance(now, &mut effects);
+        Ok(effects)
+    }
+
+    /// Takes the news that the provider refuses tools. The entry goes on without delegation, once;
+    /// for others, and the second time, it is a failure.
+    ///
+    /// # Errors
+    /// As [`Run::replied`].
+    pub fn tools_refused(&mut self, request: RequestId, now: Tick) -> Result<Effects, RunError> {
+        let frame = self.asking(request)?;
+        if frame != ENTRY || self.frames[ENTRY.at()].targets.is_empty() {
+            return self.failed(request, Why::Upstream, now);
+        }
+        let mut effects = Effects::new();
+        let entry = &mut self.frames[ENTRY.at()];
+        entry.state = FrameState::Waiting;
+        entry.targets.clear();
+        entry.prompt =
+            self.team.agent(entry.agent.as_str()).map(|a| a.system_prompt.clone()).unwrap_or_default();
+        self.degraded = Some(Degraded::SingleAgent);
+        effects.push(Effect::Happened(Happened::Degraded(Degraded::SingleAgent)));
+        self.ask(ENTRY, now, &mut effects);
+        self.advance(now, &mut effects);
+        Ok(effects)
+    }
+
+    /// Takes the results of the client's tools, and what the client said beside them. Results of
+    /// other calls are passed over; calls without a result are answered with an error, since the
+    /// client goes on without them.
+    ///
+    /// # Errors
+    /// [`RunError::NotGiven`] where no result answers a call that the client has,
+    /// [`RunError::Over`].
+    pub fn answered(
+        &mut self,
+        results: Vec<ClientResult>,
+        said: Option<AnswerText>,
+        now: Tick,
+    ) -> Result<Effects, RunError> {
+        if self.over {
+            return Err(RunError::Over);
+        }
+        let named: Vec<(usize, ClientResult)> =
+            results.into_iter().filter_map(|result| Some((self.given(&result.id)?, result))).collect();
+        if named.is_empty() {
+            return Err(RunError::NotGiven);
+        }
+        self.go_on(now);
+        for (call, result) in named {
+            self.close(call, Done { text: result.text, is_error: result.is_error, at: now, ran: true });
+        }
+        let sent: Vec<usize> = (0..self.calls.len()).filter(|at| self.is_sent(*at)).collect();
+        for call in sent {
+            let what = "tool_access_error: The client gave no result for this call.";
+            self.close(call, Done { text: what.into(), is_error: true, at: now, ran: true });
+        }
+        let mut effects = Effects::new();
+        self.advance_with(said, now, &mut effects);
+        Ok(effects)
+    }
+
+    /// Ends what has taken too long.
+    pub fn elapse(&mut self, now: Tick) -> Effects {
+        let mut effects = Effects::new();
+        if self.over || self.paused.is_some() {
+            return effects;
+        }
+        // From the entry down: what ends takes all that it delegated along.
+        for at in 0..self.frames.len() {
+            let frame = &self.frames[at];
+            let late = !frame.is_over() && frame.deadline.is_some_and(|deadline| deadline <= now);
+            if late {
+                let (id, agent) = (frame.id, frame.agent.clone());
+                let seconds = self.team.settings().delegation_timeout.as_secs();
+                let what = format!("`{agent}` did not report within {seconds} seconds.");
+                self.fail(
+                    id,
+                    AgentError::new(ErrorKind::AgentExecution, Some(&agent), what),
+                    now,
+                    &mut effects,
+                );
+            }
+        }
+        self.announced = None;
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// Ends the run because its client is gone. Everything in flight is given up.
+    pub fn cancel(&mut self, now: Tick) -> Effects {
+        let mut effects = Effects::new();
+        if !self.over {
+            self.end_all(now, &mut effects);
+        }
+        effects
+    }
+
+    /// The name of the run.
+    #[must_use]
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// The model that is asked: the client's, or the team's. All frames ask the same.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The team that it runs with.
+    #[must_use]
+    pub fn team(&self) -> &Arc<Team> {
+        &self.team
+    }
+
+    /// All frames, in the order in which they began.
+    #[must_use]
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// A frame of this run.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> Option<&Frame> {
+        self.frames.get(id.at())
+    }
+
+    /// The name of a frame's conversation.
+    #[must_use]
+    pub fn conversation_id(&self, frame: FrameId) -> String {
+        format!("{:016x}-{}", self.id.0, frame.0)
+    }
+
+    /// Whether the client has calls of this run.
+    #[must_use]
+    pub fn waits_for_client(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// With what it makes do.
+    #[must_use]
+    pub fn degraded(&self) -> Option<Degraded> {
+        self.degraded
+    }
+
+    /// Bytes of all its conversations.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What the run came to, or is at.
+    #[must_use]
+    pub fn result(&self) -> AgentLoopResult<'_> {
+        self.result_of(&self.frames[ENTRY.at()])
+    }
+
+    /// What a frame came to, or is at.
+    #[must_use]
+    pub fn result_of<'r>(&'r self, frame: &'r Frame) -> AgentLoopResult<'r> {
+        AgentLoopResult {
+            final_response: frame.last_said(),
+            tool_invocations: &frame.invocations,
+            conversation_history: &frame.messages,
+            completed: frame.completed,
+        }
+    }
+
+    fn asking(&self, request: RequestId) -> Result<FrameId, RunError> {
+        if self.over {
+            return Err(RunError::Over);
+        }
+        let asks = |frame: &&Frame| frame.state == FrameState::Asking(request);
+        self.frames.iter().find(asks).map(|frame| frame.id).ok_or(RunError::NotAsked)
+    }
+
+    /// Begins a frame, which asks as soon as it can.
+    fn open(
+        &mut self,
+        agent: &Agent,
+        parent: Option<(FrameId, usize)>,
+        mut chain: Vec<AgentName>,
+        first: Message,
+        effects: &mut Effects,
+    ) -> FrameId {
+        let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));
+        chain.push(agent.name.clone());
+        let filtered = self.filter.filter(agent, &self.offered);
+        if filtered.denied > 0 {
+            let withheld = Happened::Withheld { agent: agent.name.clone(), tools: filtered.denied };
+            effects.push(Effect::Happened(withheld));
+        }
+        self.frames.push(Frame {
+            id,
+            agent: agent.name.clone(),
+            parent,
+            chain,
+            prompt: self.team.prompt(agent),
+            tools: filtered.allowed,
+            targets: self.team.targets(agent),
+            messages: Vec::new(),
+            state: FrameState::Queued,
+            open: None,
+            iterations: 0,
+            invocations: Vec::new(),
+            deadline: None,
+            report: None,
+            completed: false,
+        });
+        self.bytes += self.frames[id.at()].prompt.len();
+        self.say(id, first);
+        id
+    }
+
+    fn say(&mut self, frame: FrameId, message: Message) {
+        self.bytes += message.bytes();
+        self.frames[frame.at()].messages.push(message);
+    }
+
+    /// A reply without calls ends the entry's loop. A delegated agent is reminded to report.
+    fn answered_in_words(&mut self, frame: FrameId, effects: &mut Effects) {
+        if frame == ENTRY {
+            self.frames[ENTRY.at()].completed = true;
+            self.over = true;
+            self.frames[ENTRY.at()].state = FrameState::Ended;
+            effects.push(Effect::Finish);
+        } else {
+            self.say(frame, Message::Nudge);
+            self.frames[frame.at()].state = FrameState::Waiting;
+            self.frames[frame.at()].open = Some(OpenTurn::new());
+        }
+    }
+
+    /// Begins what the calls of a reply ask for, in call order.
+    fn carry_out(&mut self, frame: FrameId, reply: &Reply, now: Tick, effects: &mut Effects) {
+        self.frames[frame.at()].state = FrameState::Waiting;
+        self.frames[frame.at()].open = Some(OpenTurn::new());
+        for (at, call) in reply.calls.iter().enumerate() {
+            let state = self.begin(frame, at, call, now, effects);
+            if let Some(open) = &mut self.frames[frame.at()].open {
+                open.slots.push(Slot { call: call.clone(), state });
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        frame: FrameId,
+        at: usize,
+        call: &Call,
+        now: Tick,
+        effects: &mut Effects,
+    ) -> SlotState {
+        let of = &self.frames[frame.at()];
+        if of.open.as_ref().is_some_and(|open| open.report.is_some()) {
+            let text = "Not run: reportOut came before it.".into();
+            return SlotState::Done(Done { text, is_error: true, at: now, ran: false });
+        }
+        let asked = if at < self.limits.calls {
+            self.asked(of, call)
+        } else {
+            let what = format!("At most {} calls of one answer are run. Call it again.", self.limits.calls);
+            Err(AgentError::new(ErrorKind::ToolAccess, Some(&of.agent), what))
+        };
+        match asked {
+            Err(error) => {
+                self.note_refusal(frame, &error, effects);
+                SlotState::Done(Done { text: error.to_string().into(), is_error: true, at: now, ran: false })
+            }
+            Ok(Asked::Report(report)) => {
+                if let Some(open) = &mut self.frames[frame.at()].open {
+                    open.report = Some(report);
+                }
+                let text = "The report was taken.".into();
+                SlotState::Done(Done { text, is_error: false, at: now, ran: true })
+            }
+            Ok(Asked::Client) => {
+                self.calls.push(Given { frame, slot: at, state: GivenState::Unsent });
+                SlotState::Open
+            }
+            Ok(Asked::Work { agent, description, expectations }) => {
+                let (from, chain) = (of.agent.clone(), of.chain.clone());
+                let work = Message::Work { description, expectations };
+                let id = self.open(&agent, Some((frame, at)), chain, work, effects);
+                self.frames[id.at()].deadline = Some(now.after(self.team.settings().delegation_timeout));
+                let delegated = Happened::Delegated { from, to: agent.name, frame: id };
+                effects.push(Effect::Happened(delegated));
+                SlotState::Open
+            }
+        }
+    }
+}

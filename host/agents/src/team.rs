@@ -1,0 +1,155 @@
+//! A team that was read: agents, who may do what, and how a run of theirs is bounded.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::name::AgentName;
+use crate::prompt::{DelegationTarget, section};
+
+/// A team, valid and immutable. A run keeps its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Team {
+    pub(crate) agents: Vec<Agent>,
+    /// The agent that the file names; the first one where that is not there.
+    pub(crate) entry: usize,
+    pub(crate) settings: Settings,
+}
+
+/// An agent. Its prompt is no text of a conversation, so `Debug` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name, once in a team.
+    pub name: AgentName,
+    /// What it is told, without what is added about others.
+    pub system_prompt: String,
+    /// What people read about it.
+    pub description: String,
+    /// What other agents read about it.
+    pub use_for: String,
+    /// To whom it may delegate.
+    pub delegation: Permission,
+    /// Which of the client's tools it has.
+    pub tools: Permission,
+}
+
+/// What is allowed of many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Every one.
+    All,
+    /// None.
+    None,
+    /// These.
+    Specific(BTreeSet<String>),
+}
+
+impl Permission {
+    /// Whether one is allowed.
+    #[must_use]
+    pub fn allows(&self, name: &str) -> bool {
+        match self {
+            Permission::All => true,
+            Permission::None => false,
+            Permission::Specific(names) => names.contains(name),
+        }
+    }
+}
+
+/// What a team's file says about its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The model for clients that name none.
+    pub default_model: Option<String>,
+    /// How often work may be delegated on: an entry's delegate is at depth 1.
+    pub max_depth: u32,
+    /// Requests to a model for one agent's work.
+    pub max_iterations: u32,
+    /// How long delegated work may take. The time in which the client runs tools does not count.
+    pub delegation_timeout: Duration,
+    /// As what an agent's prompt is sent.
+    pub system_as: SystemAs,
+    /// Whether delegated work is shown while it happens.
+    pub progress: bool,
+}
+
+/// As what an agent's prompt is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemAs {
+    /// As the API's system prompt.
+    System,
+    /// As the first message of a user.
+    User,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            default_model: None,
+            max_depth: 5,
+            max_iterations: 50,
+            delegation_timeout: Duration::from_secs(300),
+            system_as: SystemAs::System,
+            progress: true,
+        }
+    }
+}
+
+impl Team {
+    /// Returns the team of one agent that serves where none could be read.
+    ///
+    /// # Panics
+    /// Never: the name is one.
+    #[must_use]
+    pub fn fallback() -> Team {
+        let agent = Agent {
+            name: AgentName::new("assistant").expect("a name"),
+            system_prompt: "You are a helpful assistant.".to_owned(),
+            description: "Serves while the team's file cannot be read".to_owned(),
+            use_for: "Everything".to_owned(),
+            delegation: Permission::All,
+            tools: Permission::All,
+        };
+        Team { agents: vec![agent], entry: 0, settings: Settings::default() }
+    }
+
+    /// All agents, in the order of the file. Without any, requests pass plainly.
+    #[must_use]
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// What the file says about runs.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns the agent that a conversation begins with; `None` in a team without agents.
+    #[must_use]
+    pub fn entry(&self) -> Option<&Agent> {
+        self.agents.get(self.entry)
+    }
+
+    /// Returns an agent by its name.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name.as_str() == name)
+    }
+
+    /// Returns to whom an agent can delegate: those that it may and that are there, but not itself,
+    /// in the order of the file.
+    #[must_use]
+    pub fn targets(&self, of: &Agent) -> Vec<DelegationTarget> {
+        let others = self.agents.iter().filter(|other| other.name != of.name);
+        others
+            .filter(|other| of.delegation.allows(other.name.as_str()))
+            .map(|other| DelegationTarget { name: other.name.clone(), use_for: other.use_for.clone() })
+            .collect()
+    }
+
+    /// Returns an agent's prompt, with what is added about others.
+    #[must_use]
+    pub fn prompt(&self, of: &Agent) -> String {
+        of.system_prompt.clone() + &section(&self.targets(of))
+    }
+}
