@@ -21,6 +21,8 @@ mod block;
 mod bounds;
 mod checks;
 mod checksums;
+#[cfg(test)]
+mod cost;
 mod decode;
 mod engine;
 mod finding;
@@ -34,6 +36,7 @@ mod pack;
 mod placeholder;
 mod prefilter;
 mod published;
+mod reads;
 #[cfg(test)]
 mod reference;
 mod registry;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
 use serde::Deserialize;
 
 use crate::bounds::Bounds;
@@ -16,7 +17,6 @@ use crate::checks::Check;
 use crate::finding::{Confidence, DetectorId, Label};
 use crate::lead::Lead;
 use crate::names::NameRule;
-use crate::work::spend;
 
 /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,6 +174,7 @@ pub(crate) struct Row {
     pattern: String,
     regex: OnceLock<Regex>,
     lead: OnceLock<Lead>,
+    lengths: OnceLock<Lengths>,
 }
 
 impl Row {
@@ -193,23 +194,46 @@ impl Row {
         })
     }
 
+    /// Returns how long the pattern's matches are.
+    pub(crate) fn lengths(&self) -> Lengths {
+        *self.lengths.get_or_init(|| {
+            Lengths::of(&self.pattern, self.ignore_case)
+                .expect("a test compiles the pattern of every built-in row")
+        })
+    }
+
+    /// Returns how far from a match's beginning the regex looks at most: to the byte behind the
+    /// longest match.
+    pub(crate) fn reach(&self) -> usize {
+        self.lengths().most.map_or(usize::MAX, |most| most + 1)
+    }
+
     /// Finds the match in `window`, of which group 1, where there is one, is the finding.
+    pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
+        self.find_at(window, 0)
+    }
+
+    /// Finds the first match in `window` that begins at `from` or behind it; what stands before
+    /// `from` is seen by assertions alone.
     ///
     /// The regex is compiled when it first runs: most rows of a pack never do in one process.
-    pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
-        spend(window.len());
+    pub(crate) fn find_at(&self, window: &[u8], from: usize) -> Option<Match> {
         let regex = self.regex.get_or_init(|| {
             compile(&self.pattern, self.ignore_case)
                 .expect("a test compiles the pattern of every built-in row")
         });
-        if regex.captures_len() == 1 {
-            let whole = regex.find(window)?.range();
-            return Some(Match { secret: whole.clone(), whole });
-        }
-        let captures = regex.captures(window)?;
-        let whole = captures.get(0)?.range();
-        let secret = captures.iter().skip(1).flatten().next().map_or(whole.clone(), |group| group.range());
-        Some(Match { whole, secret })
+        let found = if regex.captures_len() == 1 {
+            regex.find_at(window, from).map(|found| Match { secret: found.range(), whole: found.range() })
+        } else {
+            regex.captures_at(window, from).and_then(|captures| {
+                let whole = captures.get(0)?.range();
+                let group = captures.iter().skip(1).flatten().next();
+                Some(Match { secret: group.map_or(whole.clone(), |group| group.range()), whole })
+            })
+        };
+        #[cfg(test)]
+        crate::work::spend_by_regex(crate::cost::read(&self.pattern, self.ignore_case, window, from));
+        found
     }
 }
 
@@ -217,6 +241,28 @@ impl Row {
 pub(crate) struct Match {
     pub(crate) whole: Range<usize>,
     pub(crate) secret: Range<usize>,
+}
+
+/// How many bytes a pattern's matches have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    pub(crate) least: usize,
+    /// `None` where they may be as long as the text.
+    pub(crate) most: Option<usize>,
+}
+
+impl Lengths {
+    fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
+        let mut parser =
+            ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
+        let parsed = parser.parse(pattern).map_err(Box::new)?;
+        let properties = parsed.properties();
+        Ok(Self { least: properties.minimum_len().unwrap_or(0), most: properties.maximum_len() })
+    }
+
+    pub(crate) fn allow(self, length: usize) -> bool {
+        length >= self.least && self.most.is_none_or(|most| length <= most)
+    }
 }
 
 /// ASCII classes, bytes not characters: patterns are about tokens, and the engine widens a match to
@@ -287,6 +333,7 @@ impl Row {
             pattern,
             regex: OnceLock::new(),
             lead: OnceLock::new(),
+            lengths: OnceLock::new(),
         })
     }
 }

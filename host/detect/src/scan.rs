@@ -17,6 +17,8 @@ use crate::numbers::{self, Accounts, Numbers};
 use crate::pack::{Row, Shape};
 use crate::placeholder::is_placeholder;
 use crate::published::{is_example, is_published};
+use crate::reads::Reads;
+use crate::work::spend;
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is
 /// masked to its end.
@@ -37,6 +39,8 @@ pub(crate) struct Scan<'a> {
     /// The last word whose end was looked for, from where on: many matches may lie in one long
     /// word.
     word: Range<usize>,
+    /// What regexes have read that could be asked to read it again.
+    reads: Reads,
     hits: Vec<Match>,
     /// Nothing is turned away by a first look: what tests compare with.
     #[cfg(test)]
@@ -58,6 +62,7 @@ impl<'a> Scan<'a> {
             text: input.text,
             prefix_only: input.prefix_only,
             word: 0..0,
+            reads: Reads::default(),
             hits: Vec::new(),
             #[cfg(test)]
             slowly: false,
@@ -115,7 +120,10 @@ impl<'a> Scan<'a> {
                 Shape::Assigned { names } => {
                     // Several rows share a keyword: the text is parsed once for all of them.
                     if parsed.as_ref().is_none_or(|(end, _)| *end != hit.end) {
-                        parsed = Some((hit.end, keyed::assignment(scan.text, hit)));
+                        let end = hit.end;
+                        let assignment = keyed::assignment(scan.text, hit);
+                        spend(assignment.as_ref().map_or(0, |found| found.value.len()));
+                        parsed = Some((end, assignment));
                     }
                     if let Some((_, Some(assignment))) = &parsed {
                         scan.assigned(index, names, assignment);
@@ -137,9 +145,38 @@ impl<'a> Scan<'a> {
 
     fn token(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
-        if row.bounds.begins(self.bytes(), hit.start) && self.may_match(row, &hit) {
-            self.search(index, hit.start, row.window);
+        if !row.bounds.begins(self.bytes(), hit.start) || !self.may_match(row, &hit) {
+            return;
         }
+        // What is as long as this is read again and again where keywords stand close together.
+        const LONG: usize = 64;
+        #[cfg(test)]
+        if self.slowly {
+            self.search(index, hit.start, hit.start, row.window);
+            return;
+        }
+        if row.reach() <= LONG {
+            self.search(index, hit.start, hit.start, row.window.min(row.reach()));
+            return;
+        }
+        let slots = self.engine.rows.len();
+        if self.reads.matches(index, slots).is_taken(hit.start) {
+            return;
+        }
+        if let Some(end) = self.reads.matches(index, slots).spent_at(hit.start) {
+            return self.take_unjudged(index, hit.start..end);
+        }
+        if let Some(whole) = self.search(index, hit.start, hit.start, row.window.min(row.reach())) {
+            self.reads.matches(index, slots).add(whole);
+        }
+    }
+
+    /// Takes what would cost too much to judge, to the end of its word.
+    fn take_unjudged(&mut self, index: usize, range: Range<usize>) {
+        let end = self.word_end(range.end);
+        self.reads.matches(index, self.engine.rows.len()).take(end);
+        let range = self.text.floor_char_boundary(range.start)..self.text.ceil_char_boundary(end);
+        self.hits.push(Match { row: index, range, published: false });
     }
 
     fn may_match(&self, row: &Row, hit: &Range<usize>) -> bool {
@@ -152,35 +189,53 @@ impl<'a> Scan<'a> {
 
     fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
         let row = &*self.engine.rows[index];
-        self.search(index, hit.start.saturating_sub(before), before + row.window);
+        let start = hit.start.saturating_sub(before);
+        let mut end = start + before + row.window;
+        if row.lengths().most.is_none() {
+            // Matches of any length: the same end for many windows, so that one search answers all.
+            end = end.next_multiple_of(row.window);
+        }
+        #[cfg(test)]
+        if self.slowly {
+            self.search(index, start, start, end - start);
+            return;
+        }
+        let Some(from) = self.reads.windows(index).unread(start..end, row.reach()) else { return };
+        self.search(index, start, from, end - start);
     }
 
-    /// Runs the row's regex from `start` on; a match that touches the window's end is tried again
-    /// in a wider one.
-    fn search(&mut self, index: usize, start: usize, window: usize) {
+    /// Runs the row's regex in the window from `start` on, for a match that begins at `from` or
+    /// behind it; a match that touches the window's end is tried again in a wider one. Gives the
+    /// match, whether or not it stands.
+    fn search(&mut self, index: usize, start: usize, from: usize, window: usize) -> Option<Range<usize>> {
         let row = &*self.engine.rows[index];
         let bytes = self.bytes();
         let mut width = window;
-        loop {
+        let (found, end) = loop {
             let end = bytes.len().min(start.saturating_add(width));
-            let Some(found) = row.find(&bytes[start..end]) else { return };
-            let touches = start + found.whole.end == end && end < bytes.len();
-            if touches && width < WIDEST_WINDOW {
-                width *= 4;
-                continue;
+            let found = row.find_at(&bytes[start..end], from - start);
+            let touches = found.as_ref().is_some_and(|found| start + found.whole.end == end);
+            if !touches || end == bytes.len() || width >= WIDEST_WINDOW {
+                break (found, end);
             }
-            let whole = start + found.whole.start..start + found.whole.end;
-            let mut secret = start + found.secret.start..start + found.secret.end;
-            if row.bounds.begins(bytes, whole.start) && (touches || row.bounds.ends(bytes, whole.end)) {
-                let open_ended = touches || matches!(row.bounds, Bounds::Left | Bounds::Any);
-                let judged = secret.end - secret.start;
-                if open_ended && secret.end == whole.end && judged >= MAY_BE_CUT {
-                    secret.end = self.word_end(secret.end);
-                }
-                self.accept(index, secret, judged, true);
-            }
-            return;
+            width *= 4;
+        };
+        let whole = found.as_ref().map(|found| start + found.whole.start..start + found.whole.end);
+        if matches!(row.shape, Shape::Near { .. }) {
+            self.reads.windows(index).add(start..end, whole.clone());
         }
+        let (found, whole) = (found?, whole?);
+        let touches = whole.end == end && end < bytes.len();
+        let mut secret = start + found.secret.start..start + found.secret.end;
+        if row.bounds.begins(bytes, whole.start) && (touches || row.bounds.ends(bytes, whole.end)) {
+            let open_ended = touches || matches!(row.bounds, Bounds::Left | Bounds::Any);
+            let judged = secret.end - secret.start;
+            if open_ended && secret.end == whole.end && judged >= MAY_BE_CUT {
+                secret.end = self.word_end(secret.end);
+            }
+            self.accept(index, secret, judged, true);
+        }
+        Some(whole)
     }
 
     /// Gives where the block ends, whether or not it holds a key: its text is not looked at twice.
@@ -189,6 +244,7 @@ impl<'a> Scan<'a> {
         let reach = self.bytes().len().min(hit.start + row.window);
         let header = row.find(&self.bytes()[hit.start..reach])?.whole.end;
         let end = block::end(self.bytes(), hit.start + header)?;
+        spend(end - hit.start);
         self.hits.push(Match { row: index, range: hit.start..end, published: false });
         Some(end)
     }
@@ -231,6 +287,9 @@ impl<'a> Scan<'a> {
         if !row.has_regex() {
             return self.accept(index, range, judged, sure);
         }
+        if !row.lengths().allow(range.len()) {
+            return;
+        }
         if let Some(found) = row.find(&self.bytes()[range.clone()]) {
             let secret = range.start + found.secret.start..range.start + found.secret.end;
             self.accept(index, secret.clone(), secret.len(), sure);
@@ -241,6 +300,7 @@ impl<'a> Scan<'a> {
     fn word_end(&mut self, at: usize) -> usize {
         if !(self.word.start..=self.word.end).contains(&at) {
             self.word = at..keyed::bare_end(self.bytes(), at);
+            spend(self.word.len());
         }
         self.word.end
     }
@@ -278,6 +338,7 @@ impl<'a> Scan<'a> {
             if !walkers.number.is_empty()
                 && let Some((range, digits)) = numbers.around(bytes, &run)
             {
+                spend(range.len());
                 for &(index, least) in &walkers.number {
                     if digits >= least {
                         scan.search_groups(index, range.clone());
@@ -301,7 +362,7 @@ impl<'a> Scan<'a> {
     }
 
     fn account(&mut self, index: usize, start: usize) {
-        self.search(index, start, self.engine.rows[index].window);
+        self.search(index, start, start, self.engine.rows[index].window);
     }
 
     /// Runs the row's regex over a candidate, again behind each match.
@@ -329,12 +390,14 @@ impl<'a> Scan<'a> {
         let mut from = range.start;
         while let Some(found) = row.find(&bytes[from..range.end]) {
             let (start, longest) = (from + found.whole.start, from + found.whole.end);
+            let matches = |end: usize| {
+                let allowed = end == longest || row.lengths().allow(end - start);
+                allowed
+                    && row.find(&bytes[start..end]).is_some_and(|found| found.whole == (0..end - start))
+                    && row.bounds.ends(bytes, end)
+            };
             let taken = row.bounds.begins(bytes, start).then(|| {
-                group_ends(bytes, start, longest).find(|&end| {
-                    let whole =
-                        row.find(&bytes[start..end]).is_some_and(|found| found.whole == (0..end - start));
-                    whole && row.bounds.ends(bytes, end) && self.takes(index, start..end)
-                })
+                group_ends(bytes, start, longest).find(|&end| matches(end) && self.takes(index, start..end))
             });
             from = taken.flatten().unwrap_or_else(|| next_group(bytes, start, range.end));
         }
@@ -376,6 +439,7 @@ impl<'a> Scan<'a> {
     fn judge(&self, index: usize, range: Range<usize>, sure: bool) -> Option<usize> {
         let row = &*self.engine.rows[index];
         let text = &self.text[range];
+        spend(text.len());
         let mut kept = text.len();
         for check in &row.checks {
             kept = check.keep(&text[..kept], sure)?;
