@@ -1,18 +1,48 @@
-//! Escapes of JSON, JavaScript, C and their kin, one level at a time: `\u0041`, `\u{41}`, `\x41`,
-//! `\101`, `\/`, `\\`.
+//! Escapes of JSON, JavaScript, C and their kin: `\u0041`, `\u{41}`, `\x41`, `\101`, `\/`, `\\`.
+//!
+//! Each text inside another doubles the backslashes: `\\u0041`, `\\\\u0041`. So a row of them before
+//! an escape is one spelling, however long it is, and takes one layer.
 
 use super::source::hex_byte;
 use super::text::is_base64;
 use crate::work::spend;
 
-/// Reads the escape that begins at a backslash; returns its character and the length of its
-/// spelling.
-pub(super) fn character(bytes: &[u8]) -> Option<(char, usize)> {
+/// Reads the escape that begins with the first backslash of a row at `at`; returns its character
+/// and the length of its spelling.
+pub(super) fn spelling(bytes: &[u8], at: usize) -> Option<(char, usize)> {
+    let row = row(bytes, at);
+    let last = &bytes[at + row - 1..];
+    let of_any_depth = match last.get(1) {
+        Some(b'/' | b'"' | b'\'' | b'u' | b'U' | b'x' | b'0'..=b'3') => character(last),
+        // Of a path (`C:\\new`) no line break is made.
+        Some(b'n' | b'r') if joins_lines(bytes, at, at + row + 1) => character(last),
+        _ => None,
+    };
+    if let Some((character, length)) = of_any_depth {
+        return Some((character, row - 1 + length));
+    }
+    match (row, last.get(1)) {
+        (1, _) => character(last),
+        // The last one of an odd row is a part of the next spelling.
+        (_, Some(b'n' | b'r' | b't')) if row % 2 == 1 => Some(('\\', row - 1)),
+        _ => Some(('\\', row)),
+    }
+}
+
+/// How many backslashes stand in a row.
+fn row(bytes: &[u8], at: usize) -> usize {
+    let row = bytes[at..].iter().take_while(|&&byte| byte == b'\\').count();
+    spend(row);
+    row
+}
+
+/// Reads an escape of one backslash; returns its character and its length.
+fn character(bytes: &[u8]) -> Option<(char, usize)> {
     let simple = match *bytes.get(1)? {
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
-        byte @ (b'\\' | b'/' | b'"' | b'\'') => char::from(byte),
+        byte @ (b'/' | b'"' | b'\'') => char::from(byte),
         b'x' => return Some((char::from(hex_byte(*bytes.get(2)?, *bytes.get(3)?)?), 4)),
         b'u' => return unicode(bytes),
         b'U' => return scalar(bytes.get(2..10)?).map(|character| (character, 10)),
@@ -31,8 +61,7 @@ pub(super) fn hides(bytes: &[u8], at: usize) -> bool {
     if at > 0 && bytes[at - 1] == b'\\' {
         return false;
     }
-    let row = bytes[at..].iter().take_while(|&&byte| byte == b'\\').count();
-    spend(row);
+    let row = row(bytes, at);
     let last = &bytes[at + row - 1..];
     match last.get(1) {
         Some(b'/' | b'u' | b'U' | b'x' | b'0'..=b'3') => character(last).is_some(),

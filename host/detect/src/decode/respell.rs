@@ -2,7 +2,7 @@
 //! hidden between others.
 //!
 //! A spelling that hides a character opens a window around it; inside a window every spelling is
-//! undone, one level of each, in one pass. Windows reach so far that a detector sees what it needs
+//! undone in one pass, one level of each but for rows of backslashes. Windows reach so far that a detector sees what it needs
 //! around a finding, and they do not overlap.
 
 use std::ops::Range;
@@ -138,7 +138,9 @@ fn spelling(bytes: &[u8], at: usize) -> Option<Spelling> {
         // would be encoded itself.
         b'+' if between_percents(bytes, at) => (Encoding::Percent, Some(' '), 1),
         b'&' => entity::character(rest).map(|(means, length)| (Encoding::Entity, Some(means), length))?,
-        b'\\' => escape::character(rest).map(|(means, length)| (Encoding::Escape, Some(means), length))?,
+        b'\\' => {
+            escape::spelling(bytes, at).map(|(means, length)| (Encoding::Escape, Some(means), length))?
+        }
         _ => match (terminal::sequence(rest), invisible::character(rest)) {
             (Some(length), _) => (Encoding::Terminal, None, length),
             (None, Some((Seen::Nothing, length))) => (Encoding::Invisible, None, length),

@@ -147,6 +147,7 @@ fn spellings(text: &str) -> Vec<(&'static str, String)> {
         ("entities twice", each(text, |byte| format!("&amp;#{byte};"))),
         ("escapes of JSON", each(text, |byte| format!("\\u{byte:04x}"))),
         ("escapes of JSON in JSON", each(text, |byte| format!("\\\\u{byte:04X}"))),
+        ("escapes of JSON, eight levels deep", each(text, |byte| format!("{}u{byte:04x}", "\\".repeat(128)))),
         ("escapes of JavaScript", each(text, |byte| format!("\\u{{{byte:x}}}"))),
         ("escapes of C", each(text, |byte| format!("\\x{byte:02x}"))),
         ("octal escapes", each(text, |byte| format!("\\{byte:03o}"))),
@@ -221,6 +222,21 @@ fn a_text_is_found_in_every_spelling_with_the_range_that_spells_it() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_row_of_backslashes_is_one_spelling_of_any_length() {
+    let undone = |text: &str| views(&format!(r"\x41 {text}")).remove(0).text().to_owned();
+    for (text, means) in [
+        (r"x\\u005fy", "x_y"),
+        (r#"{\\\\"a\\\\":1}"#, r#"{"a":1}"#),
+        (r"C:\\new\\table", r"C:\new\table"),
+        (r"C:\\\\host\\\tab", "C:\\host\\\tab"),
+        (r"a\\\nb", "a\\\nb"),
+        (r"YWFhYWFhYWFhYWFh\\\\nYWFhYWFhYWFhYWFh", "YWFhYWFhYWFhYWFh\nYWFhYWFhYWFhYWFh"),
+    ] {
+        assert_eq!(undone(text), format!("A {means}"), "{text}");
     }
 }
 

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
 use super::{Encoding, Kind, Left};
+use crate::spelling::quote;
 
 const fn characters(name: &'static str, encode: fn(&str) -> String) -> Encoding {
     Encoding { name, promised: true, kinds: Kind::ALL, left: Left::Characters, encode }
@@ -89,6 +90,12 @@ pub(super) const ALL: &[Encoding] = &[
     words("JSON lines with \\u005f", |text| {
         let spelled = text.replace('_', "\\u005f").replace('\n', "\\n").replace('+', "\\u002b");
         format!("{{\"line\":1}}\n{{\"line\":2,\"text\":\"{spelled}\"}}")
+    }),
+    words("\\u005f in JSON four levels deep", |text| {
+        let spelled = text.replace('_', "\\u005f").replace('\n', "\\n").replace('+', "\\u002b");
+        let innermost = format!("{{\"text\":\"{spelled}\"}}");
+        let outermost = (1..4).fold(innermost, |inner, _| format!("{{\"text\":{}}}", quote(&inner)));
+        format!("answer {outermost}")
     }),
     characters("zero-width spaces", |text| between(text, "\u{200b}")),
     characters("zero-width joiners", |text| between(text, "\u{200d}")),
