@@ -45,7 +45,7 @@ mod scan;
 mod value;
 mod work;
 
-pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, views, views_of_media};
+pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
 pub use engine::Engine;
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;

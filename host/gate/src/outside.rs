@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::request;
+use leafgate_detect::percent_decoded;
 use leafgate_policy::{Outside, Part};
 
 use crate::headers;
-use crate::path::percent_decoded;
 
 /// What clients show the upstream who they are with. Rules look for these values elsewhere; here is their place.
 const CREDENTIALS: [HeaderName; 6] = [

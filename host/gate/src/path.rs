@@ -5,39 +5,12 @@
 
 use std::borrow::Cow;
 
+use leafgate_detect::percent_decoded;
+
 use crate::refusal::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;
-
-/// Decodes each `%XX`; what is no such escape stays. The bytes need not be UTF-8.
-pub(crate) fn percent_decoded(text: &str) -> Cow<'_, [u8]> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text.as_bytes());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        match (first, tail) {
-            (b'%', [high, low, tail @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                bytes.push(hex(*high) << 4 | hex(*low));
-                rest = tail;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    Cow::Owned(bytes)
-}
-
-fn hex(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20) - b'a' + 10,
-    }
-}
 
 /// Refuses a path that a server could resolve to another one.
 pub(crate) fn refuse_ambiguous(path: &str) -> Result<(), Refusal> {
@@ -125,12 +98,5 @@ mod tests {
         ] {
             assert!(refuse_ambiguous(path).is_ok(), "{path}");
         }
-    }
-
-    #[test]
-    fn escapes_are_decoded_and_the_rest_stays() {
-        assert_eq!(percent_decoded("a%2Fb%zz%4"), &b"a/b%zz%4"[..]);
-        assert_eq!(percent_decoded("%e2%82%AC"), "€".as_bytes());
-        assert!(matches!(percent_decoded("plain"), Cow::Borrowed(_)));
     }
 }

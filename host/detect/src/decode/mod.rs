@@ -40,6 +40,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use map::Map;
+pub use percent::percent_decoded;
 
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.
 pub const LAYERS: usize = 3;

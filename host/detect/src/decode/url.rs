@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-use super::source::{base64, hex_byte};
+use super::percent::decoded;
+use super::source::base64;
 use super::{Block, Encoding};
 
 pub(super) const SCHEME: &str = "data:";
@@ -67,7 +68,7 @@ fn in_percents(text: &str, payload: &Payload) -> Option<Block> {
     if !rest.contains(&b'%') {
         return None;
     }
-    let plain = percent_decoded(rest);
+    let plain = decoded(rest);
     // The signs of base64 may be percent-encoded themselves.
     let inner = if payload.in_base64 { base64(&plain, 0, 1) } else { None };
     let text = match inner {
@@ -75,23 +76,4 @@ fn in_percents(text: &str, payload: &Payload) -> Option<Block> {
         None => String::from_utf8_lossy(&plain).into_owned(),
     };
     Some(Block { encoding: Encoding::DataUrl, range: payload.start..payload.start + rest.len(), text })
-}
-
-/// Undoes `%41`.
-fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&byte, behind)) = rest.split_first() {
-        match (byte, behind) {
-            (b'%', [high, low, behind @ ..]) if hex_byte(*high, *low).is_some() => {
-                plain.extend(hex_byte(*high, *low));
-                rest = behind;
-            }
-            _ => {
-                plain.push(byte);
-                rest = behind;
-            }
-        }
-    }
-    plain
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use leafgate_detect::percent_decoded;
 use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
@@ -66,29 +67,9 @@ fn masked_part(run: &Run<'_>, part: &str) -> Option<String> {
     if !part.contains(['%', '+']) {
         return Some(part.to_owned());
     }
-    let plain = percent_decoded(part);
+    // Forms write a blank as a plus sign.
+    let blanks = part.replace('+', " ");
+    let plain = String::from_utf8_lossy(&percent_decoded(&blanks)).into_owned();
     let masked = run.masked(&plain)?;
     Some(if masked == plain { part.to_owned() } else { masked })
-}
-
-/// Undoes percent escapes (RFC 3986, 2.1), and the plus sign of forms.
-fn percent_decoded(text: &str) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while let Some(&byte) = bytes.get(at) {
-        let escaped =
-            (byte == b'%').then(|| Some(digit(bytes.get(at + 1))? * 16 + digit(bytes.get(at + 2))?));
-        match escaped.flatten().and_then(|byte| u8::try_from(byte).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 3;
-            }
-            None => {
-                plain.push(if byte == b'+' { b' ' } else { byte });
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&plain).into_owned()
 }

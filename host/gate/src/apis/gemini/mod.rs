@@ -10,12 +10,12 @@ mod answer;
 mod echo;
 mod error;
 
+use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
 
 use super::{Conversation, Endpoint};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::path::percent_decoded;
 use crate::restore::Reader;
 use crate::session::BodyHints;
 
