@@ -183,11 +183,15 @@ impl Index {
     /// Where a value lies in the body: its own bytes, or those of the outermost string whose document it belongs to.
     #[must_use]
     pub fn body_span(&self, id: NodeId) -> Range<usize> {
-        let mut node = self.node(id);
-        while let Some(place) = node.layer.place() {
-            node = self.node(self.layers[place].outer);
+        self.node(self.outermost(id)).span()
+    }
+
+    /// The value itself, or the outermost string whose document it belongs to.
+    pub(crate) fn outermost(&self, mut id: NodeId) -> NodeId {
+        while let Some(place) = self.node(id).layer.place() {
+            id = self.layers[place].outer;
         }
-        node.span()
+        id
     }
 
     /// Every key of every object, embedded documents included, in body order. Keys are read-only.

@@ -86,7 +86,8 @@ impl Inserted {
     }
 
     /// The message as JSON of its format.
-    pub(crate) fn spell(&self) -> String {
+    #[must_use]
+    pub fn json(&self) -> String {
         let Spelling { before, after } = self.spelling;
         format!("{before}{}{after}", escape::escape(&self.text))
     }

@@ -18,6 +18,7 @@ pub type Version = u64;
 
 /// Who made an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Author {
     /// A rule, by id.

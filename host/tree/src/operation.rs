@@ -26,6 +26,7 @@ const DIGEST: usize = 8;
 
 /// One edit or redaction.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
     id: OperationId,
@@ -41,6 +42,7 @@ pub struct Operation {
 
 /// Redactions have no version: undo does not reach them.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct OperationId {
     request_id: String,
@@ -50,6 +52,7 @@ struct OperationId {
 
 /// The kind of an operation, with its values.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum OperationChange {
     /// Gives a leaf another text.
@@ -68,6 +71,7 @@ pub(crate) enum OperationChange {
 
 /// UTF-8 bytes of the text after the redaction.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Span {
     start: usize,
     end: usize,
@@ -78,6 +82,7 @@ pub(crate) struct Span {
 /// A pointer alone would name another section after the client has changed its history. Redacted
 /// values count by their labels. Cache marks do not count, because clients move them every turn.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub(crate) struct SectionDigest(String);
 
@@ -94,6 +99,7 @@ impl SectionDigest {
 
 /// Which part of a request an operation changes.
 #[derive(Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 enum TargetKind {
     MessageField,
@@ -110,14 +116,36 @@ impl Document {
     }
 }
 
+/// The operations of one request by what undo and redo do with them.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct OperationHistory {
+    /// The edits that undo takes back, the last one first to go.
+    pub undo_stack: Vec<Operation>,
+    /// The edits that redo makes again, the last one first to come.
+    pub redo_stack: Vec<Operation>,
+    /// The redactions, which undo does not reach.
+    pub redactions: Vec<Operation>,
+}
+
 impl Draft {
     /// Returns every redaction and every edit that is in force, in order.
     ///
     /// `mask_path` masks the secrets of paths and pointers, whose keys come from the client.
     pub fn operations(&self, mask_path: impl Fn(&str) -> String) -> Vec<Operation> {
+        let OperationHistory { undo_stack, redactions, .. } = self.operation_history(mask_path);
+        redactions.into_iter().chain(undo_stack).collect()
+    }
+
+    /// Returns the same by kind, with the edits that were undone.
+    pub fn operation_history(&self, mask_path: impl Fn(&str) -> String) -> OperationHistory {
         let view = View { draft: self, request_id: self.document().request_id(), mask_path };
-        let redactions = self.redactions().map(|record| view.redaction(record));
-        redactions.chain(self.edits().map(|edit| view.edit(edit))).collect()
+        OperationHistory {
+            undo_stack: self.edits().map(|edit| view.edit(edit)).collect(),
+            redo_stack: self.undone_edits().map(|edit| view.edit(edit)).collect(),
+            redactions: self.redactions().map(|record| view.redaction(record)).collect(),
+        }
     }
 }
 

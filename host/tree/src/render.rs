@@ -36,7 +36,7 @@ impl Draft {
     }
 
     /// Every change as a replacement in the body: sorted, not overlapping.
-    fn body_splices(&self) -> Vec<Splice> {
+    pub(crate) fn body_splices(&self) -> Vec<Splice> {
         let touched = self.touched().map(|(node, pieces, length)| (node, pieces.splices(length)));
         let mut body = lift(self.document(), touched, LayerId::BODY);
         let deletions = self.deletions();
@@ -88,7 +88,7 @@ impl Draft {
                 document.children(list).filter(|node| !self.deleted().contains(node)).collect();
             let first_byte = document.node(list).span().start + 1;
             for (place, inserted) in inserted.into_iter().enumerate() {
-                let message = inserted.spell();
+                let message = inserted.json();
                 let next = kept.get(kept.partition_point(|&node| node < inserted.before));
                 let (at, with) = match (next, kept.last()) {
                     (Some(&next), _) => (document.node(next).span().start, format!("{message},")),

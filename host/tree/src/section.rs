@@ -50,6 +50,7 @@ impl MessageIndex {
 
 /// Which level of the request a section stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum NodeType {
     /// A whole message.

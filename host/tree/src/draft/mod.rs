@@ -131,6 +131,11 @@ impl Draft {
         self.hidden_of(node).into_iter().map(|one| (one.at, one.label)).collect()
     }
 
+    /// The values in whose received text redaction ever took something away.
+    pub(crate) fn hidden_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.leaves.iter().filter(|(_, state)| !state.hidden.is_empty()).map(|(&node, _)| node)
+    }
+
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.
     #[must_use]
     pub fn is_written(&self, node: NodeId) -> bool {
@@ -330,12 +335,18 @@ impl Draft {
         self.pinned_by(node).is_some()
     }
 
-    /// Nothing around a value or inside it is pinned by anybody.
-    fn is_free(&self, node: NodeId) -> Result<(), EditError> {
+    /// Who pinned something inside a value, or around it.
+    #[must_use]
+    pub fn pin_in(&self, node: NodeId) -> Option<&Author> {
         let subtree = self.document.subtree(node);
         let inside =
             self.pins.range(NodeId::from_index(subtree.start)..NodeId::from_index(subtree.end)).next();
-        match inside.map(|(_, by)| by).or_else(|| self.pinned_by(node)) {
+        inside.map(|(_, by)| by).or_else(|| self.pinned_by(node))
+    }
+
+    /// Nothing around a value or inside it is pinned by anybody.
+    fn is_free(&self, node: NodeId) -> Result<(), EditError> {
+        match self.pin_in(node) {
             Some(by) => Err(EditError::Pinned { by: by.clone() }),
             None => Ok(()),
         }
@@ -357,6 +368,11 @@ impl Draft {
     /// The edits that are in force, in order.
     pub fn edits(&self) -> impl Iterator<Item = &Edit> {
         self.journal.done.iter()
+    }
+
+    /// The edits that were undone and can be made again; the last one comes first.
+    pub fn undone_edits(&self) -> impl Iterator<Item = &Edit> {
+        self.journal.undone.iter()
     }
 
     /// The redactions, in order.

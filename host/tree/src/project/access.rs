@@ -10,6 +10,7 @@ use crate::kinds::LeafKind;
 
 /// Who may change a leaf, and who looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Everybody; all detectors look.
