@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_policy::Hold;
-use leafgate_tree::{Draft, Invalid, Version};
+use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
 use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
@@ -185,6 +185,8 @@ pub struct Turn<G> {
     pub(crate) client: Client,
     pub(crate) queued: bool,
     pub(crate) joined: u32,
+    /// The sections that a person pinned, in the order in which people see them.
+    pub(crate) pins: Vec<SectionId>,
     pub(crate) since: Tick,
     /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
@@ -215,6 +217,7 @@ impl<G> Turn<G> {
             client: Client::Connected(paused.connection),
             queued: false,
             joined: 0,
+            pins: Vec::new(),
             since: now,
             behind: None,
             counted: (0, None),
@@ -237,6 +240,20 @@ impl<G> Turn<G> {
     #[must_use]
     pub fn destination(&self) -> &Destination {
         &self.to
+    }
+
+    /// Returns its name in lists.
+    #[must_use]
+    pub fn title(&self) -> &Title {
+        &self.title
+    }
+
+    /// Returns the sections that a person pinned, in the order in which people see them. They stand
+    /// in the request where they stood. No rule rewrites a turn that waits, so a pin protects it
+    /// from nothing more.
+    #[must_use]
+    pub fn pins(&self) -> &[SectionId] {
+        &self.pins
     }
 
     /// What kind of request it is.

@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Bench, SECRET, TOKEN, answers, forwards, hold, message};
-use leafgate_desk::{Change, DeskError, DeskLimits, HoldState, TurnId, TurnState};
-use leafgate_tree::EditError;
+use leafgate_desk::{Change, DeskError, DeskLimits, Effect, HoldState, TurnId, TurnState};
+use leafgate_tree::{EditError, SectionId};
 
 const SAID: &str = "/messages/2/content";
 const TURN: TurnId = TurnId(1);
@@ -299,4 +299,29 @@ fn looking_at_a_turn_and_changing_it_copy_nothing_of_it() {
     let revision = bench.desk.revise(TURN, bench.now).unwrap();
     assert_eq!(std::sync::Arc::strong_count(&draft), shared + 1);
     drop(revision);
+}
+
+#[test]
+fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
+    let mut bench = bench();
+    let section = |bench: &Bench, at: usize| {
+        let document = bench.desk.turn(TURN).unwrap().draft().document().clone();
+        let outermost = |id: &SectionId| document.section(*id).parent.is_none();
+        (0..document.sections().len()).map(SectionId::from_index).filter(outermost).nth(at).unwrap()
+    };
+    let (first, second) = (section(&bench, 0), section(&bench, 1));
+    let digest = bench.desk.turn(TURN).unwrap().digest();
+    let changed = bench.desk.arrange(TURN, &[second, first, second]).unwrap();
+    assert!(matches!(changed.as_slice(), [Effect::Changed(TURN)]));
+    assert_eq!(bench.desk.turn(TURN).unwrap().pins(), [second, first]);
+    assert!(bench.desk.arrange(TURN, &[second, first]).unwrap().is_empty(), "nothing is published twice");
+    bench.write(TURN, SAID, "leave prod").unwrap();
+    assert_eq!(bench.desk.turn(TURN).unwrap().pins(), [second, first], "an edit keeps it");
+    bench.desk.arrange(TURN, &[]).unwrap();
+    assert!(bench.desk.turn(TURN).unwrap().pins().is_empty());
+    bench.desk.change(TURN, Change::Undo, bench.now).unwrap();
+    assert_eq!(bench.desk.turn(TURN).unwrap().digest(), digest);
+    let none = bench.desk.arrange(TURN, &[SectionId::from_index(9_999)]);
+    assert!(matches!(none, Err(DeskError::NoSuchPlace)));
+    assert!(bench.desk.arrange(TurnId(7), &[first]).is_err());
 }

@@ -1,6 +1,9 @@
 //! How a person's change enters a turn: handed out, made outside of the lock, taken back whole.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use leafgate_tree::SectionId;
 
 use super::Desk;
 use crate::effect::{Effect, Effects};
@@ -55,6 +58,31 @@ impl<G> Desk<G> {
         // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
         Ok(self.done(vec![Effect::Changed(turn)]))
+    }
+
+    /// Event: a person pins sections, in the order in which people are to see them, and unpins all
+    /// others. What would leave is the same as before, and so is its digest.
+    ///
+    /// # Errors
+    /// [`DeskError::NoSuchPlace`] for a section that the request does not have or that lies inside
+    /// another one. Others where the turn is over.
+    pub fn arrange(&mut self, turn: TurnId, sections: &[SectionId]) -> Result<Effects, DeskError> {
+        let document = Arc::clone(self.turn(turn)?.draft.document());
+        let (mut pins, mut seen) = (Vec::new(), BTreeSet::new());
+        for &section in sections {
+            let found = document.sections().get(section.index()).ok_or(DeskError::NoSuchPlace)?;
+            if found.parent.is_some() {
+                return Err(DeskError::NoSuchPlace);
+            }
+            if seen.insert(section) {
+                pins.push(section);
+            }
+        }
+        let Some(found) = self.turns.get_mut(&turn).filter(|found| found.pins != pins) else {
+            return Ok(Effects::new());
+        };
+        found.pins = pins;
+        Ok(vec![Effect::Changed(turn)])
     }
 
     /// Event: a person changes a turn. For callers that block nobody meanwhile. Others take the
