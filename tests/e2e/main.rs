@@ -13,6 +13,7 @@ mod pauses;
 mod policies;
 mod readme;
 mod reload;
+mod schema;
 mod setup;
 mod unseen;
 mod untouched;

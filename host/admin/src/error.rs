@@ -1,9 +1,10 @@
 //! A call that failed, and the codes for why.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A call that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]
 pub struct ApiError {
@@ -17,7 +18,7 @@ pub struct ApiError {
 }
 
 /// Why a call failed, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ErrorCode {

@@ -10,9 +10,12 @@
 //! | `GET /v1/status` | | [`Status`] |
 //! | `GET /v1/pending` | | [`Pending`] |
 //! | `GET /v1/pending/{id}` | | [`TurnView`] |
+//! | `GET /v1/pending/{id}/request` | | [`EditableRequest`] |
+//! | `GET /v1/pending/{id}/outline` | | [`OutlineView`] |
 //! | `GET /v1/pending/{id}/diff` | | [`Diff`] |
 //! | `GET /v1/pending/{id}/payload` | | [`Payload`] |
 //! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`TurnView`] |
+//! | `PUT /v1/pending/{id}/pins` | [`Pins`] | [`TurnView`] |
 //! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/mode` | | [`ModeView`] |
@@ -25,12 +28,17 @@
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
+//! [`schema`] says the same as a JSON Schema, with a version.
+//!
 //! Every other call has `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]. A POST
 //! or PUT has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
 //! status of its [`ErrorCode`].
 
 mod error;
 mod mode;
+mod outline;
+mod request;
+pub mod schema;
 mod subagents;
 mod turn;
 
@@ -39,16 +47,19 @@ pub use mode::{
     ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, TurnClass,
     TurnMode,
 };
+pub use outline::{OutlineNode, OutlineType, OutlineView};
+pub use request::{EditableRequest, RawJson, RequestMetadata};
 pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use turn::{
-    Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, OnTimeout,
-    RedactedSpan, SectionView, ShownText, State, TurnSummary, TurnView,
+    Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, NoteView,
+    OnTimeout, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary, TurnView,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a running gate is reached. Written with mode 0600 into the runtime directory of the user.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFile {
     /// Process id of the gate.
@@ -71,7 +82,7 @@ impl std::fmt::Debug for RuntimeFile {
 }
 
 /// The state of the gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Version of the program.
@@ -104,7 +115,7 @@ pub struct Status {
 }
 
 /// The used part of a bound, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
     /// The bytes in use.
@@ -114,7 +125,7 @@ pub struct Memory {
 }
 
 /// Which policy serves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
     /// `default`, `none` or the folder.
@@ -144,7 +155,7 @@ pub struct PolicyStatus {
 }
 
 /// Requests by their outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Forwarded, edited or not.
@@ -167,7 +178,7 @@ pub struct Counts {
 }
 
 /// Answers of the upstream by the class of their status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answers {
     /// 2xx.
@@ -183,7 +194,7 @@ pub struct Answers {
 }
 
 /// The turns that wait, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
     /// The turns, one line each.
@@ -191,7 +202,7 @@ pub struct Pending {
 }
 
 /// The body that would leave.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
     /// The body, with tokens in the places of redacted values.
@@ -201,7 +212,7 @@ pub struct Payload {
 }
 
 /// Resumes a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resume {
     /// The digest of what the person saw. Any other digest is refused: shown is sent.
@@ -209,12 +220,12 @@ pub struct Resume {
 }
 
 /// Cancels a turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cancel {}
 
 /// A published event. The name of the server-sent event is the tag.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
 pub enum Event {
     /// A turn began to wait.

@@ -1,9 +1,10 @@
 //! Which turns wait although no rule asks, and which conversations there are.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What happens to a turn that no rule holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnMode {
     /// It is sent.
@@ -46,7 +47,7 @@ impl TurnMode {
 }
 
 /// What `autoOverride` does with the next turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AutoState {
     /// It waits, so that a person makes the edits that are to be saved.
@@ -56,7 +57,7 @@ pub enum AutoState {
 }
 
 /// What kind of request a turn is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnClass {
     /// A turn of the conversation that a person sees.
@@ -69,7 +70,7 @@ pub enum TurnClass {
 }
 
 /// The mode in force, and what will pause.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeView {
     /// The mode.
@@ -94,7 +95,7 @@ pub struct ModeView {
 }
 
 /// Chooses a mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetMode {
     /// The mode.
@@ -102,7 +103,7 @@ pub struct SetMode {
 }
 
 /// The conversations, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionList {
     /// One line each.
@@ -112,7 +113,7 @@ pub struct SessionList {
 }
 
 /// A conversation in a line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
     /// Its id, opaque.
@@ -130,7 +131,7 @@ pub struct SessionView {
 }
 
 /// The conversation that a person looks at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveSession {
     /// Its id, opaque.
@@ -140,7 +141,7 @@ pub struct ActiveSession {
 }
 
 /// Has the newest conversation be the active one, or the present one stay it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Follow {
     /// Whether to follow the newest.
@@ -148,7 +149,7 @@ pub struct Follow {
 }
 
 /// Makes a conversation the active one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Select {}
 

@@ -1,12 +1,13 @@
 //! What agents asked that others started.
 
 use leafgate_tree::{NodeType, Role, SectionKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::turn::ShownText;
 
 /// The latest requests of agents, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subagents {
     /// One each.
@@ -18,7 +19,7 @@ pub struct Subagents {
 }
 
 /// A request of an agent. It has no text of a leaf but the model's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentView {
     /// Its number in the order of arrival, from 1.
@@ -48,7 +49,7 @@ pub struct SubagentView {
 }
 
 /// How a request went on after the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SubagentVerdict {
     /// It was sent.
@@ -60,7 +61,7 @@ pub enum SubagentVerdict {
 }
 
 /// A section of such a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentSection {
     /// What it is.

@@ -1,12 +1,13 @@
 //! A pending turn as people and programs see it.
 
-use leafgate_tree::{Access, LeafKind, Role, SectionKind, ValueType};
+use leafgate_tree::{Access, ContentKind, LeafKind, NodeType, Role, SectionKind, ValueType};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mode::{TurnClass, TurnMode};
 
 /// The state of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
     /// Waits for a person.
@@ -24,7 +25,7 @@ pub enum State {
 }
 
 /// The effect of a deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OnTimeout {
     /// Cancels the turn.
@@ -34,7 +35,7 @@ pub enum OnTimeout {
 }
 
 /// Why a turn waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldView {
     /// The rule that asked.
@@ -57,7 +58,7 @@ pub struct HoldView {
 }
 
 /// One place of a hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldPlace {
     /// The problem there, never text.
@@ -70,7 +71,7 @@ pub struct HoldPlace {
 }
 
 /// The state of a hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldState {
     /// A person must decide about it.
@@ -83,7 +84,7 @@ pub enum HoldState {
 }
 
 /// A turn in a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSummary {
     /// Its id; unique within one run of the gate.
@@ -129,7 +130,7 @@ pub struct TurnSummary {
 }
 
 /// A turn in full.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnView {
     /// The line about it.
@@ -146,42 +147,125 @@ pub struct TurnView {
     pub can_undo: bool,
     /// Whether there is an undone edit to redo.
     pub can_redo: bool,
+    /// Whether anything would leave otherwise than it came, redactions included.
+    pub is_dirty: bool,
     /// Why the API would refuse it as it is. A reset removes the cause.
     pub invalid: Option<String>,
+    /// What plugins said about it.
+    #[serde(default)]
+    pub notes: Vec<NoteView>,
+    /// The ids of the sections that stand first for people, in that order: those that a person
+    /// pinned, and those of which a rule pinned something. Their place in the request is unchanged.
+    #[serde(default)]
+    pub pinned: Vec<String>,
+}
+
+/// Something that a plugin said to the reviewer, with all findings masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NoteView {
+    /// The rule that ran the plugin.
+    pub rule: String,
+    /// The plugin.
+    pub plugin: String,
+    /// What it meant by it: `note`, `pause`, `block` or `failure`.
+    pub about: String,
+    /// Where, as a pointer into the body as received; `None` for the request as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// Its words.
+    pub text: ShownText,
+}
+
+/// Which sections stand first for people, in that order. A section that a rule pinned stays pinned
+/// whether it is named or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pins {
+    /// The ids of the sections, none of which is inside another one.
+    pub sections: Vec<String>,
 }
 
 /// A section and its own leaves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
     /// Its key, `user-1/content/0`, by which [`EditCommand`] names it. The key of an inserted
     /// message is `inserted-0`: only undo and reset reach it, and its leaf has no pointer.
+    #[serde(rename = "id")]
     pub key: String,
     /// Its label for people.
     pub label: String,
     /// Its kind.
     pub kind: SectionKind,
+    /// Which level of the request it stands for.
+    pub node_type: NodeType,
     /// Role of its message.
     pub role: Role,
     /// Key of the section around it.
+    #[serde(rename = "parentId", default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Its display path in the present order.
+    #[serde(rename = "rawPath")]
     pub path: String,
+    /// RFC 6901 pointer in the body as received.
+    pub pointer: String,
+    /// Place of its message among the messages as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_message_index: Option<usize>,
+    /// Place among the content parts of its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_index: Option<usize>,
+    /// What a content part holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_kind: Option<ContentKind>,
+    /// Place among the tool calls of its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_index: Option<usize>,
+    /// The call that it is, or that it is the result of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_invocation: Option<ToolInvocation>,
     /// Whether a person may edit its leaves.
     pub editable: bool,
     /// Whether it may be deleted.
     pub deletable: bool,
     /// Whether it is left out.
     pub deleted: bool,
-    /// Whether rules may not change it, or one of its leaves.
+    /// Whether a person pinned it, or rules may not change something of it.
     pub pinned: bool,
+    /// Who pinned it: `rule steady`, `person`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_by: Option<String>,
+    /// The texts of its own leaves that say something, a line break between two. Only in
+    /// [`crate::EditableRequest`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ShownText>,
+    /// The same as it came, with `‹LABEL›` for redacted values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_content: Option<ShownText>,
     /// Its leaves that belong to no section inside it.
     pub leaves: Vec<LeafView>,
 }
 
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInvocation {
+    /// The id that pairs it with its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The name of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is called with, as it would leave: JSON, whether the API spells it as an object or
+    /// in a string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<ShownText>,
+}
+
 /// Text of a request as it would leave. `Debug` prints its length, because even redacted text is
 /// private.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ShownText(String);
 
@@ -206,7 +290,7 @@ impl std::fmt::Debug for ShownText {
 }
 
 /// One leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeafView {
     /// RFC 6901 pointer in the body as received, by which [`EditCommand`] names it.
@@ -231,7 +315,7 @@ pub struct LeafView {
 }
 
 /// A stretch that redaction wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedSpan {
     /// UTF-8 byte offset of its start in the leaf's text.
@@ -243,7 +327,7 @@ pub struct RedactedSpan {
 }
 
 /// One edit or redaction that was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditView {
     /// Number of the edit; 0 for redactions, which undo does not reach.
@@ -263,7 +347,7 @@ pub struct EditView {
 }
 
 /// An edit that a person makes to a turn.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "action", deny_unknown_fields)]
 pub enum EditCommand {
     /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
@@ -315,7 +399,7 @@ impl std::fmt::Debug for EditCommand {
 }
 
 /// The received request against what would leave.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
     /// The leaves that differ, in body order.
@@ -327,7 +411,7 @@ pub struct Diff {
 }
 
 /// An inserted message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InsertedDiff {
     /// Display path of the message behind it.
@@ -341,7 +425,7 @@ pub struct InsertedDiff {
 }
 
 /// One leaf that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeafDiff {
     /// Display path.

@@ -77,6 +77,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ChatCommand,
     },
+    /// Write the schemas of what other programs read
+    Schema {
+        #[command(subcommand)]
+        command: SchemaCommand,
+    },
     /// Write a completion script for a shell
     Completions {
         /// The shell
@@ -96,6 +101,12 @@ pub(crate) enum PluginCommand {
 pub(crate) enum DetectorsCommand {
     /// List all detectors with their labels
     List(JsonArgs),
+}
+
+#[derive(Clone, Copy, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// The admin API as a JSON Schema: its calls, and the types of their bodies and answers
+    Admin,
 }
 
 #[derive(Args)]

@@ -178,6 +178,13 @@ pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result
     Ok(Exit::Done)
 }
 
+/// Writes the schema of the admin API.
+pub(crate) fn admin_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.json(&leafgate_admin::schema::schema())?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
 /// Writes one page for the program and all its subcommands.
 pub(crate) fn man(printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut command = Cli::command();

@@ -28,7 +28,7 @@ mod words;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, DetectorsCommand, PluginCommand};
+use crate::args::{Cli, Command, DetectorsCommand, PluginCommand, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -59,6 +59,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
         Command::Detectors { command: DetectorsCommand::List(args) } => inspect::detectors(&args, printer),
         Command::Chat { command } => chat::run(&command, printer),
+        Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man => inspect::man(printer),
     }

@@ -79,11 +79,10 @@ impl Caller<'_> {
     }
 
     fn show(&mut self, args: &TurnArgs) -> anyhow::Result<()> {
-        let turn = self.gate.turn(&args.id)?;
-        match self.json {
-            true => Ok(self.printer.json(&turn)?),
-            false => Ok(self.printer.rows(&in_full(&turn))?),
+        if self.json {
+            return Ok(self.printer.json(&self.gate.request(&args.id)?)?);
         }
+        Ok(self.printer.rows(&in_full(&self.gate.turn(&args.id)?))?)
     }
 
     fn diff(&mut self, args: &TurnArgs) -> anyhow::Result<()> {

@@ -111,14 +111,14 @@ impl Printer {
     /// Writes JSON over several lines.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
-        self.out.write_all(ascii_escapes(&text).as_bytes())?;
+        self.json_text(&text)?;
         self.out.write_all(b"\n")
     }
 
     /// Writes JSON in one line.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string(value).map_err(io::Error::other)?;
-        self.out.write_all(ascii_escapes(&text).as_bytes())?;
+        self.json_text(&text)?;
         self.out.write_all(b"\n")
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
-use leafgate_policy::{Context, Evaluation, Hold, Policy, Recall, STRUCTURE, Verdict};
+use leafgate_policy::{Context, Evaluation, Hold, Note, Policy, Recall, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 
@@ -65,6 +65,13 @@ struct Pauses {
     holds: Vec<Hold>,
     class: Class,
     mode: Option<ModePause>,
+}
+
+/// What the policy left for a person.
+struct Reviewed {
+    draft: Draft,
+    recall: Recall,
+    notes: Vec<Note>,
 }
 
 /// The outcome, and what the policy did on the way to it.
@@ -130,7 +137,7 @@ impl Case {
         }
         let evaluation = self.policy.evaluate(document, &context, &session.vault);
         let mut tally = tally(&evaluation);
-        let Evaluation { draft, verdict, recall, .. } = evaluation;
+        let Evaluation { draft, verdict, recall, report, .. } = evaluation;
         if class == Class::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => AgentVerdict::Sent,
@@ -158,7 +165,8 @@ impl Case {
         };
         tally.waits = true;
         let pauses = Pauses { holds, class, mode };
-        Judged { outcome: Ok(self.pause(session, draft, pauses, recall, wraps_more)), tally }
+        let reviewed = Reviewed { draft, recall, notes: report.notes };
+        Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally }
     }
 
     fn pass(self, session: Session, draft: &Draft, wraps_more: bool) -> Outcome {
@@ -177,9 +185,8 @@ impl Case {
     fn pause(
         self,
         session: Session,
-        draft: Draft,
+        Reviewed { draft, recall, notes }: Reviewed,
         pauses: Pauses,
-        recall: Recall,
         wraps_more: bool,
     ) -> Outcome {
         let document = Arc::clone(draft.document());
@@ -195,6 +202,7 @@ impl Case {
             outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
+            notes,
         };
         let waiter = self.turns.pause(Paused {
             to: self.to.clone(),

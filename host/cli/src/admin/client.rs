@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    ApiError, Cancel, Diff, EditCommand, ErrorCode, Follow, ModeView, Pending, Resume, RuntimeFile, Select,
-    SessionList, SetMode, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, Cancel, Diff, EditCommand, EditableRequest, ErrorCode, Follow, ModeView, Pending, Resume,
+    RuntimeFile, Select, SessionList, SetMode, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;
@@ -35,6 +35,11 @@ impl AdminClient {
     /// Returns the state of the gate.
     pub(crate) fn status(&self) -> Result<Status, ApiError> {
         self.get("/v1/status")
+    }
+
+    /// Returns a turn with its whole request.
+    pub(crate) fn request(&self, turn: &str) -> Result<EditableRequest, ApiError> {
+        self.get(&path(turn, "/request")?)
     }
 
     /// The mode in force.

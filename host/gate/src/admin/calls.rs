@@ -7,13 +7,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Response, request};
 use hyper::body::Incoming;
-use leafgate_admin::{Cancel, EditCommand, ErrorCode, Follow, Pending, Resume, Select, SetMode};
+use leafgate_admin::{Cancel, EditCommand, ErrorCode, Follow, Pending, Pins, Resume, Select, SetMode};
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::{self, Failure};
-use super::{auth, view};
+use super::outline::{self, OutlineQuery};
+use super::{auth, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -26,9 +27,12 @@ enum AdminCall<'p> {
     Events,
     Pending,
     Turn(TurnId),
+    Request(TurnId),
+    Outline(TurnId),
     Diff(TurnId),
     Payload(TurnId),
     Edit(TurnId),
+    Pin(TurnId),
     Resume(TurnId),
     Cancel(TurnId),
     Mode,
@@ -48,9 +52,12 @@ impl<'p> AdminCall<'p> {
             ["v1", "events"] => AdminCall::Events,
             ["v1", "pending"] => AdminCall::Pending,
             ["v1", "pending", turn] => AdminCall::Turn(id(turn)?),
+            ["v1", "pending", turn, "request"] => AdminCall::Request(id(turn)?),
+            ["v1", "pending", turn, "outline"] => AdminCall::Outline(id(turn)?),
             ["v1", "pending", turn, "diff"] => AdminCall::Diff(id(turn)?),
             ["v1", "pending", turn, "payload"] => AdminCall::Payload(id(turn)?),
             ["v1", "pending", turn, "edit"] => AdminCall::Edit(id(turn)?),
+            ["v1", "pending", turn, "pins"] => AdminCall::Pin(id(turn)?),
             ["v1", "pending", turn, "resume"] => AdminCall::Resume(id(turn)?),
             ["v1", "pending", turn, "cancel"] => AdminCall::Cancel(id(turn)?),
             ["v1", "mode"] if *method == Method::PUT => AdminCall::SetMode,
@@ -79,11 +86,14 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Events
             | AdminCall::Pending
             | AdminCall::Turn(_)
+            | AdminCall::Request(_)
+            | AdminCall::Outline(_)
             | AdminCall::Diff(_)
             | AdminCall::Payload(_)
             | AdminCall::Subagents => "GET",
             AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_) | AdminCall::Select(_) => "POST",
             AdminCall::Mode | AdminCall::SetMode | AdminCall::Sessions | AdminCall::Follow => "GET, PUT",
+            AdminCall::Pin(_) => "PUT",
             AdminCall::Dispose(_) => "DELETE",
         }
     }
@@ -93,6 +103,7 @@ impl<'p> AdminCall<'p> {
         matches!(
             self,
             AdminCall::Edit(_)
+                | AdminCall::Pin(_)
                 | AdminCall::Resume(_)
                 | AdminCall::Cancel(_)
                 | AdminCall::SetMode
@@ -133,9 +144,17 @@ pub(super) async fn answer(
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
         AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
         AdminCall::Turn(turn) => show(gate, turn, |snapshot| view::turn(&snapshot)).await,
+        AdminCall::Request(turn) => show(gate, turn, |snapshot| whole::request(&snapshot)).await,
+        AdminCall::Outline(turn) => {
+            let query = OutlineQuery::parse(parts.uri.query())?;
+            let snapshot = gate.turns.snapshot(turn)?;
+            let outline = move || outline::outline(&snapshot.draft, snapshot.version, &query);
+            Ok(answer::json(&gate.on_blocking_pool(outline).await??))
+        }
         AdminCall::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.draft)).await,
         AdminCall::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
         AdminCall::Edit(turn) => edit(gate, turn, read(&command)?).await,
+        AdminCall::Pin(turn) => pin(gate, turn, read(&command)?).await,
         AdminCall::Resume(turn) => resume(gate, turn, &read(&command)?),
         AdminCall::Cancel(turn) => {
             let Cancel {} = read(&command)?;
@@ -173,6 +192,14 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Respo
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
+    show(gate, turn, |snapshot| view::turn(&snapshot)).await
+}
+
+/// Pins sections for people. The answer is the turn after it.
+async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Result<Response<Content>, Failure> {
+    let document = gate.turns.document(turn)?;
+    let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &document)).await??;
+    gate.turns.arrange(turn, &sections)?;
     show(gate, turn, |snapshot| view::turn(&snapshot)).await
 }
 
@@ -215,27 +242,33 @@ mod tests {
 
     use super::*;
 
+    const TURN: TurnId = TurnId(7);
+
+    const ROUTES: [(Method, &str, AdminCall<'static>); 19] = [
+        (Method::GET, "/v1/status", AdminCall::Status),
+        (Method::GET, "/v1/events", AdminCall::Events),
+        (Method::GET, "/v1/pending", AdminCall::Pending),
+        (Method::GET, "/v1/pending/7", AdminCall::Turn(TURN)),
+        (Method::GET, "/v1/pending/7/request", AdminCall::Request(TURN)),
+        (Method::GET, "/v1/pending/7/outline", AdminCall::Outline(TURN)),
+        (Method::GET, "/v1/pending/7/diff", AdminCall::Diff(TURN)),
+        (Method::GET, "/v1/pending/7/payload", AdminCall::Payload(TURN)),
+        (Method::POST, "/v1/pending/7/edit", AdminCall::Edit(TURN)),
+        (Method::PUT, "/v1/pending/7/pins", AdminCall::Pin(TURN)),
+        (Method::POST, "/v1/pending/7/resume", AdminCall::Resume(TURN)),
+        (Method::POST, "/v1/pending/7/cancel", AdminCall::Cancel(TURN)),
+        (Method::GET, "/v1/mode", AdminCall::Mode),
+        (Method::PUT, "/v1/mode", AdminCall::SetMode),
+        (Method::GET, "/v1/sessions", AdminCall::Sessions),
+        (Method::PUT, "/v1/sessions", AdminCall::Follow),
+        (Method::POST, "/v1/sessions/S_1/select", AdminCall::Select("S_1")),
+        (Method::DELETE, "/v1/sessions/S_1", AdminCall::Dispose("S_1")),
+        (Method::GET, "/v1/subagents", AdminCall::Subagents),
+    ];
+
     #[test]
     fn every_path_has_one_call_and_one_method() {
-        let turn = TurnId(7);
-        for (method, path, call) in [
-            (Method::GET, "/v1/status", AdminCall::Status),
-            (Method::GET, "/v1/events", AdminCall::Events),
-            (Method::GET, "/v1/pending", AdminCall::Pending),
-            (Method::GET, "/v1/pending/7", AdminCall::Turn(turn)),
-            (Method::GET, "/v1/pending/7/diff", AdminCall::Diff(turn)),
-            (Method::GET, "/v1/pending/7/payload", AdminCall::Payload(turn)),
-            (Method::POST, "/v1/pending/7/edit", AdminCall::Edit(turn)),
-            (Method::POST, "/v1/pending/7/resume", AdminCall::Resume(turn)),
-            (Method::POST, "/v1/pending/7/cancel", AdminCall::Cancel(turn)),
-            (Method::GET, "/v1/mode", AdminCall::Mode),
-            (Method::PUT, "/v1/mode", AdminCall::SetMode),
-            (Method::GET, "/v1/sessions", AdminCall::Sessions),
-            (Method::PUT, "/v1/sessions", AdminCall::Follow),
-            (Method::POST, "/v1/sessions/S_1/select", AdminCall::Select("S_1")),
-            (Method::DELETE, "/v1/sessions/S_1", AdminCall::Dispose("S_1")),
-            (Method::GET, "/v1/subagents", AdminCall::Subagents),
-        ] {
+        for (method, path, call) in ROUTES {
             assert_eq!(AdminCall::of(&method, path).unwrap(), call);
             let all = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::HEAD];
             let right = call.methods();
@@ -253,6 +286,27 @@ mod tests {
                 StatusCode::NOT_FOUND,
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn the_schema_names_the_calls_that_are_served_and_no_others() {
+        for call in leafgate_admin::schema::CALLS {
+            let method = call.method.parse().unwrap();
+            // An id of a turn is a number, and so may be that of a session.
+            let path = call.path.replace("{id}", "7");
+            assert!(AdminCall::of(&method, &path).is_ok(), "{method} {path}");
+        }
+        let named = |method: &Method, path: &str| {
+            let mut calls = leafgate_admin::schema::CALLS.iter();
+            let same = |call: &&leafgate_admin::schema::Call| {
+                let path = path.replace("/7", "/{id}").replace("S_1", "{id}");
+                call.method == method.as_str() && call.path == path
+            };
+            calls.any(|call| same(&call))
+        };
+        for (method, path, _) in ROUTES {
+            assert!(named(&method, path), "{method} {path} has no line in the schema");
         }
     }
 

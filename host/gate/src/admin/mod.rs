@@ -9,7 +9,9 @@
 mod answer;
 mod auth;
 mod calls;
+mod outline;
 mod view;
+mod whole;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, request};

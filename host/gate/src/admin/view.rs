@@ -3,16 +3,16 @@
 //! All of it is computed from the draft, of which the bytes that would leave are computed too. Texts have passed redaction; what stood
 //! there before is masked. Paths are those of the present order, pointers those of the body as received, which edits go by.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use leafgate_admin::{
-    Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, Payload, RedactedSpan,
-    SectionView, ShownText, TurnView,
+    Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView, Payload, Pins,
+    RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, NodeId, NodeType, SectionId, SectionKind,
-    ValueType, display_mask,
+    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, MessageIndex, NodeId, NodeType, SectionId,
+    SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::Failure;
@@ -21,16 +21,42 @@ use crate::pending::Snapshot;
 /// A turn in full.
 pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
     let draft = &*snapshot.draft;
+    let pinned = pinned(draft, &snapshot.pins);
     TurnView {
         summary: snapshot.summary.clone(),
-        sections: sections(draft),
+        sections: sections(draft, &snapshot.pins),
         edits: history(draft),
         digest: snapshot.digest.to_string(),
         version: snapshot.version,
         can_undo: draft.edits().next().is_some(),
         can_redo: draft.can_redo(),
+        is_dirty: draft.is_dirty(),
         invalid: draft.validate().err().map(|invalid| invalid.to_string()),
+        notes: snapshot.guard.notes.iter().map(note).collect(),
+        pinned: pinned.into_iter().map(|section| draft.document().section_key(section)).collect(),
     }
+}
+
+fn note(note: &leafgate_policy::Note) -> NoteView {
+    NoteView {
+        rule: note.rule.to_string(),
+        plugin: note.plugin.to_string(),
+        about: note.about.to_owned(),
+        pointer: note.pointer.clone(),
+        text: ShownText::new(note.text.clone()),
+    }
+}
+
+/// The sections that people see first: those that a person pinned, in that order, then those of which a rule pinned something.
+fn pinned(draft: &Draft, pins: &[SectionId]) -> Vec<SectionId> {
+    let document = draft.document();
+    let by_person: BTreeSet<_> = pins.iter().collect();
+    let outermost = document.sections().iter().enumerate().filter(|(_, section)| section.parent.is_none());
+    let by_rule = outermost
+        .filter(|(_, section)| draft.pin_in(section.node).is_some())
+        .map(|(place, _)| SectionId::from_index(place))
+        .filter(|section| !by_person.contains(section));
+    pins.iter().copied().chain(by_rule).collect()
 }
 
 /// The very bytes that a resume sends.
@@ -63,8 +89,11 @@ pub(super) fn diff(draft: &Draft) -> Diff {
     Diff { leaves: leaves.collect(), deleted: deleted.collect(), inserted: inserted.collect() }
 }
 
-fn sections(draft: &Draft) -> Vec<SectionView> {
+/// The sections of a request; what a person pinned is named by `pins`.
+pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     let document = draft.document();
+    let pins: BTreeSet<_> = pins.iter().collect();
+    let calls = Calls::new(draft);
     let mut leaves = leaves(draft);
     let mut inserted: Vec<_> = draft.inserted().enumerate().collect();
     let mut views = Vec::with_capacity(document.sections().len() + inserted.len());
@@ -74,19 +103,32 @@ fn sections(draft: &Draft) -> Vec<SectionView> {
             let here = inserted.extract_if(.., |(_, inserted)| inserted.before() == section.node);
             views.extend(here.map(|(at, inserted)| inserted_view(draft, at, inserted)));
         }
-        let leaves = leaves.remove(&id).unwrap_or_default();
+        let pinned_by = match pins.contains(&id) {
+            true => Some(Author::Person.to_string()),
+            false => draft.pin_in(section.node).map(ToString::to_string),
+        };
         views.push(SectionView {
             key: document.section_key(id),
             label: draft.section_label(id),
             kind: section.kind,
+            node_type: section.node_type,
             role: section.role,
             parent: section.parent.map(|parent| document.section_key(parent)),
             path: draft.display_path_now(section.node),
+            pointer: document.pointer(section.node),
+            source_message_index: section.message.map(MessageIndex::index),
+            content_index: section.content_index,
+            content_kind: section.content_kind,
+            tool_call_index: section.tool_call_index,
+            tool_invocation: calls.invocation(id),
             editable: section.editable,
             deletable: section.deletable,
             deleted: draft.is_deleted(section.node),
-            pinned: draft.is_pinned(section.node) || leaves.iter().any(|leaf| leaf.pinned),
-            leaves,
+            pinned: pinned_by.is_some(),
+            pinned_by,
+            content: None,
+            original_content: None,
+            leaves: leaves.remove(&id).unwrap_or_default(),
         });
     }
     views
@@ -113,14 +155,54 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
         key: format!("inserted-{at}"),
         label: format!("Put in by {}", inserted.author()),
         kind: SectionKind::Context,
+        node_type: NodeType::Message,
         role: inserted.role(),
         parent: None,
         path: format!("before {}", draft.display_path_now(inserted.before())),
+        pointer: String::new(),
+        source_message_index: None,
+        content_index: None,
+        content_kind: None,
+        tool_call_index: None,
+        tool_invocation: None,
         editable: false,
         deletable: false,
         deleted: false,
         pinned: false,
+        pinned_by: None,
+        content: None,
+        original_content: None,
         leaves: vec![leaf],
+    }
+}
+
+/// The calls of tools in a request, as they would leave.
+struct Calls<'d> {
+    draft: &'d Draft,
+    arguments: BTreeMap<SectionId, NodeId>,
+    leaving: ValueSource<'d>,
+}
+
+impl<'d> Calls<'d> {
+    fn new(draft: &'d Draft) -> Self {
+        Calls { draft, arguments: draft.document().tool_arguments(), leaving: draft.as_leaving() }
+    }
+
+    /// The call that a section is, or that it is the result of.
+    fn invocation(&self, id: SectionId) -> Option<ToolInvocation> {
+        let section = self.draft.document().section(id);
+        if !matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult) {
+            return None;
+        }
+        let arguments = self.arguments.get(&id).map(|&node| match self.draft.document().settable(node) {
+            Some(_) => self.draft.text(node).into_cow().into_owned(),
+            None => self.leaving.json(node),
+        });
+        Some(ToolInvocation {
+            id: section.call_id.as_deref().map(str::to_owned),
+            name: section.tool.as_deref().map(str::to_owned),
+            arguments: arguments.map(ShownText::new),
+        })
     }
 }
 
@@ -164,7 +246,7 @@ fn relative_path(document: &Document, section: NodeId, node: NodeId) -> String {
 }
 
 /// What was done. Redactions come first and have no version: no undo reaches them, whenever they were made.
-fn history(draft: &Draft) -> Vec<EditView> {
+pub(super) fn history(draft: &Draft) -> Vec<EditView> {
     let document = draft.document();
     let view = |version, author: &Author, kind: &str, node, label: Option<String>, stands| EditView {
         version,
@@ -205,11 +287,20 @@ pub(super) fn change(command: EditCommand, document: &Document) -> Result<Change
     })
 }
 
+/// Which sections a person wants to see first.
+pub(super) fn arrangement(pins: &Pins, document: &Document) -> Result<Vec<SectionId>, Failure> {
+    let keys = (0..document.sections().len()).map(SectionId::from_index);
+    let keys: HashMap<_, _> = keys.map(|id| (document.section_key(id), id)).collect();
+    pins.sections.iter().map(|key| keys.get(key).copied().ok_or_else(no_section)).collect()
+}
+
 fn section_named(key: &str, document: &Document) -> Result<SectionId, Failure> {
     let mut ids = (0..document.sections().len()).map(SectionId::from_index);
-    ids.find(|&id| document.section_key(id) == key).ok_or_else(|| {
-        refused("the request has no such section").hint("name one by the key that the turn shows")
-    })
+    ids.find(|&id| document.section_key(id) == key).ok_or_else(no_section)
+}
+
+fn no_section() -> Failure {
+    refused("the request has no such section").hint("name one by the id that the turn shows")
 }
 
 fn refused(message: impl Into<String>) -> Failure {

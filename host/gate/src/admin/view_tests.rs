@@ -113,7 +113,7 @@ proptest! {
         for step in &steps {
             take(&mut draft, step);
             let body: Value = serde_json::from_slice(&draft.render()).unwrap();
-            let views = sections(&draft);
+            let views = sections(&draft, &[]);
             let (mut leaves, put_in) = shown(&draft, &views);
             let mut read = Vec::new();
             let whole = |at: &str| leaves.iter().any(|(pointer, _)| pointer == at);
@@ -144,7 +144,7 @@ fn a_json_text_set_as_a_whole_is_shown_and_its_old_leaves_are_not() {
     let arguments = "/messages/2/tool_calls/0/function/arguments";
     let node = draft.document().resolve(arguments).unwrap();
     draft.set(node, r#"{"command":"rm -rf"}"#, &Author::Person).unwrap();
-    let views = sections(&draft);
+    let views = sections(&draft, &[]);
     let leaves: Vec<_> = views.iter().flat_map(|section| &section.leaves).collect();
     let shown = leaves.iter().find(|leaf| leaf.pointer == arguments).unwrap();
     assert!(shown.changed && shown.text.expose() == r#"{"command":"rm -rf"}"#);
@@ -179,7 +179,7 @@ fn what_a_rule_pinned_is_shown_as_pinned_with_its_section() {
     let mut draft = draft();
     let node = draft.document().resolve("/messages/0/content").unwrap();
     draft.pin(node, &Author::rule("steady"));
-    let views = sections(&draft);
+    let views = sections(&draft, &[]);
     let pinned: Vec<_> =
         views.iter().filter(|section| section.pinned).map(|section| &*section.path).collect();
     assert_eq!(pinned, ["messages[0]"]);

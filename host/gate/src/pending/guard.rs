@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Class, Destination, Reviewer};
-use leafgate_policy::{Context, Hold, Policy, Recall, Verdict};
+use leafgate_policy::{Context, Hold, Note, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
 
@@ -28,6 +28,8 @@ pub(crate) struct TurnGuard {
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) vault: Vault,
     pub(crate) recall: Recall,
+    /// What plugins said about the request, redacted.
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Reviewer for TurnGuard {
@@ -47,6 +49,7 @@ impl Reviewer for TurnGuard {
     }
 
     fn memory(&self) -> usize {
-        self.recall.memory()
+        let notes = self.notes.iter().map(|note| size_of::<Note>() + note.text.len());
+        self.recall.memory() + notes.sum::<usize>()
     }
 }

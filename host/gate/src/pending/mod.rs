@@ -27,9 +27,9 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, TurnSummary};
 use leafgate_desk::{
     Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
-    Effects, RequestKey, Revised, Revision, Tick, TurnId, TurnMode, TurnState,
+    Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnMode, TurnState,
 };
-use leafgate_tree::{Document, Draft};
+use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -75,6 +75,14 @@ pub(crate) struct Snapshot {
     pub(crate) body: Bytes,
     pub(crate) digest: Digest,
     pub(crate) version: u64,
+    /// Its name in lists.
+    pub(crate) title: Title,
+    /// Where it would go.
+    pub(crate) to: Destination,
+    /// The sections that a person pinned, in order.
+    pub(crate) pins: Vec<SectionId>,
+    /// What the turn keeps of its policy.
+    pub(crate) guard: Arc<TurnGuard>,
 }
 
 impl Turns {
@@ -145,6 +153,11 @@ impl Turns {
     /// Puts a change in its place.
     pub(crate) fn accept(&self, revised: Revised) -> Result<(), DeskError> {
         self.decide(|desk, now| desk.accept(revised, now))
+    }
+
+    /// Pins sections of a turn for people, in this order.
+    pub(crate) fn arrange(&self, turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError> {
+        self.decide(|desk, _| desk.arrange(turn, sections))
     }
 
     /// Lets a turn go as a person saw it.
@@ -241,6 +254,10 @@ impl Turns {
             body: turn.body().clone(),
             digest: turn.digest(),
             version: turn.version(),
+            title: turn.title().clone(),
+            to: turn.destination().clone(),
+            pins: turn.pins().to_vec(),
+            guard: Arc::clone(turn.reviewer()),
         })
     }
 
@@ -364,7 +381,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{Class, Dismissal, Title};
+    use leafgate_desk::{Class, Dismissal};
     use leafgate_policy::plugin::NoPlugins;
     use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
@@ -421,6 +438,7 @@ mod tests {
             outside: Arc::default(),
             vault: Vault::new(keys),
             recall: Recall::default(),
+            notes: Vec::new(),
         };
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
         turns.pause(Paused {

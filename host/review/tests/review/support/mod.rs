@@ -10,7 +10,7 @@ use leafgate_admin::{
 };
 use leafgate_review::AdminApi;
 use leafgate_tree::{
-    Author, Document, Draft, Format, Leaf, Limits, NodeId, Redaction, Role, Section, SectionId,
+    Author, Document, Draft, Format, Leaf, Limits, MessageIndex, NodeId, Redaction, Role, Section, SectionId,
 };
 
 /// The secret of this gate, and the token that it puts in its place.
@@ -232,7 +232,10 @@ impl FakeTurn {
             version: self.last_version,
             can_undo: self.draft.edits().next().is_some(),
             can_redo: self.undone > 0,
+            is_dirty: self.draft.is_dirty(),
             invalid: None,
+            notes: Vec::new(),
+            pinned: Vec::new(),
         }
     }
 
@@ -243,12 +246,22 @@ impl FakeTurn {
             key: document.section_key(id),
             label: document.section_label(id),
             kind: section.kind,
+            node_type: section.node_type,
             role: section.role,
             parent: section.parent.map(|parent| document.section_key(parent)),
             editable: section.editable,
             deletable: section.deletable,
             deleted: self.draft.is_deleted(section.node),
             pinned: self.draft.is_pinned(section.node),
+            pinned_by: None,
+            pointer: document.pointer(section.node),
+            source_message_index: section.message.map(MessageIndex::index),
+            content_index: section.content_index,
+            content_kind: section.content_kind,
+            tool_call_index: section.tool_call_index,
+            tool_invocation: None,
+            content: None,
+            original_content: None,
             leaves: document
                 .leaves()
                 .filter(|leaf| leaf.section() == Some(id))

@@ -1,0 +1,126 @@
+//! A turn as one object: its messages as they came and as they would leave, its sections, and the
+//! history of its edits. What a debugger, a diff or a web page needs that shows all of a request.
+
+use std::fmt;
+
+use leafgate_tree::OperationHistory;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::turn::{EditView, NoteView, SectionView, TurnSummary};
+
+/// A turn with its whole request.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditableRequest {
+    /// Names the request in the ids of its operations. The turn's own id stands in `summary`.
+    pub id: String,
+    /// `<location>/<client program>`.
+    pub debug_name: String,
+    /// The model of the request that would leave.
+    pub model: String,
+    /// Which kind of conversation: `chat`, or `request`.
+    pub location: String,
+    /// The messages as they would leave: without deleted ones, with those that were put in.
+    pub messages: Vec<RawJson>,
+    /// The messages as they came, with `‹LABEL›` in the places of redacted values. A section's
+    /// `sourceMessageIndex` counts these.
+    pub original_messages: Vec<RawJson>,
+    /// What stands beside the messages as a message of the system, as it would leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<RawJson>,
+    /// The same as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_system: Option<RawJson>,
+    /// Every other member of the body, as it would leave.
+    pub request_options: RawJson,
+    /// The same as it came.
+    pub original_request_options: RawJson,
+    /// Messages, parts, calls and options in order, with their whole texts; parents before children.
+    pub sections: Vec<SectionView>,
+    /// What is known of the request beside its messages.
+    pub metadata: RequestMetadata,
+    /// Whether anything would leave otherwise than it came, redactions included.
+    pub is_dirty: bool,
+    /// The edits with their values, and what undo and redo do with them.
+    pub edit_history: OperationHistory,
+    /// The turn in a line.
+    pub summary: TurnSummary,
+    /// Its edits and redactions, oldest first.
+    pub edits: Vec<EditView>,
+    /// What plugins said about it.
+    pub notes: Vec<NoteView>,
+    /// The ids of the sections that stand first for people, in that order.
+    pub pinned: Vec<String>,
+    /// Digest of method, upstream, path and body as they stand now: what a resume must carry.
+    pub digest: String,
+    /// Number of the last change. Counts up and never repeats.
+    pub version: u64,
+    /// Whether there is an edit to undo.
+    pub can_undo: bool,
+    /// Whether there is an undone edit to redo.
+    pub can_redo: bool,
+    /// Why the API would refuse it as it is. A reset removes the cause.
+    pub invalid: Option<String>,
+}
+
+impl fmt::Debug for EditableRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EditableRequest")
+            .field("summary", &self.summary)
+            .field("messages", &self.messages.len())
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is known of a request beside its messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestMetadata {
+    /// How many tokens the answer may have, as the request says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_response_tokens: Option<u64>,
+    /// What the client says the request is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
+    /// Where it would be sent, without a query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint_url: Option<String>,
+}
+
+/// A value of a request, spelled as it would leave or as it came. `Debug` prints its length.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// Wraps JSON whose findings are redacted. `None` where it is no JSON.
+    #[must_use]
+    pub fn new(json: String) -> Option<Self> {
+        RawValue::from_string(json).ok().map(RawJson)
+    }
+
+    /// Returns the JSON, for a printer that shows control characters as visible text.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of JSON", self.expose().len())
+    }
+}
+
+impl JsonSchema for RawJson {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RawJson".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "A value of the request, of any kind." })
+    }
+}
