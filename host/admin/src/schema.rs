@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ApiError, Cancel, Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload,
-    Pending, Pins, Resume, Select, SessionList, SetMode, Status, TurnSummary, TurnView,
+    Pending, Pins, Resume, Select, SessionList, SetMode, Status, Subagents, TurnSummary, TurnView,
 };
 
 /// The version of the API.
@@ -57,6 +57,7 @@ pub const CALLS: &[Call] = &[
     Call::with::<Follow, SessionList>("PUT", "/v1/sessions"),
     Call::with::<Select, SessionList>("POST", "/v1/sessions/{id}/select"),
     Call { method: "DELETE", path: "/v1/sessions/{id}", body: None, answer: schema_of::<SessionList> },
+    Call::get::<Subagents>("/v1/subagents"),
 ];
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {

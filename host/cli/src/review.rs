@@ -141,7 +141,10 @@ fn only_about(only: Option<String>, events: Receiver<admin::EventResult>) -> Rec
             Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
                 turn.id == only
             }
-            Ok(Event::Mode { .. } | Event::Sessions { .. } | Event::Policy { .. }) | Err(_) => true,
+            Ok(
+                Event::Mode { .. } | Event::Sessions { .. } | Event::Subagent { .. } | Event::Policy { .. },
+            )
+            | Err(_) => true,
         };
         events.into_iter().filter(wanted).all(|event| sender.send(event).is_ok());
     });

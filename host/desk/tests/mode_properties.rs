@@ -24,6 +24,7 @@ const LIMITS: DeskLimits = DeskLimits {
     remembered: 4,
     cancel_holds: Duration::from_secs(10),
     sessions: 3,
+    subagents: 10,
     session_ttl: Duration::from_secs(600),
 };
 

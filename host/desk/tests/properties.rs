@@ -30,6 +30,7 @@ const LIMITS: DeskLimits = DeskLimits {
     remembered: 4,
     cancel_holds: Duration::from_secs(10),
     sessions: 4,
+    subagents: 10,
     session_ttl: Duration::from_secs(600),
 };
 

@@ -81,6 +81,7 @@ fn frame(event: &Event) -> Bytes {
         Event::Resolved { .. } => "resolved",
         Event::Mode { .. } => "mode",
         Event::Sessions { .. } => "sessions",
+        Event::Subagent { .. } => "subagent",
         Event::Policy { .. } => "policy",
     };
     let json = serde_json::to_string(event).expect("the words of the admin API always serialise");

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use leafgate_admin::{ErrorCode, OutlineNode, OutlineType, OutlineView, ShownText};
+use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Draft, LeafKind, NodeId, SectionId, Segment};
 
 use super::answer::Failure;
-use crate::path::percent_decoded;
 
 /// What part of a request is asked for, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

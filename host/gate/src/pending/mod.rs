@@ -399,6 +399,7 @@ mod tests {
         remembered: 8,
         cancel_holds: Duration::from_secs(30),
         sessions: 8,
+        subagents: 10,
         session_ttl: Duration::from_secs(3600),
     };
 

@@ -4,11 +4,14 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use http::Method;
-use leafgate_admin::{ErrorCode, Event, ModeView, SessionList, State, TurnClass, TurnMode};
+use leafgate_admin::{
+    ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
+};
+use leafgate_tree::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, House, RULES, Reply, chat, other_chat, streaming};
+use crate::support::{Answer, CANARY, House, RULES, Reply, chat, other_chat, streaming};
 
 fn with_model(mut chat: Value, model: &str) -> Value {
     chat["model"] = json!(model);
@@ -141,6 +144,35 @@ async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
     house.let_go(&turn.id).await;
     assert_eq!(agent.await.unwrap().status, 200);
     assert_eq!(house.pending().await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
+    let house = House::start().await;
+    house.choose(TurnMode::InterceptAlways).await;
+    let asks = |says: &str| {
+        let mut request = house.request(chat(says).to_string());
+        request.headers_mut().insert("x-claude-code-agent-id", "a9daf662".parse().unwrap());
+        house.send_raw(request)
+    };
+    for number in 0..11 {
+        assert_eq!(asks(&format!("{number}: write to {CANARY}")).await.unwrap().status, 200);
+    }
+    let mut events = house.events().await;
+    let held = asks("prod-db for me");
+    let turn = events.paused().await.id;
+    let answer = house.call(Method::GET, "/v1/subagents", None).await;
+    assert!(!answer.text().contains("write to") && !answer.text().contains(CANARY), "{}", answer.text());
+    let listed: Subagents = answer.json();
+    assert_eq!((listed.requests.len(), listed.seen, listed.trimmed), (10, 12, 2));
+    let verdicts: Vec<_> = listed.requests.iter().map(|request| request.verdict).collect();
+    assert_eq!(verdicts[0], SubagentVerdict::Held);
+    assert!(verdicts[1..].iter().all(|verdict| *verdict == SubagentVerdict::Sent));
+    let second = &listed.requests[1];
+    assert_eq!((second.agent.as_deref(), second.redactions, second.number), (Some("a9daf662"), 1, 11));
+    assert!(second.sections.iter().any(|section| section.role == Role::User && section.bytes > 0));
+    house.let_go(&turn).await;
+    assert_eq!(held.await.unwrap().status, 200);
 }
 
 #[tokio::test]
