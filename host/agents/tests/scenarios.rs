@@ -337,6 +337,19 @@ fn caps_end_a_loop_without_completing_it() {
 }
 
 #[test]
+fn a_run_that_has_made_its_requests_ends_with_what_it_has() {
+    let limits = RunLimits { requests: 2, ..RunLimits::default() };
+    let both = calls(&[delegates("reviewer", "a"), delegates("researcher", "b")]);
+    let script =
+        vec![("coordinator", vec![both.into()]), ("reviewer", vec![calls(&[reports("in time")]).into()])];
+    let mut stage = Stage::limited(&three(), script, limits);
+    stage.play_out();
+    let none_left = "agent_execution_error: `researcher` did not finish: this run has made its 2 requests.";
+    assert_eq!(stage.results(0), ["in time", none_left]);
+    assert_eq!((stage.finished, stage.run.result().completed), (1, false));
+}
+
+#[test]
 fn depth_is_bounded() {
     let agents = ["a", "b", "c"].map(|name| agent(name, all(), none()));
     let team = team("a", &agents, json!({ "maxDepth": 1 }));

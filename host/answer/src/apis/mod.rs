@@ -1,4 +1,4 @@
-//! The APIs: one file each, behind [`Wire`]. Only this file knows them all.
+//! The APIs: one module each, behind [`Wire`]. Only this file knows them all.
 
 mod chat;
 mod gemini;
