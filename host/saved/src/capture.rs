@@ -1,0 +1,202 @@
+//! The edits of a turn, as a person left it, made saved edits.
+//!
+//! A person sees a request after all rules. A saved edit is made before rules rewrite. So what the
+//! person wants is read from the draft that they left, and the edits are made of a fresh draft as
+//! phase 3 of the policy finds it; only those that lead to what the person wants are captured.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use leafgate_tree::{Author, Document, Draft, EditKind, Format, NodeId, Role};
+
+use crate::edit::{OnDrift, Place, SavedChange, SavedEdit, SavedId, Scope};
+use crate::find::{Kinds, section_at};
+use crate::guard::GuardKey;
+use crate::{Fit, Layer, apply};
+
+/// What all edits of one capture have in common.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    /// What happens where they do not fit.
+    pub on_drift: OnDrift,
+    /// When they are saved, as RFC 3339.
+    pub updated_at: String,
+}
+
+/// What a person's edits want of a request.
+#[derive(Debug)]
+pub struct Capture {
+    document: Arc<Document>,
+    wants: Vec<Want>,
+    captured: Vec<Result<SavedEdit, LeftOut>>,
+}
+
+#[derive(Debug)]
+struct Want {
+    node: NodeId,
+    change: SavedChange,
+}
+
+/// What became of a capture.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// The edits to save.
+    pub edits: Vec<SavedEdit>,
+    /// Those that cannot be saved.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// An edit of a person that cannot be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Where it was made, for people.
+    pub path: String,
+    /// Why it cannot be saved. Holds no text of the request.
+    pub why: String,
+}
+
+const RULED: &str =
+    "a rule or plugin changes this place after saved edits are made: change that rule instead";
+
+impl Capture {
+    /// Reads what the edits of a person want that stand in a draft.
+    #[must_use]
+    pub fn of(draft: &Draft) -> Capture {
+        let mut seen = BTreeSet::new();
+        let mut wants = Vec::new();
+        let by_person = draft.standing_edits().into_iter().filter(|edit| edit.author == Author::Person);
+        for edit in by_person {
+            let node = edit.target;
+            let change = match edit.kind {
+                EditKind::Set => SavedChange::Set { text: draft.text(node).into_cow().into_owned() },
+                EditKind::Delete => SavedChange::Delete,
+                EditKind::Insert => match draft.inserted_by(edit) {
+                    Some(put_in) => SavedChange::Insert {
+                        role: put_in.role(),
+                        text: put_in.text().into_cow().into_owned(),
+                    },
+                    None => continue,
+                },
+                // What stands of these, other edits say.
+                EditKind::Restore | EditKind::Reset => continue,
+            };
+            // Of several edits of one value, the present text is that of all.
+            if matches!(change, SavedChange::Insert { .. }) || seen.insert(node) {
+                wants.push(Want { node, change });
+            }
+        }
+        Capture { document: Arc::clone(draft.document()), wants, captured: Vec::new() }
+    }
+
+    /// Whether no edit of a person stands in the turn.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.wants.is_empty()
+    }
+
+    /// Makes the saved edits on a fresh draft of the same request, in phase 3 of its evaluation.
+    pub fn make(&mut self, fresh: &mut Draft, key: &GuardKey, stamp: &Stamp) {
+        self.captured.clear();
+        for number in 0..self.wants.len() {
+            let saved = self.saved(number, fresh, key, stamp).and_then(|edit| {
+                let layer = Layer { scope: Scope::Session, key: key.clone(), edits: vec![edit] };
+                let outcome = apply(&[&layer], fresh).pop();
+                let edit = layer.edits.into_iter().next().expect("it holds this one edit");
+                match outcome.map(|outcome| outcome.fit) {
+                    Some(Fit::Made(_)) => Ok(edit),
+                    Some(Fit::Refused(error)) => Err(self.left_out(number, error.to_string())),
+                    Some(Fit::Drifted(drift)) => Err(self.left_out(number, drift.describe())),
+                    Some(Fit::Unneeded | Fit::Overruled) | None => Err(self.left_out(number, RULED)),
+                }
+            });
+            self.captured.push(saved);
+        }
+    }
+
+    fn saved(
+        &self,
+        number: usize,
+        fresh: &Draft,
+        key: &GuardKey,
+        stamp: &Stamp,
+    ) -> Result<SavedEdit, LeftOut> {
+        let Want { node, change } = &self.wants[number];
+        let document = &*self.document;
+        let (kinds, replaces) = match (change, document.settable(*node), section_at(document, *node)) {
+            (SavedChange::Set { .. }, Some(leaf), _) => {
+                (Kinds::of_leaf(document, &leaf), key.leaf(fresh, *node))
+            }
+            (SavedChange::Delete | SavedChange::Insert { .. }, _, Some(section)) => {
+                (Kinds::of_section(document, section), key.section(fresh, *node))
+            }
+            _ => return Err(self.left_out(number, "it is neither a leaf nor a section")),
+        };
+        let pointer = document.pointer(*node);
+        let format = document.format();
+        Ok(SavedEdit {
+            id: self.id(number, format, &pointer, &replaces.to_string(), key),
+            place: Place {
+                format,
+                role: kinds.role,
+                section: kinds.section,
+                leaf: kinds.leaf,
+                pointer,
+                path: document.display_path(*node),
+            },
+            replaces,
+            change: change.clone(),
+            on_drift: stamp.on_drift,
+            updated_at: stamp.updated_at.clone(),
+        })
+    }
+
+    /// The same edit of the same place has the same id, so that capturing it again replaces it.
+    /// Several messages can be put in at one place, so there the text counts.
+    fn id(&self, number: usize, format: Format, pointer: &str, guard: &str, key: &GuardKey) -> SavedId {
+        let change = &self.wants[number].change;
+        let text = match change {
+            SavedChange::Insert { text, .. } => text.as_str(),
+            SavedChange::Set { .. } | SavedChange::Delete => "",
+        };
+        let name = key.name(&[format.name(), change.name(), pointer, guard, text]);
+        SavedId::new(&name).expect("a digest is a word")
+    }
+
+    fn left_out(&self, number: usize, why: impl Into<String>) -> LeftOut {
+        LeftOut { path: self.document.display_path(self.wants[number].node), why: why.into() }
+    }
+
+    /// Returns the edits that led to what the person wants, now that the fresh draft has passed all
+    /// phases.
+    #[must_use]
+    pub fn finish(self, evaluated: &Draft) -> Captured {
+        let mut captured = Captured::default();
+        for (number, made) in self.captured.iter().enumerate() {
+            match made {
+                Ok(edit) if self.stands(number, evaluated) => captured.edits.push(edit.clone()),
+                Ok(_) => captured.left_out.push(self.left_out(number, RULED)),
+                Err(left_out) => captured.left_out.push(left_out.clone()),
+            }
+        }
+        for number in self.captured.len()..self.wants.len() {
+            captured
+                .left_out
+                .push(self.left_out(number, "a rule blocks the request before saved edits are made"));
+        }
+        captured
+    }
+
+    fn stands(&self, number: usize, evaluated: &Draft) -> bool {
+        let Want { node, change } = &self.wants[number];
+        match change {
+            SavedChange::Set { text } => {
+                evaluated.text(*node).expose() == text && !evaluated.is_deleted(*node)
+            }
+            SavedChange::Delete => evaluated.is_deleted(*node),
+            SavedChange::Insert { role, text } => evaluated.inserted().any(|put_in| {
+                let is_same: (NodeId, Role) = (put_in.before(), put_in.role());
+                is_same == (*node, *role) && put_in.text().expose() == text
+            }),
+        }
+    }
+}
