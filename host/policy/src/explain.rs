@@ -101,10 +101,17 @@ const PHASES: &[(Phase, &str)] = &[
     (Phase::Redact, "what arrives is searched, and what is found is replaced"),
     (Phase::Pin, "leaves are fixed: no later rule or plugin changes them"),
     (
+        Phase::Saved,
+        "edits that people saved are made where they fit, where the mode says so and no leaf is pinned",
+    ),
+    (
         Phase::Rewrite,
         "leaves are rewritten, messages deleted and put in, transformer plugins run, in file order",
     ),
-    (Phase::RedactAgain, "whatever a rule or plugin wrote is searched again, at once, by all redact rules"),
+    (
+        Phase::RedactAgain,
+        "whatever a rule, plugin or saved edit wrote is searched again, at once, by all redact rules",
+    ),
     (Phase::Decide, "pause and block rules look at the request as it would leave"),
 ];
 
@@ -226,7 +233,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "Policy {}", self.generation)?;
         for (place, phase) in self.phases.iter().enumerate() {
             writeln!(f, "\n{}. {}: {}", place + 1, phase.phase, phase.summary)?;
-            if phase.rules.is_empty() && phase.phase != Phase::RedactAgain {
+            // The others have no rules of their own.
+            let ruled = !matches!(phase.phase, Phase::Saved | Phase::RedactAgain);
+            if phase.rules.is_empty() && ruled {
                 writeln!(f, "   no rules")?;
             }
             phase.rules.iter().try_for_each(|rule| write!(f, "{rule}"))?;

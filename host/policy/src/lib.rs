@@ -54,7 +54,7 @@ pub use rule::{
     DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
     With,
 };
-pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, STRUCTURE, Verdict};
+pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, SAVED_EDITS, STRUCTURE, Verdict};
 
 /// All rules and plugins of one load, compiled.
 #[derive(Debug)]
@@ -109,6 +109,20 @@ impl Policy {
     #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
         evaluate::evaluate(self, document, context, vault)
+    }
+
+    /// Evaluates one request as [`Policy::evaluate`] does, with a phase of edits that people saved:
+    /// after redaction and pins, before rules rewrite. `make` makes them on the draft, and gives
+    /// what a person must decide because of them. What they write is redacted like any other text.
+    #[must_use]
+    pub fn evaluate_with_saved(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        make: impl FnOnce(&mut Draft) -> Vec<Hold>,
+    ) -> Evaluation {
+        evaluate::evaluate_with_saved(self, document, context, vault, make)
     }
 
     /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions

@@ -239,6 +239,8 @@ pub enum Phase {
     Redact,
     /// Leaves are pinned.
     Pin,
+    /// Edits that people saved earlier are made.
+    Saved,
     /// Leaves are rewritten, messages deleted and put in, transformers run.
     Rewrite,
     /// Whatever was written since is redacted.
@@ -257,6 +259,7 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Phase::Redact => "redact",
             Phase::Pin => "pin",
+            Phase::Saved => "saved edits",
             Phase::Rewrite => "rewrite",
             Phase::RedactAgain => "redact again",
             Phase::Decide => "decide",

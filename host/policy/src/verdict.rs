@@ -96,6 +96,13 @@ impl Hold {
         }
     }
 
+    /// Returns the hold of saved edits that do not fit a request. `detail` names them.
+    #[must_use]
+    pub fn drift(detail: String) -> Hold {
+        let reason = Cause::Drift.fixed_reason().to_owned();
+        Hold { detail, ..Hold::new(SAVED_EDITS.into(), Cause::Drift, reason) }
+    }
+
     /// Counts a place, and lists it where there is room. The same place is counted once.
     pub(crate) fn add(&mut self, place: HoldPlace) {
         if self.places.contains(&place) {
@@ -130,6 +137,10 @@ fn is_small(total: &usize) -> bool {
 /// called that.
 pub const STRUCTURE: &str = "(structure)";
 
+/// The name that stands for a rule where saved edits do not fit a request. No rule can be called
+/// that.
+pub const SAVED_EDITS: &str = "(saved edits)";
+
 /// What kind of reason a [`Hold`] has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -149,6 +160,8 @@ pub enum Cause {
     Invalid,
     /// The request holds more findings than one request may.
     TooMuch,
+    /// An edit that a person saved does not fit the request.
+    Drift,
 }
 
 impl Cause {
@@ -161,6 +174,7 @@ impl Cause {
             Cause::Error => "A rule of this gate's policy could not run",
             Cause::Collision => "Two values of this session cannot be told apart after redaction",
             Cause::TooMuch => "The request holds more findings than this gate redacts in one request",
+            Cause::Drift => "An edit that a person saved does not fit the request any more",
             Cause::Invalid => "The request would be invalid after this gate's edits",
         }
     }

@@ -1,4 +1,5 @@
-//! One request through the phases: redact, pin, rewrite (and redact what was written), decide.
+//! One request through the phases: redact, pin, saved edits, rewrite (and redact what was
+//! written), decide.
 //!
 //! What holds here:
 //! - Every rule sees the same generation and the same received request; nothing is fetched, no
@@ -24,6 +25,7 @@ mod redact;
 mod replay;
 mod request;
 mod review;
+mod saved;
 mod scanner;
 mod seams;
 mod search;
@@ -133,6 +135,7 @@ pub(crate) use decide::section_of;
 pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target};
 pub(crate) use replay::replay;
 pub(crate) use review::review;
+pub(crate) use saved::evaluate_with_saved;
 
 /// Evaluates one request.
 pub(crate) fn evaluate(
@@ -141,9 +144,20 @@ pub(crate) fn evaluate(
     context: &Context<'_>,
     vault: &Vault,
 ) -> Evaluation {
-    let mut run = Run::new(policy, &document, context, vault);
+    all_phases(policy, &document, context, vault, |_| {})
+}
+
+fn all_phases(
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+    saved: impl FnOnce(&mut Run<'_>),
+) -> Evaluation {
+    let mut run = Run::new(policy, document, context, vault);
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
+    saved(&mut run);
     run.phase(Phase::Rewrite, Run::rewrite);
     run.decide_last();
     run.finish()

@@ -29,6 +29,7 @@ mod redact;
 mod remembered;
 mod requests;
 mod review;
+mod saved;
 mod seams;
 mod searched;
 mod support;

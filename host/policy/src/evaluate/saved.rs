@@ -1,0 +1,40 @@
+//! Phase 3: edits that people saved earlier are made, between pins and rewriting rules.
+//!
+//! The policy does not know what they are. Whoever evaluates makes them on the draft, all at once;
+//! what they wrote is redacted before any rule sees it.
+
+use std::sync::Arc;
+
+use leafgate_tree::{Document, Draft};
+use leafgate_vault::Vault;
+
+use super::{Evaluation, Run, all_phases};
+use crate::rule::Phase;
+use crate::verdict::Hold;
+use crate::{Context, Policy};
+
+pub(crate) fn evaluate_with_saved(
+    policy: &Policy,
+    document: Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+    make: impl FnOnce(&mut Draft) -> Vec<Hold>,
+) -> Evaluation {
+    all_phases(policy, &document, context, vault, |run| {
+        run.phase(Phase::Saved, |run| run.make_saved(make));
+    })
+}
+
+impl Run<'_> {
+    fn make_saved(&mut self, make: impl FnOnce(&mut Draft) -> Vec<Hold>) {
+        let before = self.draft.edits().count();
+        let holds = make(&mut self.draft);
+        self.holds.pauses.extend(holds);
+        if self.draft.edits().count() > before {
+            // One of them may have set a JSON text as a whole.
+            self.candidates = None;
+            let written = self.draft.written();
+            self.redact_again(&written);
+        }
+    }
+}
