@@ -10,8 +10,10 @@
 //!
 //! Any mode can be chosen in any other. Turning off is the only choice that ends what a mode paused.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What happens to a turn that no rule holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -105,8 +107,10 @@ pub(crate) struct Modes {
     mode: TurnMode,
     /// What `interceptOnce` gives way to; never itself.
     before: TurnMode,
-    /// Whether there are saved edits.
+    /// Whether there are saved edits for every conversation.
     saved: bool,
+    /// The conversations that have some of their own.
+    saved_in: BTreeSet<Arc<str>>,
     /// Whether somebody asked to capture although there are.
     armed: bool,
     /// How often the modes were turned off.
@@ -129,8 +133,10 @@ impl Modes {
         if self.mode == TurnMode::InterceptOnce { self.before } else { self.mode }
     }
 
-    pub(crate) fn auto(&self) -> AutoState {
-        if self.armed || !self.saved { AutoState::Capturing } else { AutoState::Applying }
+    /// What `autoOverride` does with the next turn of a conversation; `None` for a new one.
+    pub(crate) fn auto(&self, session: Option<&str>) -> AutoState {
+        let saved = self.saved || session.is_some_and(|session| self.saved_in.contains(session));
+        if self.armed || !saved { AutoState::Capturing } else { AutoState::Applying }
     }
 
     /// Makes a mode the one in force.
@@ -147,12 +153,12 @@ impl Modes {
         }
     }
 
-    /// What the mode wants of the next turn. A single pause is used up by asking.
-    pub(crate) fn pause_next(&mut self) -> Option<ModePause> {
+    /// What the mode wants of the next turn of a conversation. A single pause is used up by asking.
+    pub(crate) fn pause_next(&mut self, session: &str) -> Option<ModePause> {
         let pause = match self.mode {
             TurnMode::Off => false,
             TurnMode::InterceptOnce | TurnMode::InterceptAlways => true,
-            TurnMode::AutoOverride => self.auto() == AutoState::Capturing,
+            TurnMode::AutoOverride => self.auto(Some(session)) == AutoState::Capturing,
         };
         let asks = pause.then_some(ModePause { mode: self.mode, round: self.round });
         self.mode = self.lasting();
@@ -169,12 +175,26 @@ impl Modes {
         pause.round == self.round
     }
 
+    /// What was asked to be captured is, or a person had nothing to save.
     pub(crate) fn captured(&mut self) {
-        (self.saved, self.armed) = (true, false);
+        self.armed = false;
     }
 
-    pub(crate) fn cleared(&mut self) {
-        (self.saved, self.armed) = (false, false);
+    /// Whether there are saved edits for every conversation. Returns whether that is new.
+    pub(crate) fn save(&mut self, saved: bool) -> bool {
+        std::mem::replace(&mut self.saved, saved) != saved
+    }
+
+    /// These conversations have saved edits of their own. Returns whether that is new.
+    pub(crate) fn save_in(&mut self, sessions: &[Arc<str>]) -> bool {
+        let saved = sessions.iter().cloned().collect();
+        let before = std::mem::replace(&mut self.saved_in, saved);
+        before != self.saved_in
+    }
+
+    /// Forgets the saved edits of conversations that are gone.
+    pub(crate) fn forget_saved(&mut self, is_known: impl Fn(&str) -> bool) {
+        self.saved_in.retain(|session| is_known(session));
     }
 
     /// Returns false where no saved edits are applied, so that there is nothing to capture for.
@@ -231,7 +251,7 @@ mod tests {
             let mut modes = Modes::new(from);
             modes.choose(to);
             assert_eq!((modes.mode(), modes.lasting()), (to, lasting), "{from} to {to}");
-            let pause = modes.pause_next();
+            let pause = modes.pause_next("s");
             assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(to), "{from} to {to}");
             assert_eq!(modes.mode(), next, "{from} to {to}");
         }
@@ -240,42 +260,60 @@ mod tests {
     #[test]
     fn saved_edits_are_applied_without_a_pause_until_somebody_captures_or_clears() {
         let mut modes = Modes::new(AutoOverride);
-        let pauses = |modes: &mut Modes| modes.pause_next().map(ModePause::mode);
-        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
-        modes.captured();
-        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Applying, None));
+        let pauses = |modes: &mut Modes| modes.pause_next("s").map(ModePause::mode);
+        assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+        modes.save(true);
+        assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Applying, None));
         modes.choose(InterceptOnce);
         assert_eq!((pauses(&mut modes), pauses(&mut modes)), (Some(InterceptOnce), None));
         assert!(modes.capture());
-        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+        assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
         modes.captured();
-        assert_eq!(modes.auto(), AutoState::Applying);
-        modes.cleared();
-        assert_eq!((modes.auto(), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
+        assert_eq!(modes.auto(Some("s")), AutoState::Applying);
+        modes.save(false);
+        assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
     }
 
     #[test]
     fn capture_is_asked_only_where_edits_are_applied_and_ends_with_the_mode() {
         let mut modes = Modes::new(AutoOverride);
-        modes.captured();
+        modes.save(true);
         assert!(modes.capture());
         modes.choose(InterceptOnce);
-        assert_eq!(modes.auto(), AutoState::Capturing, "a single pause leaves it armed");
+        assert_eq!(modes.auto(Some("s")), AutoState::Capturing, "a single pause leaves it armed");
         modes.choose(Off);
         assert!(!modes.capture());
         modes.choose(AutoOverride);
-        assert_eq!(modes.auto(), AutoState::Applying);
+        assert_eq!(modes.auto(Some("s")), AutoState::Applying);
     }
 
     #[test]
     fn a_wish_falls_with_the_modes() {
         let mut modes = Modes::new(InterceptAlways);
-        let pause = modes.pause_next().unwrap();
+        let pause = modes.pause_next("s").unwrap();
         assert!(modes.stands(pause));
         modes.choose(AutoOverride);
         assert!(modes.stands(pause), "another mode leaves what waits alone");
         modes.choose(Off);
         modes.choose(InterceptAlways);
         assert!(!modes.stands(pause));
+    }
+
+    #[test]
+    fn edits_that_one_conversation_saved_are_nothing_to_another() {
+        let mut modes = Modes::new(AutoOverride);
+        let (one, other) = ("one", "other");
+        assert!(modes.save_in(&[one.into()]));
+        assert!(!modes.save_in(&[one.into()]));
+        assert_eq!(modes.pause_next(one), None);
+        assert!(modes.pause_next(other).is_some());
+        assert_eq!(
+            (modes.auto(Some(one)), modes.auto(Some(other)), modes.auto(None)),
+            (AutoState::Applying, AutoState::Capturing, AutoState::Capturing)
+        );
+        modes.forget_saved(|session| session != "one");
+        assert!(modes.pause_next(one).is_some());
+        assert!(modes.save(true) && !modes.save(true));
+        assert_eq!((modes.pause_next(one), modes.pause_next(other)), (None, None));
     }
 }

@@ -180,6 +180,10 @@ impl Sessions {
         self.order.values().rev().filter_map(|session| self.line(session))
     }
 
+    pub(crate) fn contains(&self, session: &str) -> bool {
+        self.known.contains_key(session)
+    }
+
     pub(crate) fn line(&self, session: &str) -> Option<SessionLine> {
         let (key, known) = self.known.get_key_value(session)?;
         Some(SessionLine {

@@ -40,6 +40,7 @@ enum Event {
     Choose(usize),
     Captured,
     Cleared,
+    SavedIn(Option<usize>),
     Capture,
     Select(usize),
     Follow(bool),
@@ -66,6 +67,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         4 => (0..4usize).prop_map(Event::Choose),
         1 => Just(Event::Captured),
         1 => Just(Event::Cleared),
+        1 => proptest::option::of(0..SESSIONS.len()).prop_map(Event::SavedIn),
         1 => Just(Event::Capture),
         1 => (0..SESSIONS.len()).prop_map(Event::Select),
         1 => any::<bool>().prop_map(Event::Follow),
@@ -162,8 +164,15 @@ impl Harness {
                 }
             }
             Event::Choose(mode) => self.choose(TurnMode::ALL[*mode])?,
-            Event::Captured => drop(self.bench.desk.captured()),
-            Event::Cleared => drop(self.bench.desk.cleared()),
+            Event::Captured => {
+                drop(self.bench.desk.save(true));
+                drop(self.bench.desk.captured());
+            }
+            Event::Cleared => drop(self.bench.desk.save(false)),
+            Event::SavedIn(session) => {
+                let saved: Vec<_> = session.iter().map(|session| SESSIONS[*session].into()).collect();
+                drop(self.bench.desk.save_in(&saved));
+            }
             Event::Capture => drop(self.bench.desk.capture()),
             Event::Select(session) => drop(self.bench.desk.select(SESSIONS[*session])),
             Event::Follow(follows) => drop(self.bench.desk.follow(*follows)),

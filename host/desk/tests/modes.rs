@@ -149,7 +149,7 @@ fn saved_edits_are_captured_then_applied_then_captured_anew() {
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing));
     let (turn, _) = bench.paused_by_mode("s", "Hi");
     bench.resume(turn).unwrap();
-    assert!(tells_of_mode(&bench.desk.captured()));
+    assert!(tells_of_mode(&bench.desk.save(true)));
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Applying));
     assert_eq!(bench.main("s", "And now?").fate, Fate::Sent);
     bench.set_mode(TurnMode::InterceptOnce);
@@ -159,8 +159,41 @@ fn saved_edits_are_captured_then_applied_then_captured_anew() {
     assert_eq!(bench.main("s", "And then?").fate, Fate::Sent);
     assert!(tells_of_mode(&bench.desk.capture().unwrap()));
     bench.paused_by_mode("s", "Next?");
-    let _ = bench.desk.cleared();
+    let _ = bench.desk.save(false);
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing));
+}
+
+#[test]
+fn what_one_conversation_saved_is_applied_to_it_alone_and_ends_with_it() {
+    let mut bench = Bench::new();
+    bench.set_mode(TurnMode::AutoOverride);
+    assert!(bench.desk.applies_saved());
+    let (turn, _) = bench.paused_by_mode("s", "Hi");
+    bench.resume(turn).unwrap();
+    assert!(tells_of_mode(&bench.desk.save_in(&["s".into()])));
+    assert_eq!(bench.main("s", "And now?").fate, Fate::Sent);
+    assert_eq!(bench.desk.outlook().auto, Some(AutoState::Applying));
+    let (other, _) = bench.paused_by_mode("t", "Hi");
+    assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing), "the newest is the active one");
+    bench.resume(other).unwrap();
+    drop(bench.desk.dispose("s", bench.now).unwrap());
+    assert!(!bench.desk.knows("s"));
+    bench.paused_by_mode("s", "Hi again");
+}
+
+#[test]
+fn saved_edits_are_applied_under_a_single_pause_and_under_no_other_mode() {
+    let mut bench = Bench::new();
+    for (mode, applies) in [
+        (TurnMode::AutoOverride, true),
+        (TurnMode::InterceptOnce, true),
+        (TurnMode::InterceptAlways, false),
+        (TurnMode::InterceptOnce, false),
+        (TurnMode::Off, false),
+    ] {
+        bench.set_mode(mode);
+        assert_eq!(bench.desk.applies_saved(), applies, "{mode}");
+    }
 }
 
 #[test]
@@ -486,7 +519,7 @@ fn every_outlook_says_what_will_pause() {
         bench.set_mode(mode);
         told.push(bench.desk.outlook().text);
     }
-    let _ = bench.desk.captured();
+    let _ = bench.desk.save(true);
     told.push(bench.desk.outlook().text);
     assert_eq!(
         told,

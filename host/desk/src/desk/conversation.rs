@@ -64,6 +64,7 @@ impl<G> Desk<G> {
         self.discard(turns, CancelReason::SessionDisposed, now, &mut effects);
         self.sessions.forget(session);
         self.monitor.forget(session);
+        self.forget_saved();
         effects.push(Effect::SessionsChanged);
         Ok(self.done(effects))
     }
@@ -112,6 +113,22 @@ impl<G> Desk<G> {
     /// Returns whether the active conversation is another one now.
     pub(super) fn tidy(&mut self, now: Tick) -> bool {
         let (limits, lines) = (&self.limits, &self.lines);
-        self.sessions.tidy(now, limits.session_ttl, limits.sessions, |session| lines.contains_key(session))
+        let is_other = self
+            .sessions
+            .tidy(now, limits.session_ttl, limits.sessions, |session| lines.contains_key(session));
+        self.forget_saved();
+        is_other
+    }
+
+    /// What a conversation saved ends with it.
+    fn forget_saved(&mut self) {
+        let sessions = &self.sessions;
+        self.modes.forget_saved(|session| sessions.contains(session));
+    }
+
+    /// Whether the desk knows a conversation.
+    #[must_use]
+    pub fn knows(&self, session: &str) -> bool {
+        self.sessions.contains(session)
     }
 }

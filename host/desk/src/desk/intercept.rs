@@ -33,6 +33,8 @@ pub struct Outlook {
     pub lasting: TurnMode,
     /// What `autoOverride` does with the next turn, where it is the mode in force.
     pub auto: Option<AutoState>,
+    /// The conversation that a person looks at.
+    pub active: Option<Arc<str>>,
     /// How many turns wait for a person.
     pub pending: usize,
     /// What will pause, and why: a sentence or two.
@@ -93,7 +95,7 @@ impl<G> Desk<G> {
             return None;
         }
         let before = self.modes.mode();
-        let pause = self.modes.pause_next();
+        let pause = self.modes.pause_next(session);
         if self.modes.mode() != before {
             effects.push(Effect::ModeChanged);
         }
@@ -143,18 +145,31 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Event: edits were saved, and are applied from now on.
+    /// Event: a turn that waited to be captured was let go, and its edits are saved. Nothing is
+    /// left to capture, whether there were any or not.
     #[must_use = "the effects must be carried out"]
     pub fn captured(&mut self) -> Effects {
         self.modes.captured();
         vec![Effect::ModeChanged]
     }
 
-    /// Event: there are no saved edits any more.
+    /// Event: there are saved edits for every conversation, or none any more.
     #[must_use = "the effects must be carried out"]
-    pub fn cleared(&mut self) -> Effects {
-        self.modes.cleared();
-        vec![Effect::ModeChanged]
+    pub fn save(&mut self, saved: bool) -> Effects {
+        if self.modes.save(saved) { vec![Effect::ModeChanged] } else { Effects::new() }
+    }
+
+    /// Event: these conversations have saved edits of their own, and no others. They end with
+    /// them.
+    #[must_use = "the effects must be carried out"]
+    pub fn save_in(&mut self, sessions: &[Arc<str>]) -> Effects {
+        if self.modes.save_in(sessions) { vec![Effect::ModeChanged] } else { Effects::new() }
+    }
+
+    /// Whether saved edits are applied to requests.
+    #[must_use]
+    pub fn applies_saved(&self) -> bool {
+        self.modes.lasting() == TurnMode::AutoOverride
     }
 
     /// Event: a person wants to make the saved edits anew: the next turn pauses.
@@ -175,7 +190,9 @@ impl<G> Desk<G> {
         Outlook {
             mode,
             lasting: self.modes.lasting(),
-            auto: (mode == TurnMode::AutoOverride).then(|| self.modes.auto()),
+            auto: (mode == TurnMode::AutoOverride)
+                .then(|| self.modes.auto(self.sessions.active().map(AsRef::as_ref))),
+            active: self.sessions.active().cloned(),
             pending: self.turns.len(),
             idle: self.turns.is_empty().then_some(if mode == TurnMode::Off { OFF } else { WAITING }),
             text: self.what_will_pause(),
@@ -183,7 +200,7 @@ impl<G> Desk<G> {
     }
 
     fn what_will_pause(&self) -> String {
-        let (mode, auto) = (self.modes.mode(), self.modes.auto());
+        let (mode, auto) = (self.modes.mode(), self.modes.auto(self.sessions.active().map(AsRef::as_ref)));
         let turns = match self.active().filter(|_| !self.sessions.follows()) {
             Some(active) => format!("of {}", active.label),
             None => "of any conversation".to_owned(),
