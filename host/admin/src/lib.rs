@@ -16,10 +16,19 @@
 //! | `GET /v1/pending/{id}/payload` | | [`Payload`] |
 //! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`TurnView`] |
 //! | `PUT /v1/pending/{id}/pins` | [`Pins`] | [`TurnView`] |
-//! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`TurnSummary`] |
+//! | `GET /v1/pending/{id}/capture` | | [`CapturePreview`] |
+//! | `POST /v1/pending/{id}/capture` | [`CaptureTurn`] | [`CapturedEdits`] |
+//! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`Resumed`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/mode` | | [`ModeView`] |
 //! | `PUT /v1/mode` | [`SetMode`] | [`ModeView`] |
+//! | `GET /v1/saved` | | [`SavedList`] |
+//! | `PUT /v1/saved` | [`SetSaved`] | [`SavedList`] |
+//! | `POST /v1/saved/capture` | [`ArmCapture`] | [`SavedList`] |
+//! | `POST /v1/saved/clear` | [`ClearSaved`] | [`SavedList`] |
+//! | `GET /v1/saved/{id}` | | [`SavedEditView`] |
+//! | `DELETE /v1/saved/{id}` | | [`SavedList`] |
+//! | `GET /v1/saved/{id}/diff` | | [`SavedDiff`] |
 //! | `GET /v1/sessions` | | [`SessionList`] |
 //! | `PUT /v1/sessions` | [`Follow`] | [`SessionList`] |
 //! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
@@ -40,6 +49,7 @@ mod outline;
 mod request;
 pub mod schema;
 mod subagents;
+mod saved;
 mod turn;
 
 pub use error::{ApiError, ErrorCode};
@@ -50,6 +60,10 @@ pub use mode::{
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use request::{EditableRequest, RawJson, RequestMetadata};
 pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
+pub use saved::{
+    ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
+    SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, SetSaved,
+};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, NoteView,
     OnTimeout, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary, TurnView,

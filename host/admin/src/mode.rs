@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::saved::SavedStatus;
+
 /// What happens to a turn that no rule holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -82,6 +84,9 @@ pub struct ModeView {
     /// What `autoOverride` does with the next turn, where it is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoState>,
+    /// What a banner shows where saved edits are applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<SavedStatus>,
     /// Turns that wait for a person.
     pub pending: usize,
     /// What will pause, and why: a sentence or two.
