@@ -31,6 +31,7 @@ use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint, Turns};
 use crate::refusal::Refusal;
 use crate::route::Route;
+use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::session::{Hint, Sessions};
 use crate::status::{Counters, Loads};
@@ -73,6 +74,7 @@ impl Gate {
         let limits = config.limits;
         let hub = Arc::new(Hub::new(limits.events, limits.keepalive));
         let counters = Arc::new(Counters::default());
+        let saved = Arc::new(Saved::new(&keys));
         Ok(Gate(Arc::new(Shared {
             upstream_name: config.upstream.to_string().into(),
             upstream: Upstream::new(config.upstream, &limits)?,
@@ -80,7 +82,7 @@ impl Gate {
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
             keys,
-            turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters))),
+            turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
             hub,
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
@@ -117,6 +119,11 @@ impl Gate {
         keep: impl Fn(TurnMode) -> std::io::Result<()> + Send + Sync + 'static,
     ) {
         self.0.turns.keep_mode(begin, keep);
+    }
+
+    /// Has saved edits be kept in a store. Only the first caller is heard.
+    pub fn keep_saved(&self, store: impl SavedStore + 'static) {
+        self.0.turns.keep_saved(Box::new(store));
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
-use leafgate_policy::{Context, Evaluation, Hold, Note, Policy, Recall, STRUCTURE, Verdict};
+use leafgate_policy::{
+    Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict,
+};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 
@@ -22,6 +24,7 @@ use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
+use crate::saved::saved_holds;
 use crate::session::{Hint, Session, Sessions};
 
 /// One request to judge.
@@ -135,7 +138,7 @@ impl Case {
             let held = self.held(&document, wraps_more, waiter, Some(reservation));
             return Judged { outcome: Ok(held), tally: Tally::default() };
         }
-        let evaluation = self.policy.evaluate(document, &context, &session.vault);
+        let evaluation = self.evaluate(document, &context, &session, class);
         let mut tally = tally(&evaluation);
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
         if class == Class::Subagent {
@@ -167,6 +170,28 @@ impl Case {
         let pauses = Pauses { holds, class, mode };
         let reviewed = Reviewed { draft, recall, notes: report.notes };
         Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally }
+    }
+
+    /// Has the policy decide, with the saved edits that the mode applies.
+    fn evaluate(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        session: &Session,
+        class: Class,
+    ) -> Evaluation {
+        let Some(saved) = self.turns.saved_for(&session.key) else {
+            return self.policy.evaluate(document, context, &session.vault);
+        };
+        let mut outcomes = Vec::new();
+        let evaluation = self.policy.evaluate_with_saved(document, context, &session.vault, |draft| {
+            outcomes = saved.make(draft);
+            // What a client asks beside a turn seldom holds the same, so there an edit is made
+            // where it fits, and nothing is said where it does not.
+            if class == Class::Main { saved_holds(&outcomes) } else { Vec::new() }
+        });
+        self.turns.note_saved(&session.key, outcomes, &evaluation.draft, class);
+        evaluation
     }
 
     fn pass(self, session: Session, draft: &Draft, wraps_more: bool) -> Outcome {
@@ -300,7 +325,7 @@ fn blocked(hold: &Hold) -> Refusal {
 /// The rule and its reason. The detail is for the operator, who finds it with `leafgate apply --json`.
 fn because(hold: &Hold) -> String {
     match &*hold.rule {
-        STRUCTURE => hold.reason.clone(),
+        STRUCTURE | SAVED_EDITS => hold.reason.clone(),
         rule => format!("rule `{rule}`: {}", hold.reason),
     }
 }

@@ -7,14 +7,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Response, request};
 use hyper::body::Incoming;
-use leafgate_admin::{Cancel, EditCommand, ErrorCode, Follow, Pending, Pins, Resume, Select, SetMode};
+use leafgate_admin::{
+    ArmCapture, Cancel, ClearSaved, EditCommand, ErrorCode, Follow, Pending, Pins, Resume, Resumed, Select,
+    SetMode,
+};
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
-use super::{auth, view, whole};
+use super::{auth, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -35,6 +38,8 @@ enum AdminCall<'p> {
     Pin(TurnId),
     Resume(TurnId),
     Cancel(TurnId),
+    Preview(TurnId),
+    Capture(TurnId),
     Mode,
     SetMode,
     Sessions,
@@ -42,6 +47,13 @@ enum AdminCall<'p> {
     Select(&'p str),
     Dispose(&'p str),
     Subagents,
+    Saved,
+    SetSaved,
+    ArmCapture,
+    ClearSaved,
+    SavedEdit(&'p str),
+    RemoveSaved(&'p str),
+    SavedDiff(&'p str),
 }
 
 impl<'p> AdminCall<'p> {
@@ -60,6 +72,15 @@ impl<'p> AdminCall<'p> {
             ["v1", "pending", turn, "pins"] => AdminCall::Pin(id(turn)?),
             ["v1", "pending", turn, "resume"] => AdminCall::Resume(id(turn)?),
             ["v1", "pending", turn, "cancel"] => AdminCall::Cancel(id(turn)?),
+            ["v1", "pending", turn, "capture"] if *method == Method::POST => AdminCall::Capture(id(turn)?),
+            ["v1", "pending", turn, "capture"] => AdminCall::Preview(id(turn)?),
+            ["v1", "saved"] if *method == Method::PUT => AdminCall::SetSaved,
+            ["v1", "saved"] => AdminCall::Saved,
+            ["v1", "saved", "capture"] if *method == Method::POST => AdminCall::ArmCapture,
+            ["v1", "saved", "clear"] if *method == Method::POST => AdminCall::ClearSaved,
+            ["v1", "saved", edit] if *method == Method::DELETE => AdminCall::RemoveSaved(edit),
+            ["v1", "saved", edit] => AdminCall::SavedEdit(edit),
+            ["v1", "saved", edit, "diff"] => AdminCall::SavedDiff(edit),
             ["v1", "mode"] if *method == Method::PUT => AdminCall::SetMode,
             ["v1", "mode"] => AdminCall::Mode,
             ["v1", "sessions"] if *method == Method::PUT => AdminCall::Follow,
@@ -90,10 +111,23 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Outline(_)
             | AdminCall::Diff(_)
             | AdminCall::Payload(_)
-            | AdminCall::Subagents => "GET",
-            AdminCall::Edit(_) | AdminCall::Resume(_) | AdminCall::Cancel(_) | AdminCall::Select(_) => "POST",
-            AdminCall::Mode | AdminCall::SetMode | AdminCall::Sessions | AdminCall::Follow => "GET, PUT",
+            | AdminCall::Subagents
+            | AdminCall::SavedDiff(_) => "GET",
             AdminCall::Pin(_) => "PUT",
+            AdminCall::Edit(_)
+            | AdminCall::Resume(_)
+            | AdminCall::Cancel(_)
+            | AdminCall::Select(_)
+            | AdminCall::ArmCapture
+            | AdminCall::ClearSaved => "POST",
+            AdminCall::Preview(_) | AdminCall::Capture(_) => "GET, POST",
+            AdminCall::Mode
+            | AdminCall::SetMode
+            | AdminCall::Sessions
+            | AdminCall::Follow
+            | AdminCall::Saved
+            | AdminCall::SetSaved => "GET, PUT",
+            AdminCall::SavedEdit(_) | AdminCall::RemoveSaved(_) => "GET, DELETE",
             AdminCall::Dispose(_) => "DELETE",
         }
     }
@@ -109,6 +143,10 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::SetMode
                 | AdminCall::Follow
                 | AdminCall::Select(_)
+                | AdminCall::Capture(_)
+                | AdminCall::SetSaved
+                | AdminCall::ArmCapture
+                | AdminCall::ClearSaved
         )
     }
 }
@@ -155,11 +193,30 @@ pub(super) async fn answer(
         AdminCall::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
         AdminCall::Edit(turn) => edit(gate, turn, read(&command)?).await,
         AdminCall::Pin(turn) => pin(gate, turn, read(&command)?).await,
-        AdminCall::Resume(turn) => resume(gate, turn, &read(&command)?),
+        AdminCall::Resume(turn) => resume(gate, turn, &read(&command)?).await,
         AdminCall::Cancel(turn) => {
             let Cancel {} = read(&command)?;
             Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
         }
+        AdminCall::Preview(turn) => {
+            let first = gate.turns.preview_limit();
+            show(gate, turn, move |snapshot| view::preview(&snapshot.draft, first)).await
+        }
+        AdminCall::Capture(turn) => saved::capture(gate, turn, read(&command)?).await,
+        AdminCall::Saved => saved::list(gate).await,
+        AdminCall::SetSaved => saved::set(gate, read(&command)?).await,
+        AdminCall::ArmCapture => {
+            let ArmCapture {} = read(&command)?;
+            gate.turns.arm_capture()?;
+            saved::list(gate).await
+        }
+        AdminCall::ClearSaved => {
+            let ClearSaved { scope } = read(&command)?;
+            saved::clear(gate, scope).await
+        }
+        AdminCall::SavedEdit(edit) => saved::show(gate, edit).await,
+        AdminCall::RemoveSaved(edit) => saved::remove(gate, edit).await,
+        AdminCall::SavedDiff(edit) => saved::diff(gate, edit).await,
         AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
         AdminCall::SetMode => set_mode(gate, read(&command)?).await,
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
@@ -203,12 +260,19 @@ async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Result<Response<Content
     show(gate, turn, |snapshot| view::turn(&snapshot)).await
 }
 
-fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Content>, Failure> {
+/// Lets a turn go. What waited to be captured is saved once it has left.
+async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Content>, Failure> {
     let seen: Digest = command
         .digest
         .parse()
         .map_err(|error: leafgate_desk::BadDigest| Failure::new(ErrorCode::Malformed, error.to_string()))?;
-    Ok(answer::json(&gate.turns.resume(turn, &seen)?))
+    let capturing = gate.turns.capturing(turn).filter(|case| case.digest == seen);
+    let turn = gate.turns.resume(turn, &seen)?;
+    let captured = match capturing {
+        Some(case) => Some(saved::captured(gate, case).await?),
+        None => None,
+    };
+    Ok(answer::json(&Resumed { turn, captured }))
 }
 
 /// Chooses a mode. Keeping it waits for the disk, so it is done on the blocking pool, and to its end
@@ -244,7 +308,7 @@ mod tests {
 
     const TURN: TurnId = TurnId(7);
 
-    const ROUTES: [(Method, &str, AdminCall<'static>); 19] = [
+    const ROUTES: [(Method, &str, AdminCall<'static>); 26] = [
         (Method::GET, "/v1/status", AdminCall::Status),
         (Method::GET, "/v1/events", AdminCall::Events),
         (Method::GET, "/v1/pending", AdminCall::Pending),
@@ -264,6 +328,13 @@ mod tests {
         (Method::POST, "/v1/sessions/S_1/select", AdminCall::Select("S_1")),
         (Method::DELETE, "/v1/sessions/S_1", AdminCall::Dispose("S_1")),
         (Method::GET, "/v1/subagents", AdminCall::Subagents),
+        (Method::GET, "/v1/pending/7/capture", AdminCall::Preview(TURN)),
+        (Method::POST, "/v1/pending/7/capture", AdminCall::Capture(TURN)),
+        (Method::GET, "/v1/saved", AdminCall::Saved),
+        (Method::PUT, "/v1/saved", AdminCall::SetSaved),
+        (Method::GET, "/v1/saved/ab12", AdminCall::SavedEdit("ab12")),
+        (Method::DELETE, "/v1/saved/ab12", AdminCall::RemoveSaved("ab12")),
+        (Method::GET, "/v1/saved/ab12/diff", AdminCall::SavedDiff("ab12")),
     ];
 
     #[test]

@@ -10,6 +10,7 @@ mod answer;
 mod auth;
 mod calls;
 mod outline;
+mod saved;
 mod view;
 mod whole;
 

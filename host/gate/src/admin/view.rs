@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use leafgate_admin::{
-    Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView, Payload, Pins,
-    RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
+    CapturePreview, Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView, Payload,
+    Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
@@ -87,6 +87,16 @@ pub(super) fn diff(draft: &Draft) -> Diff {
     // Nothing is left of these in the present order.
     let deleted = changes.deleted.iter().map(|section| document.display_path(section.node));
     Diff { leaves: leaves.collect(), deleted: deleted.collect(), inserted: inserted.collect() }
+}
+
+/// The first sections of a turn, each with those inside it.
+pub(super) fn preview(draft: &Draft, first: usize) -> CapturePreview {
+    let sections = sections(draft, &[]);
+    let tops = sections.iter().enumerate().filter(|(_, section)| section.parent.is_none());
+    let tops: Vec<usize> = tops.map(|(place, _)| place).collect();
+    let end = tops.get(first).copied().unwrap_or(sections.len());
+    let more = tops.len().saturating_sub(first);
+    CapturePreview { sections: sections.into_iter().take(end).collect(), more }
 }
 
 /// The sections of a request; what a person pinned is named by `pins`.

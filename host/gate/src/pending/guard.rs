@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Class, Destination, Reviewer};
-use leafgate_policy::{Context, Hold, Note, Policy, Recall, Verdict};
+use leafgate_policy::{Context, Evaluation, Hold, Note, Outside, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
 
@@ -32,10 +32,20 @@ pub(crate) struct TurnGuard {
     pub(crate) notes: Vec<Note>,
 }
 
-impl Reviewer for TurnGuard {
-    fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
+impl TurnGuard {
+    /// Evaluates the request of a draft anew, as it was received, with saved edits made by `make`.
+    pub(super) fn evaluate_with_saved(
+        &self,
+        draft: &Draft,
+        make: impl FnOnce(&mut Draft) -> Vec<Hold>,
+    ) -> Evaluation {
         let outside = self.outside.list();
-        let context = Context {
+        let document = Arc::clone(draft.document());
+        self.policy.evaluate_with_saved(document, &self.context(&outside), &self.vault, make)
+    }
+
+    fn context<'a>(&'a self, outside: &'a [Outside<'a>]) -> Context<'a> {
+        Context {
             session: &self.session,
             agent: Some(self.agent),
             model: self.model.as_deref(),
@@ -43,9 +53,15 @@ impl Reviewer for TurnGuard {
             subagent: Some(self.class == Class::Subagent),
             upstream: Some(&self.to.upstream),
             endpoint: Some(self.to.endpoint()),
-            outside: &outside,
-        };
-        self.policy.review(draft, &context, &self.vault, &self.recall)
+            outside,
+        }
+    }
+}
+
+impl Reviewer for TurnGuard {
+    fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
+        let outside = self.outside.list();
+        self.policy.review(draft, &self.context(&outside), &self.vault, &self.recall)
     }
 
     fn memory(&self) -> usize {

@@ -15,6 +15,7 @@ mod destination;
 mod guard;
 mod modes;
 mod monitor;
+mod saving;
 mod summary;
 mod waiter;
 
@@ -35,12 +36,14 @@ use tokio::time::{Instant, sleep_until};
 
 use self::modes::Keeper;
 use crate::events::Hub;
+use crate::saved::Saved;
 use crate::status::Counters;
 
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
 pub(crate) use modes::Answered;
+pub(crate) use saving::CaptureCase;
 pub(crate) use waiter::{Decision, Dismissed, Paused, Release, Waiter};
 
 /// Lines that are made while the desk is held: under a millisecond's work, even where each has
@@ -57,6 +60,7 @@ pub(crate) struct Turns {
     hub: Arc<Hub>,
     counters: Arc<Counters>,
     keeper: Keeper,
+    saved: Arc<Saved>,
 }
 
 struct State {
@@ -86,7 +90,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Turns {
-    pub(crate) fn new(limits: DeskLimits, hub: Arc<Hub>, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(limits: DeskLimits, hub: Arc<Hub>, counters: Arc<Counters>, saved: Arc<Saved>) -> Self {
         Turns {
             state: Mutex::new(State {
                 desk: Desk::new(limits, TurnMode::Off),
@@ -99,6 +103,7 @@ impl Turns {
             hub,
             counters,
             keeper: Keeper::default(),
+            saved,
         }
     }
 
@@ -312,7 +317,10 @@ impl Turns {
                 }
                 Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::ModeChanged => self.publish_mode(&state.desk),
-                Effect::SessionsChanged => self.publish_sessions(&state.desk),
+                Effect::SessionsChanged => {
+                    self.saved.forget(|session| state.desk.knows(session));
+                    self.publish_sessions(&state.desk);
+                }
                 Effect::Observed => self.publish_subagent(&state.desk, now),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
@@ -405,7 +413,8 @@ mod tests {
 
     fn turns() -> Arc<Turns> {
         let hub = Arc::new(Hub::new(8, Duration::from_secs(60)));
-        let turns = Arc::new(Turns::new(LIMITS, hub, Arc::default()));
+        let saved = Arc::new(Saved::new(&keys()));
+        let turns = Arc::new(Turns::new(LIMITS, hub, Arc::default(), saved));
         let clock = Arc::clone(&turns);
         tokio::spawn(async move { clock.keep_time().await });
         turns
@@ -425,8 +434,11 @@ mod tests {
         Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap())
     }
 
+    fn keys() -> TokenKeys {
+        TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"))
+    }
+
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
-        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"));
         let guard = TurnGuard {
             policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
             generation: "one".into(),
@@ -437,7 +449,7 @@ mod tests {
             class: Class::Main,
             to: destination(),
             outside: Arc::default(),
-            vault: Vault::new(keys),
+            vault: Vault::new(keys()),
             recall: Recall::default(),
             notes: Vec::new(),
         };

@@ -53,7 +53,7 @@ impl Turns {
             let effects = desk.set_mode(chosen(mode), now);
             (desk.outlook(), effects)
         });
-        let chosen = view(outlook);
+        let chosen = self.view(outlook);
         tracing::info!(target: "leafgate::mode", mode = chosen.mode.name(), "another mode is in force");
         let kept = self.keeper.keep.get().map_or(Ok(()), |keep| keep(chosen.lasting));
         let not_kept = kept.err().map(|error| error.to_string());
@@ -65,7 +65,8 @@ impl Turns {
 
     /// The mode in force, and what will pause.
     pub(crate) fn mode(&self) -> ModeView {
-        view(self.lock().desk.outlook())
+        let outlook = self.lock().desk.outlook();
+        self.view(outlook)
     }
 
     /// Returns true if and only if no request can wait or be dismissed here unless a rule pauses it.
@@ -128,8 +129,23 @@ impl Turns {
         self.decide(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
     }
 
+    fn view(&self, outlook: Outlook) -> ModeView {
+        let auto = outlook.auto.map(auto_state);
+        ModeView {
+            mode: mode(outlook.mode),
+            label: outlook.mode.label().to_owned(),
+            lasting: mode(outlook.lasting),
+            auto,
+            saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
+            pending: outlook.pending,
+            text: outlook.text,
+            idle: outlook.idle.map(str::to_owned),
+            not_kept: None,
+        }
+    }
+
     pub(super) fn publish_mode(&self, desk: &Desk<TurnGuard>) {
-        self.hub.publish(|| Event::Mode { mode: view(desk.outlook()) });
+        self.hub.publish(|| Event::Mode { mode: self.view(desk.outlook()) });
     }
 
     pub(super) fn publish_sessions(&self, desk: &Desk<TurnGuard>) {
@@ -137,19 +153,10 @@ impl Turns {
     }
 }
 
-fn view(outlook: Outlook) -> ModeView {
-    ModeView {
-        mode: mode(outlook.mode),
-        label: outlook.mode.label().to_owned(),
-        lasting: mode(outlook.lasting),
-        auto: outlook.auto.map(|auto| match auto {
-            leafgate_desk::AutoState::Capturing => AutoState::Capturing,
-            leafgate_desk::AutoState::Applying => AutoState::Applying,
-        }),
-        pending: outlook.pending,
-        text: outlook.text,
-        idle: outlook.idle.map(str::to_owned),
-        not_kept: None,
+pub(super) fn auto_state(auto: leafgate_desk::AutoState) -> AutoState {
+    match auto {
+        leafgate_desk::AutoState::Capturing => AutoState::Capturing,
+        leafgate_desk::AutoState::Applying => AutoState::Applying,
     }
 }
 

@@ -11,5 +11,6 @@ mod modes;
 mod pause;
 mod queue;
 mod reload;
+mod saved;
 mod stream;
 mod support;

@@ -1,0 +1,150 @@
+//! The calls about saved edits. They wait for the disk, and a capture evaluates a request, so each
+//! is done on the blocking pool, and to its end even where the caller goes away.
+
+use std::io;
+use std::sync::Arc;
+
+use http::Response;
+use leafgate_admin::{CaptureTurn, CapturedEdits, ErrorCode, OnDrift, SavedScope, SetSaved};
+use leafgate_desk::TurnId;
+use leafgate_saved::Scope;
+
+use super::answer::{self, Failure};
+use crate::content::Content;
+use crate::gate::Shared;
+use crate::pending::{CaptureCase, Turns};
+use crate::saved::{PREVIEW_LIMITS, SavedSettings, scope_of};
+
+type Answered = Result<Response<Content>, Failure>;
+
+async fn blocking<R: Send + 'static>(
+    gate: &Shared,
+    work: impl FnOnce(&Turns) -> R + Send + 'static,
+) -> Result<R, Failure> {
+    let turns = Arc::clone(&gate.turns);
+    let done = tokio::task::spawn_blocking(move || work(&turns)).await;
+    done.map_err(|_| Failure::new(ErrorCode::Internal, "the gate failed at these saved edits"))
+}
+
+pub(super) async fn list(gate: &Shared) -> Answered {
+    Ok(answer::json(&blocking(gate, Turns::saved_list).await?))
+}
+
+pub(super) async fn show(gate: &Shared, id: &str) -> Answered {
+    let id = id.to_owned();
+    let named = blocking(gate, move |turns| turns.saved_named(&id)).await?;
+    Ok(answer::json(named.first().ok_or_else(unknown)?))
+}
+
+pub(super) async fn diff(gate: &Shared, id: &str) -> Answered {
+    let id = id.to_owned();
+    let diff = blocking(gate, move |turns| turns.saved_diff(&id)).await?;
+    Ok(answer::json(&diff.ok_or_else(unknown)?))
+}
+
+pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
+    let id = id.to_owned();
+    let (removed, rest) =
+        blocking(gate, move |turns| (turns.remove_saved(&id), turns.saved_named(&id))).await?;
+    let removed = removed.map_err(unkept)?;
+    if rest.iter().any(|edit| edit.scope == SavedScope::Project) {
+        let message = "this saved edit stands in the project's own file, which the gate never writes";
+        return Err(Failure::new(ErrorCode::RefusedEdit, message)
+            .hint("change the file, or run `leafgate trust --remove` for its folder"));
+    }
+    if removed { list(gate).await } else { Err(unknown()) }
+}
+
+pub(super) async fn clear(gate: &Shared, scope: Option<SavedScope>) -> Answered {
+    writable(scope)?;
+    blocking(gate, move |turns| turns.clear_saved(scope)).await?.map_err(unkept)?;
+    list(gate).await
+}
+
+pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
+    writable(command.scope)?;
+    let change = move |turns: &Turns| {
+        let now = turns.saved_settings();
+        let limit = command.preview_limit.unwrap_or(now.preview_limit);
+        turns.set_saved(SavedSettings {
+            scope: command.scope.map_or(now.scope, scope_of),
+            preview_limit: limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end()),
+            on_drift: command.on_drift.map_or(now.on_drift, wanted),
+        })
+    };
+    blocking(gate, change).await?.map_err(unkept)?;
+    list(gate).await
+}
+
+/// Saves the edits of a turn that goes on waiting.
+pub(super) async fn capture(gate: &Shared, turn: TurnId, command: CaptureTurn) -> Answered {
+    writable(command.scope)?;
+    let case = gate.turns.to_capture(turn)?;
+    if command.export {
+        return export(gate, case, command).await;
+    }
+    let (scope, on_drift): (Option<Scope>, _) = (command.scope.map(scope_of), command.on_drift.map(wanted));
+    let captured = blocking(gate, move |turns| turns.capture(&case, scope, on_drift)).await?;
+    match captured.not_saved {
+        Some(why) => Err(not_kept(&why)),
+        None => shown(&captured),
+    }
+}
+
+/// Answers with a file of the edits of a turn.
+async fn export(gate: &Shared, case: CaptureCase, command: CaptureTurn) -> Answered {
+    if command.scope.is_some() {
+        return Err(Failure::new(ErrorCode::Malformed, "an export is saved nowhere, so it takes no scope"));
+    }
+    let on_drift = command.on_drift.map(wanted);
+    let exported = blocking(gate, move |turns| turns.export(&case, on_drift)).await?;
+    shown(&exported.map_err(unkept)?)
+}
+
+fn shown(captured: &CapturedEdits) -> Answered {
+    if captured.edits.is_empty() && captured.left_out.is_empty() {
+        return Err(Failure::new(ErrorCode::Nothing, "no edit of a person stands in this turn")
+            .hint("edit the turn first"));
+    }
+    Ok(answer::json(captured))
+}
+
+/// Saves the edits of a turn that has left.
+pub(super) async fn captured(gate: &Shared, case: CaptureCase) -> Result<CapturedEdits, Failure> {
+    blocking(gate, move |turns| {
+        let captured = turns.capture(&case, None, None);
+        turns.captured();
+        captured
+    })
+    .await
+}
+
+fn writable(scope: Option<SavedScope>) -> Result<(), Failure> {
+    match scope {
+        Some(SavedScope::Project) => {
+            let message = "the gate never writes the file of a project";
+            Err(Failure::new(ErrorCode::RefusedEdit, message)
+                .hint("save for the session, the workspace or globally"))
+        }
+        Some(SavedScope::Session | SavedScope::Workspace | SavedScope::Global) | None => Ok(()),
+    }
+}
+
+fn unknown() -> Failure {
+    Failure::new(ErrorCode::NotFound, "there is no such saved edit").hint("list the saved edits")
+}
+
+fn unkept(error: io::Error) -> Failure {
+    not_kept(&error.to_string())
+}
+
+fn not_kept(why: &str) -> Failure {
+    Failure::new(ErrorCode::Internal, format!("nothing was changed: {why}"))
+}
+
+fn wanted(on_drift: OnDrift) -> leafgate_saved::OnDrift {
+    match on_drift {
+        OnDrift::Skip => leafgate_saved::OnDrift::Skip,
+        OnDrift::Pause => leafgate_saved::OnDrift::Pause,
+    }
+}

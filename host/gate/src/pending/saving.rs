@@ -1,0 +1,218 @@
+//! Saved edits of the turns here: what applies to a request, and what is captured of a turn.
+
+use std::io;
+use std::sync::Arc;
+
+use leafgate_admin::{
+    CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText,
+};
+use leafgate_desk::{Class, DeskError, TurnId, TurnMode};
+use leafgate_policy::Evaluation;
+use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedFile, Scope, Stamp};
+use leafgate_tree::Draft;
+
+use super::{TurnGuard, Turns};
+use crate::saved::{Applicable, Saved, SavedSettings, SavedStore, time_of_day};
+
+/// Bytes of the key of a file that is shared.
+const EXPORT_KEY: usize = 16;
+
+/// A turn whose edits are to be saved, as it stood at one moment.
+pub(crate) struct CaptureCase {
+    pub(crate) digest: leafgate_desk::Digest,
+    session: Arc<str>,
+    draft: Arc<Draft>,
+    guard: Arc<TurnGuard>,
+}
+
+impl CaptureCase {
+    /// The edits of a person that stand in the turn, made saved edits: by an evaluation of the same
+    /// request by the turn's own generation, in which they are made where saved edits are.
+    fn captured(&self, key: &GuardKey, stamp: &Stamp) -> Captured {
+        let mut capture = Capture::of(&self.draft);
+        if capture.is_empty() {
+            return Captured::default();
+        }
+        let Evaluation { draft, .. } = self.guard.evaluate_with_saved(&self.draft, |fresh| {
+            capture.make(fresh, key, stamp);
+            Vec::new()
+        });
+        capture.finish(&draft)
+    }
+}
+
+impl Turns {
+    /// Keeps saved edits in a store.
+    pub(crate) fn keep_saved(&self, store: Box<dyn SavedStore>) {
+        self.saved.keep(store);
+        self.look_at_saved();
+    }
+
+    /// Looks at what is kept, which other gates may have changed, and tells the desk.
+    fn look_at_saved(&self) {
+        let saved = self.saved.refresh();
+        self.event(|desk, _| ((), desk.save(saved)));
+    }
+
+    /// The saved edits for a request, if the mode applies any.
+    pub(crate) fn saved_for(&self, session: &str) -> Option<Applicable> {
+        if !self.lock().desk.applies_saved() {
+            return None;
+        }
+        self.look_at_saved();
+        self.saved.applicable(session)
+    }
+
+    /// Notes what became of the saved edits of a request.
+    pub(crate) fn note_saved(&self, session: &Arc<str>, outcomes: Vec<Outcome>, draft: &Draft, class: Class) {
+        self.saved.note(session, outcomes, draft, class == Class::Main);
+    }
+
+    /// A turn whose edits a person wants to save.
+    pub(crate) fn to_capture(&self, turn: TurnId) -> Result<CaptureCase, DeskError> {
+        let state = self.lock();
+        let turn = state.desk.turn(turn)?;
+        Ok(CaptureCase {
+            digest: turn.digest(),
+            session: Arc::clone(turn.session()),
+            draft: Arc::clone(turn.draft()),
+            guard: Arc::clone(turn.reviewer()),
+        })
+    }
+
+    /// The turn, if it waits because its edits are to be saved.
+    pub(crate) fn capturing(&self, turn: TurnId) -> Option<CaptureCase> {
+        let by_mode = self.lock().desk.turn(turn).ok().and_then(leafgate_desk::Turn::mode);
+        if by_mode == Some(TurnMode::AutoOverride) { self.to_capture(turn).ok() } else { None }
+    }
+
+    /// Saves the edits of a turn. Evaluates a request and waits for the disk.
+    pub(crate) fn capture(
+        &self,
+        case: &CaptureCase,
+        scope: Option<Scope>,
+        on_drift: Option<OnDrift>,
+    ) -> CapturedEdits {
+        let settings = self.saved.settings();
+        let scope = scope.unwrap_or(settings.scope);
+        let on_drift = on_drift.unwrap_or(settings.on_drift);
+        let captured = case.captured(self.saved.key(), &Stamp { on_drift, updated_at: time_of_day() });
+        let answer = CapturedEdits {
+            scope: crate::saved::told(scope),
+            left_out: told(captured.left_out),
+            ..CapturedEdits::default()
+        };
+        if captured.edits.is_empty() {
+            return answer;
+        }
+        match self.saved.put(scope, &case.session, &captured.edits) {
+            Ok(()) => {
+                self.tell_saved();
+                CapturedEdits { edits: Saved::shown(scope, &case.session, &captured.edits), ..answer }
+            }
+            Err(error) => CapturedEdits { not_saved: Some(error.to_string()), ..answer },
+        }
+    }
+
+    /// Makes a file of the edits of a turn, for a project: with a key of its own, since those who
+    /// share it have not the key of this installation. Evaluates a request.
+    pub(crate) fn export(&self, case: &CaptureCase, on_drift: Option<OnDrift>) -> io::Result<CapturedEdits> {
+        let on_drift = on_drift.unwrap_or(self.saved.settings().on_drift);
+        let mut key = [0; EXPORT_KEY];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        let key = base16ct::lower::encode_string(&key);
+        let stamp = Stamp { on_drift, updated_at: time_of_day() };
+        let Captured { edits, left_out } = case.captured(&GuardKey::derive(key.as_bytes()), &stamp);
+        let shown = Saved::shown(Scope::Project, &case.session, &edits);
+        let mut file = SavedFile { key: Some(key), ..SavedFile::default() };
+        file.put(&edits).map_err(io::Error::other)?;
+        Ok(CapturedEdits {
+            scope: SavedScope::Project,
+            edits: shown,
+            left_out: told(left_out),
+            file: (!edits.is_empty()).then(|| ShownText::new(file.spell())),
+            not_saved: None,
+        })
+    }
+
+    /// A turn that waited to be captured was let go.
+    pub(crate) fn captured(&self) {
+        self.event(|desk, _| ((), desk.captured()));
+    }
+
+    /// All saved edits, as they are kept now.
+    pub(crate) fn saved_list(&self) -> SavedList {
+        self.look_at_saved();
+        let outlook = self.lock().desk.outlook();
+        self.saved.list(outlook.auto.map(super::modes::auto_state), outlook.active.as_deref())
+    }
+
+    /// The saved edits of an id.
+    pub(crate) fn saved_named(&self, id: &str) -> Vec<SavedEditView> {
+        self.look_at_saved();
+        self.saved.named(id)
+    }
+
+    /// What a saved edit replaced the last time.
+    pub(crate) fn saved_diff(&self, id: &str) -> Option<SavedDiff> {
+        self.look_at_saved();
+        self.saved.diff(id)
+    }
+
+    /// How many sections a capture shows first.
+    pub(crate) fn preview_limit(&self) -> usize {
+        self.saved.settings().preview_limit
+    }
+
+    /// How edits are saved.
+    pub(crate) fn saved_settings(&self) -> SavedSettings {
+        self.saved.refresh();
+        self.saved.settings()
+    }
+
+    /// Chooses how edits are saved.
+    pub(crate) fn set_saved(&self, settings: SavedSettings) -> io::Result<()> {
+        self.saved.set(settings)?;
+        self.tell_saved();
+        Ok(())
+    }
+
+    /// Removes a saved edit. Returns whether there was one.
+    pub(crate) fn remove_saved(&self, id: &str) -> io::Result<bool> {
+        let removed = self.saved.remove(id)?;
+        self.tell_saved();
+        Ok(removed)
+    }
+
+    /// Removes the saved edits of a scope, and captures anew where edits are applied.
+    pub(crate) fn clear_saved(&self, scope: Option<SavedScope>) -> io::Result<()> {
+        let scope = scope.map_or_else(|| self.saved.settings().scope, crate::saved::scope_of);
+        self.saved.clear(scope)?;
+        self.tell_saved();
+        // Where no edits are applied, there is nothing to capture for.
+        let _ = self.arm_capture();
+        Ok(())
+    }
+
+    /// Has the next turn pause, so that its edits are saved.
+    pub(crate) fn arm_capture(&self) -> Result<(), DeskError> {
+        self.decide(|desk, _| desk.capture())
+    }
+
+    /// Tells the desk which conversations have saved edits, and listeners that something changed.
+    fn tell_saved(&self) {
+        let saved = self.saved.refresh();
+        let own = self.saved.saved_in();
+        self.event(|desk, _| {
+            let mut effects = desk.save(saved);
+            effects.extend(desk.save_in(&own));
+            ((), effects)
+        });
+        let state = self.lock();
+        self.publish_mode(&state.desk);
+    }
+}
+
+fn told(left_out: Vec<LeftOut>) -> Vec<LeftOutEdit> {
+    left_out.into_iter().map(|LeftOut { path, why }| LeftOutEdit { path, why }).collect()
+}
