@@ -9,7 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use leafgate_chat::redact::ranges::{Ranges, Stale};
+use leafgate_gate::SavedStore;
 use leafgate_policy::{Hold, Report, Verdict};
+use leafgate_saved::Outcome;
 use leafgate_tree::{BadOperation, Draft, Misfit, Operation, Replay};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -19,12 +21,20 @@ use crate::changes;
 use crate::exit::Exit;
 use crate::masking;
 use crate::print::{Printer, Style};
-use crate::request::{self, Judged};
+use crate::request::{self, EarlierEdits, Judged};
+use crate::saved::SavedFolder;
 use crate::words;
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut replay = args.ops_in.as_deref().map(read_operations).transpose()?;
-    let judged = request::judge_with(&args.policy, &args.request, replay.as_mut())?;
+    let saved = args.saved.then(|| SavedFolder::open(".".as_ref())).transpose()?.map(|folder| folder.read());
+    let mut outcomes = Vec::new();
+    let earlier = match (&saved, replay.as_mut()) {
+        (Some(files), _) => EarlierEdits::Saved(files, &mut outcomes),
+        (None, Some(replay)) => EarlierEdits::Recorded(replay),
+        (None, None) => EarlierEdits::None,
+    };
+    let judged = request::judge_with(&args.policy, &args.request, earlier)?;
     let misfits = replay.map(Replay::into_misfits).unwrap_or_default();
     let exit = match exit(&judged.evaluation.verdict) {
         // What a person edited away must not leave because the edit no longer fits.
@@ -34,7 +44,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     };
     let draft = &judged.evaluation.draft;
     match &args.output {
-        output if output.json => printer.json(&Applied::new(&judged, &misfits))?,
+        output if output.json => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
         _ if exit == Exit::Blocked => {}
         output if output.diff => print_diff(draft, printer)?,
         output if output.ops => print_operations(draft, printer)?,
@@ -45,6 +55,14 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     judged.print_notes(printer);
     print_holds(&judged.evaluation.verdict, printer);
     print_stale_ranges(&judged.ranges, printer);
+    saved.iter().flat_map(|files| &files.problems).for_each(|problem| {
+        printer.error_line(&format!("leafgate: {problem}"));
+    });
+    for SavedOutcome { id, scope, path, why, .. } in outcomes.iter().map(SavedOutcome::of) {
+        if let Some(why) = why {
+            printer.error_line(&format!("leafgate: saved edit {id} ({scope}, {path}) is not made: {why}"));
+        }
+    }
     for misfit in &misfits {
         printer.error_line(&format!(
             "leafgate: held: the edit in line {} ({}) no longer fits: {}",
@@ -118,7 +136,33 @@ struct Applied<'a> {
     /// Recorded edits that no longer fit.
     #[serde(skip_serializing_if = "<[Misfit]>::is_empty")]
     misfits: &'a [Misfit],
+    /// What became of the saved edits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    saved: Vec<SavedOutcome<'a>>,
     report: &'a Report,
+}
+
+/// What became of a saved edit.
+#[derive(Serialize)]
+struct SavedOutcome<'a> {
+    id: &'a str,
+    scope: &'static str,
+    path: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl<'a> SavedOutcome<'a> {
+    fn of(outcome: &'a Outcome) -> Self {
+        SavedOutcome {
+            id: outcome.id.as_str(),
+            scope: outcome.scope.name(),
+            path: masking::masked(&outcome.path),
+            outcome: outcome.fit.name(),
+            why: outcome.fit.why(),
+        }
+    }
 }
 
 /// Returns stale ranges, with masks for secrets in their pointers.
@@ -141,7 +185,7 @@ impl Body {
 }
 
 impl<'a> Applied<'a> {
-    fn new(judged: &'a Judged, misfits: &'a [Misfit]) -> Self {
+    fn new(judged: &'a Judged, misfits: &'a [Misfit], outcomes: &'a [Outcome]) -> Self {
         let draft = &judged.evaluation.draft;
         Applied {
             request_id: judged.document.request_id(),
@@ -154,6 +198,7 @@ impl<'a> Applied<'a> {
             operations: draft.operations(masking::masked),
             stale: masked_stale(&judged.ranges),
             misfits,
+            saved: outcomes.iter().map(SavedOutcome::of).collect(),
             report: &judged.evaluation.report,
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use leafgate_admin::{RuntimeFile, TurnMode};
+use leafgate_admin::{OnDrift, RuntimeFile, SavedScope, TurnMode};
 use leafgate_gate::{UpstreamTarget, listen_address};
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
@@ -45,6 +45,13 @@ pub(crate) enum Command {
     },
     /// List what agents asked that others started
     Subagents(GateArgs),
+    /// Show and choose the edits that are made in later turns too
+    Saved {
+        #[command(subcommand)]
+        command: SavedCommand,
+    },
+    /// Have the saved edits of a project's own file count, as it is now
+    Trust(TrustArgs),
     /// Look at the requests that wait for a person, and decide about them
     Review(ReviewArgs),
     /// Do the same call by call, for scripts
@@ -121,6 +128,9 @@ pub(crate) struct RunArgs {
     /// with the request it got
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: UpstreamTarget,
+    /// The folder whose saved edits of the workspace are used; without it, the present one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
     /// The loopback address of the admin API, which `status`, `pending` and `review` ask
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = listen_address)]
     pub(crate) admin_listen: SocketAddr,
@@ -161,6 +171,11 @@ impl GateArgs {
     /// Finds the gate.
     pub(crate) fn find(&self) -> anyhow::Result<RuntimeFile> {
         runtime::find(&runtime::folder()?, self.name.as_ref())
+    }
+
+    /// The name that was given.
+    pub(crate) fn name(&self) -> Option<&GateName> {
+        self.name.as_ref()
     }
 
     /// Finds the gate that is named, or all that run.
@@ -226,6 +241,153 @@ impl Switch {
     pub(crate) fn is_on(self) -> bool {
         matches!(self, Switch::On)
     }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SavedCommand {
+    /// List the saved edits, those that win first
+    List(SavedGateArgs),
+    /// Show a saved edit: where it is made, what it replaces, what it writes
+    Show(SavedEditArgs),
+    /// Show what it replaced the last time, and what it writes
+    Diff(SavedEditArgs),
+    /// Remove a saved edit, or all of a scope
+    Remove(RemoveArgs),
+    /// Save the edits of a turn that waits; without a turn, have the next one pause for that
+    Capture(CaptureArgs),
+    /// Choose how edits are saved
+    Set(SetSavedArgs),
+}
+
+impl SavedCommand {
+    pub(crate) fn gate(&self) -> &SavedGateArgs {
+        match self {
+            SavedCommand::List(gate) => gate,
+            SavedCommand::Show(edit) | SavedCommand::Diff(edit) => &edit.gate,
+            SavedCommand::Remove(remove) => &remove.gate,
+            SavedCommand::Capture(capture) => &capture.gate,
+            SavedCommand::Set(set) => &set.gate,
+        }
+    }
+}
+
+/// Whose saved edits: those of a running gate, or those on disk.
+#[derive(Args)]
+pub(crate) struct SavedGateArgs {
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    /// Look at the files for this folder, and ask no gate
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct SavedEditArgs {
+    /// The edit, as `saved list` names it
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) gate: SavedGateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct RemoveArgs {
+    /// The edit, as `saved list` names it: it is removed wherever it is saved
+    #[arg(required_unless_present_any = ["all", "scope"], conflicts_with_all = ["all", "scope"])]
+    pub(crate) id: Option<String>,
+    /// Remove all of the scope in which edits are saved
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Remove all of this scope
+    #[arg(long)]
+    pub(crate) scope: Option<ScopeArg>,
+    #[command(flatten)]
+    pub(crate) gate: SavedGateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CaptureArgs {
+    /// The turn, as `pending list` names it
+    pub(crate) turn: Option<String>,
+    /// Where to save; without it, where `saved set` says
+    #[arg(long, requires = "turn")]
+    pub(crate) scope: Option<ScopeArg>,
+    /// What happens to a turn in which such an edit does not fit
+    #[arg(long, requires = "turn")]
+    pub(crate) on_drift: Option<OnDriftArg>,
+    /// Write them to a new file that can be shared, as `.leafgate/saved.toml` of a project
+    #[arg(long, value_name = "FILE", requires = "turn", conflicts_with = "scope")]
+    pub(crate) export: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) gate: SavedGateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SetSavedArgs {
+    /// Where captured edits are saved
+    #[arg(long)]
+    pub(crate) scope: Option<ScopeArg>,
+    /// How many sections a capture shows first, 1 to 10
+    #[arg(long, value_name = "N")]
+    pub(crate) preview_limit: Option<usize>,
+    /// What happens to a turn in which an edit does not fit that is saved from now on
+    #[arg(long)]
+    pub(crate) on_drift: Option<OnDriftArg>,
+    #[command(flatten)]
+    pub(crate) gate: SavedGateArgs,
+}
+
+/// A scope that can be chosen.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ScopeArg {
+    /// The conversation, as long as the gate knows it
+    Session,
+    /// The folder that the gate runs for
+    Workspace,
+    /// Everything
+    Global,
+}
+
+impl From<ScopeArg> for SavedScope {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::Session => SavedScope::Session,
+            ScopeArg::Workspace => SavedScope::Workspace,
+            ScopeArg::Global => SavedScope::Global,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum OnDriftArg {
+    /// The turn is sent without the edit, and that is told
+    Skip,
+    /// The turn waits for a person
+    Pause,
+}
+
+impl From<OnDriftArg> for OnDrift {
+    fn from(on_drift: OnDriftArg) -> Self {
+        match on_drift {
+            OnDriftArg::Skip => OnDrift::Skip,
+            OnDriftArg::Pause => OnDrift::Pause,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct TrustArgs {
+    /// The folder whose `.leafgate/saved.toml` is to count
+    #[arg(value_name = "DIR", required_unless_present = "list", conflicts_with = "list")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Trust it no longer
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) remove: bool,
+    /// List the folders that are trusted
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -320,6 +482,10 @@ pub(crate) struct ApplyArgs {
     /// are made anew. An edit that no longer fits is told and holds the request
     #[arg(long, value_name = "FILE")]
     pub(crate) ops_in: Option<PathBuf>,
+    /// Make the saved edits of the present folder and those for all too, as a gate does whose mode
+    /// is autoOverride. One that does not fit is told
+    #[arg(long, conflicts_with = "ops_in")]
+    pub(crate) saved: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]

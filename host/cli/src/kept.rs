@@ -3,14 +3,15 @@
 //! It lies in `mode.json` of the data folder, for all gates of the installation: the next one that
 //! starts begins with it. A single pause (`interceptOnce`) is for the run in which it was asked for.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use leafgate_admin::TurnMode;
 use serde::{Deserialize, Serialize};
+
+use crate::private;
 
 const MODE_FILE: &str = "mode.json";
 
@@ -47,22 +48,10 @@ impl KeptMode {
     /// Keeps a mode. Once this returns, it is found again whatever happens to process and machine;
     /// until then the one before it is.
     pub(crate) fn write(&self, mode: TurnMode) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
-        let draft = self.0.join(format!("{MODE_FILE}.{}", std::process::id()));
-        let written = write_draft(&draft, mode).and_then(|()| fs::rename(&draft, self.0.join(MODE_FILE)));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written.and_then(|()| File::open(&self.0)?.sync_all())
+        let mut content = serde_json::to_vec(&Kept { mode })?;
+        content.push(b'\n');
+        private::write(&self.0, MODE_FILE, &content)
     }
-}
-
-fn write_draft(draft: &Path, mode: TurnMode) -> io::Result<()> {
-    // One that a process of the same number left behind when it was killed is overwritten.
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
-    serde_json::to_writer(&mut file, &Kept { mode })?;
-    file.write_all(b"\n")?;
-    file.sync_all()
 }
 
 fn unusable(path: &Path) -> String {

@@ -15,10 +15,12 @@ mod mode;
 mod pending;
 mod policy;
 mod print;
+mod private;
 mod reload;
 mod request;
 mod review;
 mod runtime;
+mod saved;
 mod serve;
 mod status;
 mod subagents;
@@ -49,6 +51,8 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Mode(args) => mode::run(&args, printer),
         Command::Sessions { command } => mode::sessions(&command, printer),
         Command::Subagents(args) => subagents::run(&args, printer),
+        Command::Saved { command } => saved::run(&command, printer),
+        Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),

@@ -15,6 +15,7 @@ use crate::admin::AdminClient;
 use crate::args::{EditArgs, EditChange, GateArgs, PendingCommand, ResumeArgs, TurnArgs};
 use crate::exit::Exit;
 use crate::print::Printer;
+use crate::saved;
 use crate::status::refused;
 
 pub(crate) fn run(command: &PendingCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -115,8 +116,12 @@ impl Caller<'_> {
                 digest
             }
         };
-        let summary = self.gate.resume(id, &digest)?;
-        self.over(&summary)
+        let resumed = self.gate.resume_and_save(id, &digest)?;
+        if self.json {
+            return Ok(self.printer.json(&resumed)?);
+        }
+        self.over(&resumed.turn)?;
+        resumed.captured.iter().try_for_each(|captured| saved::tell(captured, self.printer))
     }
 
     fn cancel(&mut self, args: &TurnArgs) -> anyhow::Result<()> {

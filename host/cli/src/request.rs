@@ -8,8 +8,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_chat::redact::ranges::{self, Ranges};
-use leafgate_gate::{GateLimits, session_key};
+use leafgate_gate::{GateLimits, SavedFiles, saved_holds, session_key};
 use leafgate_policy::{Context, Evaluation};
+use leafgate_saved::Outcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
@@ -42,15 +43,23 @@ impl Judged {
 
 /// Reads and judges a request.
 pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result<Judged> {
-    judge_with(policy, request, None)
+    judge_with(policy, request, EarlierEdits::None)
 }
 
-/// Reads and judges a request, with recorded edits in the place of rewriting rules where there are
-/// any.
+/// Edits of earlier requests that are made in this one too.
+pub(crate) enum EarlierEdits<'e> {
+    None,
+    /// Recorded ones, in the place of rewriting rules.
+    Recorded(&'e mut Replay),
+    /// Saved ones, before rewriting rules, and what becomes of them.
+    Saved(&'e SavedFiles, &'e mut Vec<Outcome>),
+}
+
+/// Reads and judges a request, with edits of earlier ones.
 pub(crate) fn judge_with(
     policy: &PolicyArg,
     request: &RequestArgs,
-    replay: Option<&mut Replay>,
+    earlier: EarlierEdits<'_>,
 ) -> anyhow::Result<Judged> {
     let policy = policy::load(&policy.source)?;
     let (document, why_raw) = read(request)?;
@@ -59,9 +68,18 @@ pub(crate) fn judge_with(
     let session = session_key(&keys, &document);
     let context = Context { session: &session, ..Context::default() };
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
-    let mut evaluation = match replay {
-        Some(replay) => policy.replay(received, &context, &vault, |draft| replay.step(draft)),
-        None => policy.evaluate(received, &context, &vault),
+    let mut evaluation = match earlier {
+        EarlierEdits::None => policy.evaluate(received, &context, &vault),
+        EarlierEdits::Recorded(replay) => {
+            policy.replay(received, &context, &vault, |draft| replay.step(draft))
+        }
+        EarlierEdits::Saved(files, outcomes) => {
+            policy.evaluate_with_saved(received, &context, &vault, |draft| {
+                let layers: Vec<_> = files.layers.iter().collect();
+                *outcomes = leafgate_saved::apply(&layers, draft);
+                saved_holds(outcomes)
+            })
+        }
     };
     let ranges = match document.format() {
         Format::VscodeChat => {

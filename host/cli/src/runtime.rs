@@ -162,6 +162,15 @@ pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result
     if running.is_empty() { Err(none_runs(folder)) } else { Ok(running) }
 }
 
+/// Finds the gate that is named, or the only one that runs; `None` where none was named and none
+/// runs.
+pub(crate) fn find_if_any(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Option<RuntimeFile>> {
+    if name.is_none() && running(folder)?.is_empty() {
+        return Ok(None);
+    }
+    find(folder, name).map(Some)
+}
+
 fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
     let shown = path.display();
     match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {

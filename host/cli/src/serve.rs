@@ -23,6 +23,7 @@ use crate::exit::Exit;
 use crate::kept::KeptMode;
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
+use crate::saved::SavedFolder;
 use crate::{home, mode, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     let kept = KeptMode::in_folder(home::data_folder()?);
     let begin = kept.read()?;
     gate.keep_mode(begin, move |mode| kept.write(mode));
+    gate.keep_saved(SavedFolder::open(args.workspace.as_deref().unwrap_or(".".as_ref()))?);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;

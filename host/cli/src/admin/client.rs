@@ -6,8 +6,9 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    ApiError, Cancel, Diff, EditCommand, EditableRequest, ErrorCode, Follow, ModeView, Pending, Resume,
-    RuntimeFile, Select, SessionList, SetMode, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest, ErrorCode,
+    Follow, ModeView, Pending, Resume, Resumed, RuntimeFile, SavedDiff, SavedEditView, SavedList, Select,
+    SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;
@@ -77,6 +78,51 @@ impl AdminClient {
         self.call(Method::DELETE, &format!("/v1/sessions/{session}"), None)
     }
 
+    /// All saved edits.
+    pub(crate) fn saved(&self) -> Result<SavedList, ApiError> {
+        self.get("/v1/saved")
+    }
+
+    /// Chooses how edits are saved.
+    pub(crate) fn set_saved(&self, command: &SetSaved) -> Result<SavedList, ApiError> {
+        self.send(Method::PUT, "/v1/saved", command)
+    }
+
+    /// Has the next turn pause, so that its edits are saved.
+    pub(crate) fn arm_capture(&self) -> Result<SavedList, ApiError> {
+        self.post("/v1/saved/capture", &ArmCapture {})
+    }
+
+    /// Removes all saved edits of a scope.
+    pub(crate) fn clear_saved(&self, command: &ClearSaved) -> Result<SavedList, ApiError> {
+        self.post("/v1/saved/clear", command)
+    }
+
+    /// Returns a saved edit.
+    pub(crate) fn saved_edit(&self, id: &str) -> Result<SavedEditView, ApiError> {
+        self.get(&saved_path(id, "")?)
+    }
+
+    /// Returns what a saved edit replaced the last time.
+    pub(crate) fn saved_diff(&self, id: &str) -> Result<SavedDiff, ApiError> {
+        self.get(&saved_path(id, "/diff")?)
+    }
+
+    /// Removes a saved edit.
+    pub(crate) fn remove_saved(&self, id: &str) -> Result<SavedList, ApiError> {
+        self.call(Method::DELETE, &saved_path(id, "")?, None)
+    }
+
+    /// Saves the edits of a turn.
+    pub(crate) fn capture(&self, turn: &str, command: &CaptureTurn) -> Result<CapturedEdits, ApiError> {
+        self.post(&path(turn, "/capture")?, command)
+    }
+
+    /// Resumes a turn, and says what was saved of it.
+    pub(crate) fn resume_and_save(&self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
+        self.post(&path(id, "/resume")?, &Resume { digest: digest.to_owned() })
+    }
+
     fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ApiError> {
         self.call(Method::GET, path, None)
     }
@@ -141,6 +187,18 @@ impl AdminApi for AdminClient {
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
         self.post(&path(id, "/cancel")?, &Cancel {})
     }
+}
+
+/// Returns the path of a saved edit. An id that could mean another path is refused.
+fn saved_path(id: &str, call: &str) -> Result<String, ApiError> {
+    if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+        return Ok(format!("/v1/saved/{id}{call}"));
+    }
+    Err(ApiError {
+        code: ErrorCode::NotFound,
+        message: "that is not the id of a saved edit".to_owned(),
+        hint: Some("`leafgate saved list` shows the ids".to_owned()),
+    })
 }
 
 /// Returns the path of a turn. An id that could mean another path is refused.

@@ -7,6 +7,7 @@ mod chat;
 mod live;
 mod replay;
 mod running;
+mod saved;
 mod serve;
 mod support;
 mod verify;

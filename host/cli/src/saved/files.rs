@@ -1,0 +1,296 @@
+//! Saved edits on disk: one private file for all, one for each workspace, in `saved` of the data
+//! folder, and the file of a project that somebody trusts.
+//!
+//! Several gates and commands use the same files. A change is made under a lock, on what is there
+//! at that moment, and is there whole or not at all. A gate looks for each request whether anything
+//! has changed, by what the system says about the files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, bail};
+use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key};
+use leafgate_saved::{FileError, GuardKey, Layer, OnDrift, SavedEdit, SavedFile, Scope};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::trust::{self, Standing};
+use crate::{home, private};
+
+const GLOBAL_FILE: &str = "global.toml";
+const SETTINGS_FILE: &str = "settings.toml";
+const LOCK_FILE: &str = "lock";
+
+/// Bytes of the largest file: far more than people write by hand.
+pub(super) const MAX_FILE: usize = 8 * 1024 * 1024;
+
+/// The saved edits of one workspace, and those for all.
+pub(crate) struct SavedFolder {
+    data: PathBuf,
+    folder: PathBuf,
+    workspace: PathBuf,
+    key: GuardKey,
+    seen: Mutex<Seen>,
+}
+
+/// What was there the last time.
+#[derive(Default)]
+struct Seen {
+    stamps: Vec<Option<Stamp>>,
+    files: Arc<SavedFiles>,
+}
+
+/// What tells that a file has changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Stamp> {
+        let about = fs::metadata(path).ok()?;
+        Some(Stamp {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+        })
+    }
+}
+
+impl SavedFolder {
+    /// Opens the files for a workspace.
+    ///
+    /// # Errors
+    /// When one of the user's own files cannot be used. To begin without edits that somebody saved
+    /// would let leave what they took out.
+    pub(crate) fn open(workspace: &Path) -> anyhow::Result<SavedFolder> {
+        let data = home::data_folder()?;
+        let workspace = fs::canonicalize(workspace)
+            .with_context(|| format!("the workspace {} is no folder", workspace.display()))?;
+        let key = guard_key(&home::token_keys()?);
+        let folder = SavedFolder {
+            folder: data.join("saved"),
+            data,
+            workspace,
+            key,
+            seen: Mutex::new(Seen::default()),
+        };
+        let (files, errors) = folder.load(&SavedFiles::default());
+        if let Some(error) = errors.into_iter().next() {
+            bail!("{error}");
+        }
+        *folder.seen() = Seen { stamps: folder.stamps(), files: Arc::new(files) };
+        Ok(folder)
+    }
+
+    /// The name of the workspace's file: two folders of one name have two.
+    fn workspace_file(&self) -> String {
+        let digest = Sha256::digest(self.workspace.as_os_str().as_encoded_bytes());
+        format!("workspace-{}.toml", base16ct::lower::encode_string(&digest[..8]))
+    }
+
+    fn file_of(&self, scope: Scope) -> io::Result<String> {
+        match scope {
+            Scope::Workspace => Ok(self.workspace_file()),
+            Scope::Global => Ok(GLOBAL_FILE.to_owned()),
+            Scope::Session => Err(io::Error::other("what is saved for a session is in no file")),
+            Scope::Project => Err(io::Error::other("the file of a project is never written")),
+        }
+    }
+
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        let own = [&self.workspace_file(), GLOBAL_FILE, SETTINGS_FILE].map(|name| self.folder.join(name));
+        let trusted = [trust::file(&self.data), trust::project_file(&self.workspace)];
+        own.iter().chain(&trusted).map(|path| Stamp::of(path)).collect()
+    }
+
+    /// Reads all files. What cannot be used is as it was before, and told.
+    fn load(&self, before: &SavedFiles) -> (SavedFiles, Vec<String>) {
+        let mut files = SavedFiles {
+            settings: before.settings,
+            workspace: Some(self.workspace.display().to_string()),
+            ..SavedFiles::default()
+        };
+        let mut errors = Vec::new();
+        let known = |scope| before.layers.iter().find(|layer: &&Layer| layer.scope == scope).cloned();
+        for scope in [Scope::Workspace, Scope::Project, Scope::Global] {
+            let layer = match scope {
+                Scope::Project => Ok(self.project(&mut files.problems)),
+                scope => self.own(scope),
+            };
+            files.layers.extend(layer.unwrap_or_else(|error| {
+                errors.push(error);
+                known(scope)
+            }));
+        }
+        match self.settings() {
+            Ok(settings) => files.settings = settings,
+            Err(error) => errors.push(error),
+        }
+        files
+            .problems
+            .extend(errors.iter().map(|error| format!("{error}; what was read before is in force")));
+        (files, errors)
+    }
+
+    fn own(&self, scope: Scope) -> Result<Option<Layer>, String> {
+        let name = self.file_of(scope).map_err(|error| error.to_string())?;
+        let file = read_own(&self.folder.join(name))?;
+        Ok(file.map(|file| self.layer(scope, file)))
+    }
+
+    fn layer(&self, scope: Scope, file: SavedFile) -> Layer {
+        let key = file.key.map_or_else(|| self.key.clone(), |key| GuardKey::derive(key.as_bytes()));
+        Layer { scope, key, edits: file.edits }
+    }
+
+    /// The edits of the workspace's own file, where it is trusted as it is.
+    fn project(&self, problems: &mut Vec<String>) -> Option<Layer> {
+        match trust::standing(&self.data, &self.workspace) {
+            Ok(Standing::Absent) => None,
+            Ok(Standing::Trusted(file)) => Some(self.layer(Scope::Project, file)),
+            Ok(Standing::Untrusted(why)) => {
+                problems.push(why);
+                None
+            }
+            Err(error) => {
+                problems.push(format!("{error:#}"));
+                None
+            }
+        }
+    }
+
+    fn settings(&self) -> Result<SavedSettings, String> {
+        let path = self.folder.join(SETTINGS_FILE);
+        let unusable = |what: &str| format!("the settings of saved edits, {}, {what}", path.display());
+        let Some(text) = read_private(&path)? else { return Ok(SavedSettings::default()) };
+        let raw: RawSettings =
+            toml::from_str(&text).map_err(|_| unusable("cannot be used: remove the file"))?;
+        let scope = raw.scope;
+        if matches!(scope, Scope::Project) {
+            return Err(unusable("name the scope `project`, which is never written: remove the file"));
+        }
+        let preview_limit = raw.preview_limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end());
+        Ok(SavedSettings { scope, preview_limit, on_drift: raw.on_drift })
+    }
+
+    /// Changes a file under the lock that all who write have. Returns what `change` returns.
+    fn change<R>(
+        &self,
+        scope: Scope,
+        change: impl FnOnce(&mut SavedFile) -> Result<R, FileError>,
+    ) -> io::Result<R> {
+        let name = self.file_of(scope)?;
+        let _lock = self.lock()?;
+        let path = self.folder.join(&name);
+        let mut file = read_own(&path).map_err(io::Error::other)?.unwrap_or_default();
+        let before = file.clone();
+        let result = change(&mut file).map_err(io::Error::other)?;
+        if file.edits.is_empty() {
+            private::remove(&self.folder, &name)?;
+        } else if file != before {
+            file.workspace = (scope == Scope::Workspace).then(|| self.workspace.display().to_string());
+            private::write(&self.folder, &name, file.spell().as_bytes())?;
+        }
+        Ok(result)
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        private::make_folder(&self.folder)?;
+        let path = self.folder.join(LOCK_FILE);
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        lock.lock()?;
+        Ok(lock)
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        // A panic leaves what was seen before.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SavedStore for SavedFolder {
+    fn read(&self) -> Arc<SavedFiles> {
+        let mut seen = self.seen();
+        // Taken before the files are read: what changes meanwhile is read again the next time.
+        let stamps = self.stamps();
+        if stamps != seen.stamps {
+            let (files, _) = self.load(&seen.files);
+            *seen = Seen { stamps, files: Arc::new(files) };
+        }
+        Arc::clone(&seen.files)
+    }
+
+    fn put(&self, scope: Scope, edits: &[SavedEdit]) -> io::Result<()> {
+        self.change(scope, |file| file.put(edits))
+    }
+
+    fn remove(&self, id: &str) -> io::Result<bool> {
+        let own = self.change(Scope::Workspace, |file| Ok(file.remove(id)))?;
+        let global = self.change(Scope::Global, |file| Ok(file.remove(id)))?;
+        Ok(own || global)
+    }
+
+    fn clear(&self, scope: Scope) -> io::Result<()> {
+        self.change(scope, |file| {
+            file.edits.clear();
+            Ok(())
+        })
+    }
+
+    fn set(&self, settings: SavedSettings) -> io::Result<()> {
+        let SavedSettings { scope, preview_limit, on_drift } = settings;
+        let text =
+            toml::to_string(&RawSettings { scope, preview_limit, on_drift }).map_err(io::Error::other)?;
+        let _lock = self.lock()?;
+        private::write(&self.folder, SETTINGS_FILE, text.as_bytes())
+    }
+}
+
+/// The settings as the file spells them.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawSettings {
+    scope: Scope,
+    preview_limit: usize,
+    on_drift: OnDrift,
+}
+
+/// Reads one of the user's own files; `None` where there is none.
+fn read_own(path: &Path) -> Result<Option<SavedFile>, String> {
+    let Some(text) = read_private(path)? else { return Ok(None) };
+    let unusable = |error: FileError| {
+        format!("the saved edits in {} cannot be used: {error}; mend the file or remove it", path.display())
+    };
+    SavedFile::parse(&text).map(Some).map_err(unusable)
+}
+
+/// Reads a file that only its owner may touch.
+fn read_private(path: &Path) -> Result<Option<String>, String> {
+    let shown = path.display();
+    let mode = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot look at {shown}: {error}")),
+        Ok(about) => about.permissions().mode() & 0o777,
+    };
+    if mode & 0o077 != 0 {
+        return Err(format!("others may touch {shown} (mode {mode:03o}): run `chmod 600` on it"));
+    }
+    read_text(path).map(Some)
+}
+
+/// Reads a regular file of bounded size.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    let unreadable = |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", path.display());
+    let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| unreadable(&error))?;
+    String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8"))
+}

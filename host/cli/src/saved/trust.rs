@@ -1,0 +1,199 @@
+//! Which folders' own saved edits count: `.leafgate/saved.toml` of a project, as somebody trusted it.
+//!
+//! A file that comes with a project could take anything out of requests, or put anything in. So it
+//! counts only after `leafgate trust DIR`, and only as it was then: what is kept is the digest of
+//! the file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use leafgate_saved::SavedFile;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::files::read_text;
+use crate::args::TrustArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::{home, private};
+
+const TRUSTED_FILE: &str = "trusted.toml";
+
+/// The file that is kept.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Trusted {
+    #[serde(default, rename = "folder")]
+    folders: Vec<TrustedFolder>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct TrustedFolder {
+    path: PathBuf,
+    sha256: String,
+}
+
+/// How a project's own file stands.
+pub(super) enum Standing {
+    /// There is none.
+    Absent,
+    /// It is trusted as it is.
+    Trusted(SavedFile),
+    /// It is not used, for this reason.
+    Untrusted(String),
+}
+
+/// The file that says what is trusted.
+pub(super) fn file(data: &Path) -> PathBuf {
+    data.join(TRUSTED_FILE)
+}
+
+/// The saved edits of a project.
+pub(super) fn project_file(folder: &Path) -> PathBuf {
+    folder.join(".leafgate/saved.toml")
+}
+
+/// Says how the own file of a folder stands.
+pub(super) fn standing(data: &Path, folder: &Path) -> anyhow::Result<Standing> {
+    let path = project_file(folder);
+    if !path.try_exists().unwrap_or(true) {
+        return Ok(Standing::Absent);
+    }
+    let text = read_text(&path).map_err(|error| anyhow!(error))?;
+    let trusted = Trusted::read(data)?;
+    let Some(known) = trusted.folders.iter().find(|known| known.path == folder) else {
+        return Ok(Standing::Untrusted(format!(
+            "{} is not trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
+            path.display(),
+            folder.display()
+        )));
+    };
+    if known.sha256 != digest(&text) {
+        return Ok(Standing::Untrusted(format!(
+            "{} has changed since it was trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
+            path.display(),
+            folder.display()
+        )));
+    }
+    let file = SavedFile::parse(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+    Ok(Standing::Trusted(file))
+}
+
+fn digest(text: &str) -> String {
+    base16ct::lower::encode_string(&Sha256::digest(text.as_bytes()))
+}
+
+impl Trusted {
+    fn read(data: &Path) -> anyhow::Result<Trusted> {
+        let path = file(data);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Trusted::default()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Ok(text) => toml::from_str(&text)
+                .with_context(|| format!("{} cannot be used: remove it, and trust again", path.display())),
+        }
+    }
+
+    fn write(&self, data: &Path) -> anyhow::Result<()> {
+        let text = toml::to_string_pretty(self)?;
+        private::write(data, TRUSTED_FILE, text.as_bytes())
+            .with_context(|| format!("cannot write {}", file(data).display()))
+    }
+}
+
+/// What `trust --list --json` says of a folder.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    path: &'a Path,
+    sha256: &'a str,
+    /// Whether the edits of its file are used.
+    counts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// Trusts a folder, takes that back, or lists what is trusted.
+pub(crate) fn run(args: &TrustArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let data = home::data_folder()?;
+    match &args.folder {
+        None => list(&data, args.json, printer)?,
+        Some(folder) if args.remove => remove(&data, folder, printer)?,
+        Some(folder) => trust(&data, folder, args.json, printer)?,
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+fn trust(data: &Path, folder: &Path, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+    let folder = fs::canonicalize(folder).with_context(|| format!("{} is no folder", folder.display()))?;
+    let path = project_file(&folder);
+    let text = read_text(&path).map_err(|error| anyhow!(error))?;
+    let saved = SavedFile::parse(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+    let mut trusted = Trusted::read(data)?;
+    trusted.folders.retain(|known| known.path != folder);
+    trusted.folders.push(TrustedFolder { path: folder.clone(), sha256: digest(&text) });
+    trusted.folders.sort_by(|one, other| one.path.cmp(&other.path));
+    trusted.write(data)?;
+    if json {
+        let shown = Shown { path: &folder, sha256: &digest(&text), counts: true, why: None };
+        return Ok(printer.json(&shown)?);
+    }
+    let count = saved.edits.len();
+    let edits = if count == 1 { "edit" } else { "edits" };
+    printer.line(&format!("{} is trusted as it is now, with {count} saved {edits}:", path.display()))?;
+    for edit in &saved.edits {
+        printer.text(Style::Heading, &format!("  {} {}", edit.change.name(), edit.place.path))?;
+        printer.line("")?;
+        if let Some(text) = edit.change.text() {
+            printer.inline(Style::Added, &super::first_words(text), 0)?;
+            printer.line("")?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<()> {
+    // A folder that is gone is named as it was.
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut trusted = Trusted::read(data)?;
+    let before = trusted.folders.len();
+    trusted.folders.retain(|known| known.path != folder);
+    if trusted.folders.len() == before {
+        bail!("{} is not trusted: `leafgate trust --list` shows what is", folder.display());
+    }
+    trusted.write(data)?;
+    printer.error_line(&format!("{} is trusted no longer", folder.display()));
+    Ok(())
+}
+
+fn list(data: &Path, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+    let trusted = Trusted::read(data)?;
+    let shown: Vec<_> = trusted
+        .folders
+        .iter()
+        .map(|known| {
+            let why = match standing(data, &known.path) {
+                Ok(Standing::Trusted(_)) => None,
+                Ok(Standing::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
+                Ok(Standing::Untrusted(why)) => Some(why),
+                Err(error) => Some(format!("{error:#}")),
+            };
+            Shown { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }
+        })
+        .collect();
+    if json {
+        return Ok(printer.json(&shown)?);
+    }
+    if shown.is_empty() {
+        printer.error_line("no folder is trusted");
+    }
+    for folder in &shown {
+        printer.text(Style::Heading, &folder.path.display().to_string())?;
+        printer.line(&folder.why.as_ref().map(|why| format!("  not used: {why}")).unwrap_or_default())?;
+    }
+    Ok(())
+}
