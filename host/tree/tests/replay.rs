@@ -76,6 +76,32 @@ fn numbers_keep_their_spelling() {
 }
 
 #[test]
+fn an_operation_says_which_part_of_a_request_it_changes() {
+    let mut draft = draft(
+        r#"{"temperature":1,"messages":[{"role":"user","name":"ann","content":"Hi"},{"role":"assistant","tool_calls":[
+            {"id":"c","type":"function","function":{"name":"f","arguments":"{\"path\":\"a\"}"}}]}]}"#,
+    );
+    for (pointer, new, kind, path) in [
+        ("/messages/0/name", "bob", "messageField", "messages[0].name"),
+        ("/messages/0/content", "Ho", "contentText", "messages[0].content"),
+        (
+            "/messages/1/tool_calls/0/function/arguments/path",
+            "b",
+            "toolArguments",
+            "messages[1].tool_calls[0].function.arguments.path",
+        ),
+        ("/temperature", "2", "requestOption", "temperature"),
+    ] {
+        let node = draft.document().resolve(pointer).unwrap();
+        let version = draft.set(node, new, &Author::Person).unwrap().unwrap();
+        let operation = serde_json::to_value(draft.operations(str::to_owned).last().unwrap()).unwrap();
+        let told = ["targetKind", "targetPath", "pointer"].map(|key| operation[key].as_str().unwrap());
+        assert_eq!(told, [kind, path, pointer]);
+        assert_eq!(operation["id"]["version"], version);
+    }
+}
+
+#[test]
 fn an_operation_that_no_longer_fits_is_not_made() {
     let record = record(&edited());
     let why = |body: &str| -> Vec<ReplayError> {
