@@ -177,6 +177,40 @@ fn the_answer_is_put_together_from_its_parts() {
 }
 
 #[test]
+fn a_question_is_its_text_else_its_parts_else_itself() {
+    let parts = json!([{ "kind": "text", "text": "from " }, { "kind": "agent" }, { "text": "parts" }]);
+    for (message, expected) in [
+        (json!({ "text": "the text", "parts": parts }), "the text"),
+        (json!({ "parts": parts }), "from parts"),
+        (json!("itself"), "itself"),
+    ] {
+        let told = conversation(&export(&json!({ "requests": [{ "message": message }] })));
+        assert_eq!(told.turns[0].user, expected, "{message}");
+    }
+}
+
+#[test]
+fn a_duration_lies_between_two_times_or_was_measured() {
+    let timings = json!({ "firstProgress": 30, "totalElapsed": 900 });
+    let state = |completed: i64| json!({ "value": 1, "completedAt": completed });
+    for (request, expected) in [
+        (
+            json!({ "timestamp": 1000, "modelState": state(1700), "result": { "timings": timings } }),
+            Some(700),
+        ),
+        (json!({ "timestamp": 1000, "result": { "timings": timings } }), Some(900)),
+        (json!({ "timestamp": 1000, "modelState": state(999), "result": { "timings": timings } }), Some(900)),
+        (json!({ "timestamp": 1000 }), None),
+    ] {
+        let told = conversation(&export(&json!({ "requests": [request, { "message": "next" }] })));
+        assert_eq!(told.turns[0].duration_ms, expected, "{request}");
+        let first = request["result"].is_object().then_some(30);
+        assert_eq!(told.turns[0].first_progress_ms, first, "{request}");
+        assert_eq!(told.turns[1].user, "next", "in their order");
+    }
+}
+
+#[test]
 fn the_status_is_read_wherever_a_version_wrote_it() {
     for (request, expected) in [
         (json!({}), Status::Pending),
