@@ -11,7 +11,7 @@ use leafgate_tree::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, CANARY, House, RULES, Reply, chat, other_chat, streaming};
+use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
 
 fn with_model(mut chat: Value, model: &str) -> Value {
     chat["model"] = json!(model);
@@ -194,6 +194,8 @@ async fn conversations_are_listed_selected_followed_and_closed() {
     let call = async |method, path: &str, body: Option<&Value>| house.call(method, path, body).await;
     let selected: SessionList = call(Method::POST, &format!("{path}/select"), Some(&json!({}))).await.json();
     assert!(selected.sessions[1].active && !selected.follow);
+    let status: leafgate_admin::Status = house.get("/v1/status").await;
+    assert_eq!((status.active.map(|session| session.id), status.follow), (Some(older.id.clone()), false));
     house.choose(TurnMode::InterceptAlways).await;
     assert_eq!(house.send(&other_chat("Two")).await.unwrap().status, 200, "it is not the active one");
     let client = house.send(&other_chat("One"));
@@ -207,6 +209,37 @@ async fn conversations_are_listed_selected_followed_and_closed() {
     let followed: SessionList =
         call(Method::PUT, "/v1/sessions", Some(&json!({ "follow": true }))).await.json();
     assert!(followed.follow && followed.sessions[0].active);
+}
+
+/// Each process knows its own conversations, turns and mode, and the token of one opens no other.
+#[tokio::test]
+async fn two_gates_know_nothing_of_each_other() {
+    let (one, other) = (House::start().await, House::start().await);
+    one.choose(TurnMode::InterceptAlways).await;
+    let mut events = one.events().await;
+    let client = one.send(&chat("Hi"));
+    let turn = events.paused().await;
+    assert_eq!(
+        other.send(&chat("Hi")).await.unwrap().status,
+        200,
+        "the same chat, and the same session's name"
+    );
+    assert!(other.pending().await.is_empty());
+    assert_eq!(other.get::<ModeView>("/v1/mode").await.mode, TurnMode::Off);
+    let listed = async |house: &House| house.get::<SessionList>("/v1/sessions").await.sessions;
+    let [here, there] = [&listed(&one).await[..], &listed(&other).await[..]].map(|list| match list {
+        [only] => (only.id.clone(), only.pending),
+        _ => panic!("{list:?}"),
+    });
+    assert_eq!((here.1, there.1), (1, 0));
+    assert_eq!(other.cancel(&turn.id).await.unwrap_err().0, 404);
+    let mut foreign = other.admin_request(Method::GET, "/v1/pending", None);
+    let token = format!("Bearer {}", one.token);
+    foreign.headers_mut().insert("authorization", token.parse().unwrap());
+    assert_eq!(read(ask(other.admin, foreign).await).await.status, 401);
+    assert_eq!(one.pending().await[0].state, State::Waiting);
+    one.let_go(&turn.id).await;
+    assert_eq!(client.await.unwrap().status, 200);
 }
 
 #[tokio::test]
