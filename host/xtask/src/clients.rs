@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::counts::{Counts, counted};
 use crate::kit;
+use crate::ran::Ran;
 
 /// The languages that there are scripts in.
 const LANGUAGES: [&str; 2] = ["Python", "Node"];
@@ -11,16 +12,20 @@ const LANGUAGES: [&str; 2] = ["Python", "Node"];
 /// Runs them alone.
 pub(crate) fn clients() -> Result<()> {
     kit::build()?;
-    println!("\nxtask: {}", shown(&test(false)?));
+    println!("\nxtask: {}", shown(&test(false, &mut Ran::default())?));
     Ok(())
 }
 
 /// Runs the client tests of every language that is there.
-pub(crate) fn test(long: bool) -> Result<Counts> {
+pub(crate) fn test(long: bool, ran: &mut Ran) -> Result<Counts> {
     let mut all = Counts::default();
     for language in LANGUAGES {
         let arguments = ["clients", language, "--long"];
-        all.add(&counted(&mut kit::kit(&arguments[..if long { 3 } else { 2 }]))?);
+        let (counts, _) = counted(&mut kit::kit(&arguments[..if long { 3 } else { 2 }]), &mut |line| {
+            ran.hear_client(language, line);
+        })?;
+        counts.skipped.iter().for_each(|language| ran.skip(language));
+        all.add(&counts);
     }
     Ok(all)
 }

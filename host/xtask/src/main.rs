@@ -1,17 +1,21 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz | invariants`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz | invariants |
+//! requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
 //! product. What needs a gate is in `tests/kit`.
-#![expect(clippy::print_stdout, reason = "a developer task talks to its developer")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer task talks to its developer")]
 
 mod bench;
 mod clients;
 mod counts;
 mod demo;
+mod functions;
 mod fuzz;
 mod invariants;
 mod kit;
 mod paths;
+mod ran;
+mod requirements;
 mod run;
 mod test;
 
@@ -28,6 +32,7 @@ usage: cargo xtask <task>
   plugins         builds the bundled plugins and puts them where examples and tests find them
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   invariants      names the tests of each invariant; fails where one has none
+  requirements    names what shows each requirement; fails where a row or a test is missing
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
@@ -56,6 +61,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
         ["invariants"] => invariants::invariants(),
+        ["requirements"] => requirements::requirements(),
         ["bench", parts @ ..] => bench::bench(parts),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),
         [] | ["help" | "--help" | "-h"] => {

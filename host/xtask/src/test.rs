@@ -1,12 +1,14 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
+use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::counts::counted;
+use crate::ran::{Blocks, Programs, Ran};
 use crate::run::{cargo, run, step};
-use crate::{clients, invariants, kit, paths};
+use crate::{clients, invariants, kit, paths, requirements};
 
 /// Cases of each property when there is time.
 const SOAK_CASES: &str = "4096";
@@ -15,23 +17,33 @@ const SOAK_CASES: &str = "4096";
 pub(crate) fn test(long: bool) -> Result<()> {
     let start = Instant::now();
     invariants::check()?;
+    let requirements = requirements::check()?;
     step("building the gate and all tests (the first time up to 12 minutes on two cores)");
     // Tests and programs in one call: two calls would choose the features of shared dependencies twice, and build some twice.
-    run(cargo().args(["test", "--workspace", "--no-run"]))?;
+    let programs = Programs::build(cargo().args(["test", "--workspace", "--no-run"]))?;
     run(&mut kit::kit(&["plugins"]))?;
     step("running the tests of all crates");
     let mut tests = cargo();
-    tests.args(["test", "--workspace"]).env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
+    // Cargo says on standard error which program comes next, and in colours only people would read it.
+    tests
+        .args(["test", "--workspace", "--color=never"])
+        .stderr(Stdio::piped())
+        .env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
     if long {
         tests.env("PROPTEST_CASES", SOAK_CASES);
     }
-    let rust = counted(&mut tests)?;
-    let clients = clients::test(long)?;
+    let (mut blocks, mut ran) = (Blocks::default(), Ran::default());
+    let (rust, errors) = counted(&mut tests, &mut |line| blocks.hear(line))?;
+    errors.iter().for_each(|line| blocks.hear_error(line, &programs));
+    blocks.close(&mut ran)?;
+    let clients = clients::test(long, &mut ran)?;
     if long {
         run(&mut kit::kit(&["soak"]))?;
     }
+    requirements.all_ran(&ran)?;
+    println!("\nxtask: {}", requirements.counted());
     println!(
-        "\nxtask: {} tests passed, {} failed, {} ignored; {}; {} s",
+        "xtask: {} tests passed, {} failed, {} ignored; {}; {} s",
         rust.passed,
         rust.failed,
         rust.ignored,

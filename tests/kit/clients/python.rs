@@ -12,10 +12,10 @@ use crate::run::{run, step};
 pub(super) fn tests() -> Result<Command> {
     let environment = paths::target().join("venv");
     fill(&environment)?;
-    // unittest reports on standard error; joined to standard output, where it is counted.
+    // unittest reports on standard error; joined to standard output, where it is counted, with the name of each test.
     let mut tests = Command::new("sh");
     tests
-        .args(["-c", "exec \"$0\" -m unittest discover 2>&1"])
+        .args(["-c", "exec \"$0\" -m unittest discover --verbose 2>&1"])
         .arg(environment.join("bin/python"))
         .current_dir(folder())
         .env("PYTHONDONTWRITEBYTECODE", "1");
