@@ -47,9 +47,9 @@ mod error;
 mod mode;
 mod outline;
 mod request;
+mod saved;
 pub mod schema;
 mod subagents;
-mod saved;
 mod turn;
 
 pub use error::{ApiError, ErrorCode};
@@ -59,11 +59,11 @@ pub use mode::{
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use request::{EditableRequest, RawJson, RequestMetadata};
-pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
     SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, SetSaved,
 };
+pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, NoteView,
     OnTimeout, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary, TurnView,

@@ -1,13 +1,14 @@
 //! Edits that a person saved, which `autoOverride` makes in later turns.
 
 use leafgate_tree::{LeafKind, Role, SectionKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mode::AutoState;
 use crate::turn::{SectionView, ShownText, TurnSummary};
 
 /// Which requests a saved edit is for. The first one wins where several edit the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SavedScope {
     /// Those of one conversation, as long as the gate knows it.
@@ -46,7 +47,7 @@ impl SavedScope {
 }
 
 /// What happens to a turn in which a saved edit does not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OnDrift {
     /// It is sent without the edit, and that is told.
@@ -57,7 +58,7 @@ pub enum OnDrift {
 }
 
 /// What a person can do about saved edits now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SavedAction {
     /// `POST /v1/saved/capture`: the next turn pauses, and what a person edits in it is saved.
@@ -73,7 +74,7 @@ pub enum SavedAction {
 }
 
 /// What `autoOverride` does, for a banner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedStatus {
     /// `Auto-apply edits · <scope>`.
@@ -95,7 +96,7 @@ pub struct SavedStatus {
 }
 
 /// All saved edits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedList {
     /// What the mode does with them; `None` where the mode is not `autoOverride`, and no saved edit
@@ -115,7 +116,7 @@ pub struct SavedList {
 }
 
 /// A saved edit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedEditView {
     /// Its id. The same edit of the same place has the same in every scope.
@@ -157,7 +158,7 @@ pub struct SavedEditView {
 }
 
 /// What became of a saved edit in a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedUse {
     /// Whether its effect stood in the request.
@@ -172,7 +173,7 @@ pub struct SavedUse {
 }
 
 /// What a saved edit replaced the last time, beside what it writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedDiff {
     /// The edit.
@@ -187,7 +188,7 @@ pub struct SavedDiff {
 }
 
 /// Chooses how edits are saved. What is left out stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetSaved {
     /// Where captured edits are saved: `session`, `workspace` or `global`.
@@ -202,13 +203,13 @@ pub struct SetSaved {
 }
 
 /// Has the next turn pause, so that its edits are saved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArmCapture {}
 
 /// Removes all saved edits of a scope, those of every conversation for `session`, and has the next
 /// turn pause where saved edits are applied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClearSaved {
     /// The scope; without it, the one in which edits are saved.
@@ -217,7 +218,7 @@ pub struct ClearSaved {
 }
 
 /// Saves the edits that a person made in a turn and that stand in it. The turn goes on waiting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaptureTurn {
     /// Where; without it, where captured edits are saved.
@@ -233,7 +234,7 @@ pub struct CaptureTurn {
 }
 
 /// What was saved of a turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapturedEdits {
     /// Where.
@@ -252,7 +253,7 @@ pub struct CapturedEdits {
 }
 
 /// An edit of a person that cannot be saved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutEdit {
     /// Display path in the received order.
@@ -262,7 +263,7 @@ pub struct LeftOutEdit {
 }
 
 /// What a capture shows of a turn first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapturePreview {
     /// The first sections, each with those inside it.
@@ -272,7 +273,7 @@ pub struct CapturePreview {
 }
 
 /// A turn that was resumed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resumed {
     /// The turn.

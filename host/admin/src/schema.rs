@@ -9,8 +9,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    ApiError, Cancel, Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload,
-    Pending, Pins, Resume, Select, SessionList, SetMode, Status, Subagents, TurnSummary, TurnView,
+    ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand,
+    EditableRequest, Event, Follow, ModeView, OutlineView, Payload, Pending, Pins, Resume, Resumed,
+    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
+    TurnSummary, TurnView,
 };
 
 /// The version of the API.
@@ -49,7 +51,7 @@ pub const CALLS: &[Call] = &[
     Call::get::<Payload>("/v1/pending/{id}/payload"),
     Call::with::<EditCommand, TurnView>("POST", "/v1/pending/{id}/edit"),
     Call::with::<Pins, TurnView>("PUT", "/v1/pending/{id}/pins"),
-    Call::with::<Resume, TurnSummary>("POST", "/v1/pending/{id}/resume"),
+    Call::with::<Resume, Resumed>("POST", "/v1/pending/{id}/resume"),
     Call::with::<Cancel, TurnSummary>("POST", "/v1/pending/{id}/cancel"),
     Call::get::<ModeView>("/v1/mode"),
     Call::with::<SetMode, ModeView>("PUT", "/v1/mode"),
@@ -58,6 +60,15 @@ pub const CALLS: &[Call] = &[
     Call::with::<Select, SessionList>("POST", "/v1/sessions/{id}/select"),
     Call { method: "DELETE", path: "/v1/sessions/{id}", body: None, answer: schema_of::<SessionList> },
     Call::get::<Subagents>("/v1/subagents"),
+    Call::get::<CapturePreview>("/v1/pending/{id}/capture"),
+    Call::with::<CaptureTurn, CapturedEdits>("POST", "/v1/pending/{id}/capture"),
+    Call::get::<SavedList>("/v1/saved"),
+    Call::with::<SetSaved, SavedList>("PUT", "/v1/saved"),
+    Call::with::<ArmCapture, SavedList>("POST", "/v1/saved/capture"),
+    Call::with::<ClearSaved, SavedList>("POST", "/v1/saved/clear"),
+    Call::get::<SavedEditView>("/v1/saved/{id}"),
+    Call { method: "DELETE", path: "/v1/saved/{id}", body: None, answer: schema_of::<SavedList> },
+    Call::get::<SavedDiff>("/v1/saved/{id}/diff"),
 ];
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
-use leafgate_policy::{
-    Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict,
-};
+use leafgate_policy::{Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest, ErrorCode,
-    Follow, ModeView, Pending, Resume, Resumed, RuntimeFile, SavedDiff, SavedEditView, SavedList, Select,
-    SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
+    ErrorCode, Follow, ModeView, Pending, Resume, Resumed, RuntimeFile, SavedDiff, SavedEditView, SavedList,
+    Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;

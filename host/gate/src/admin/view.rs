@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use leafgate_admin::{
-    CapturePreview, Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView, Payload,
-    Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
+    CapturePreview, Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView,
+    Payload, Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
