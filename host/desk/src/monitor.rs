@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use leafgate_tree::{Draft, NodeType, Role, SectionKind};
+use leafgate_tree::{Access, Draft, NodeType, Role, SectionKind};
 
 use crate::summary::model;
 use crate::tick::Tick;
@@ -93,6 +93,7 @@ impl AgentRequest {
             role: section.role,
             bytes: document
                 .lasting_leaves(section.node)
+                .filter(|leaf| leaf.access() != Access::Protected)
                 .map(|leaf| draft.text(leaf.id()).expose().len())
                 .sum(),
         });
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn a_long_request_is_named_by_its_first_sections() {
         let messages: Vec<_> =
-            (0..100).map(|n| format!(r#"{{"role": "user", "content": "m{n}.."}}"#)).collect();
+            (0..100).map(|n| format!(r#"{{"role": "user", "content": "message {n}"}}"#)).collect();
         let request = request("S_1", &format!(r#"{{"messages": [{}]}}"#, messages.join(",")));
         assert_eq!(request.sections.len(), SECTIONS);
         assert!(request.total_sections >= 100, "{}", request.total_sections);
