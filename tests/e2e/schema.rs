@@ -233,10 +233,19 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     caller.call("POST", "/v1/sessions/{id}/select", session, Some(&json!({})));
     caller.event(&mut events, "sessions");
     caller.call("PUT", "/v1/sessions", "", Some(&json!({ "follow": true })));
+    caller.call("PUT", "/v1/mode", "", Some(&json!({ "mode": "autoOverride" })));
+    caller.get("/v1/pending/{id}/capture", &id);
+    let captured = caller.call("POST", "/v1/pending/{id}/capture", &id, Some(&json!({ "onDrift": "skip" })));
+    let edit = captured["edits"][0]["id"].as_str().unwrap();
+    caller.call("POST", "/v1/pending/{id}/capture", &id, Some(&json!({ "export": true })));
     let resume = json!({ "digest": payload["digest"] });
-    caller.call("POST", "/v1/pending/{id}/resume", &id, Some(&resume));
+    let resumed = caller.call("POST", "/v1/pending/{id}/resume", &id, Some(&resume));
+    assert_eq!(resumed["captured"], Value::Null, "a rule's pause captures nothing");
     caller.event(&mut events, "resolved");
     client.join().unwrap().unwrap();
+    caller.get("/v1/mode", "");
+    saved_edits(&caller, edit);
+    caller.call("PUT", "/v1/mode", "", Some(&json!({ "mode": "off" })));
     let mut other = gate.client().unwrap();
     let body = chat();
     let client = std::thread::spawn(move || other.chat(&body));
@@ -247,6 +256,20 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     std::fs::write(rules.path().join("rules.toml"), "no rule").unwrap();
     assert!(caller.event(&mut events, "policy")["policy"]["refused"].is_string());
     assert_eq!(*caller.contract.checked.borrow(), caller.contract.all(), "every call was made");
+}
+
+/// Everything that can be asked about a saved edit.
+fn saved_edits(caller: &Caller, edit: &str) {
+    caller.get("/v1/saved", "");
+    caller.get("/v1/subagents", "");
+    caller.get("/v1/saved/{id}", edit);
+    caller.get("/v1/saved/{id}/diff", edit);
+    let set = json!({ "scope": "session", "previewLimit": 4, "onDrift": "pause" });
+    caller.call("PUT", "/v1/saved", "", Some(&set));
+    caller.call("POST", "/v1/saved/capture", "", Some(&json!({})));
+    caller.call("DELETE", "/v1/saved/{id}", edit, None);
+    caller.call("POST", "/v1/saved/clear", "", Some(&json!({ "scope": "session" })));
+    caller.refused("GET", &format!("/v1/saved/{edit}"), None);
 }
 
 /// The names of the documents, and what stands under them.

@@ -332,9 +332,9 @@ mod tests {
         (Method::POST, "/v1/pending/7/capture", AdminCall::Capture(TURN)),
         (Method::GET, "/v1/saved", AdminCall::Saved),
         (Method::PUT, "/v1/saved", AdminCall::SetSaved),
-        (Method::GET, "/v1/saved/ab12", AdminCall::SavedEdit("ab12")),
-        (Method::DELETE, "/v1/saved/ab12", AdminCall::RemoveSaved("ab12")),
-        (Method::GET, "/v1/saved/ab12/diff", AdminCall::SavedDiff("ab12")),
+        (Method::GET, "/v1/saved/7", AdminCall::SavedEdit("7")),
+        (Method::DELETE, "/v1/saved/7", AdminCall::RemoveSaved("7")),
+        (Method::GET, "/v1/saved/7/diff", AdminCall::SavedDiff("7")),
     ];
 
     #[test]
