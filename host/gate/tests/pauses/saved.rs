@@ -7,7 +7,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
+use crate::support::{Answer, CANARY, Events, House, RULES, Reply, ask, chat, other_chat, read};
 
 const SYSTEM: &str = "/messages/0/content";
 
@@ -370,4 +370,31 @@ async fn a_conversation_that_saved_nothing_captures_for_itself() {
     client.await.unwrap();
     house.send(&chat("two")).await.unwrap();
     assert_eq!(sent(&house, SYSTEM), "Be kind");
+}
+
+#[tokio::test]
+async fn invariant_6_a_place_under_a_key_that_holds_a_value_is_not_saved() {
+    let pausing = "action = \"redact\"\non_unredactable = \"pause\"";
+    let rules = RULES.replacen("action = \"redact\"", pausing, 1);
+    let house = House::with(&rules, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let mut body = chat("Hi");
+    body["metadata"] = json!({ CANARY: "some words of a client" });
+    let client = house.send(&body);
+    let turn = events.paused().await.id;
+    for (pointer, text) in [(format!("/metadata/{CANARY}"), "other words"), (SYSTEM.to_owned(), "Be kind")] {
+        let edit = json!({ "action": "set", "pointer": pointer, "text": text });
+        let request = house.admin_request(Method::POST, &format!("/v1/pending/{turn}/edit"), Some(&edit));
+        assert_eq!(read(ask(house.admin, request).await).await.status, 200);
+    }
+    let path = format!("/v1/pending/{turn}/capture");
+    let captured: CapturedEdits = house.call(Method::POST, &path, Some(&json!({}))).await.json();
+    assert_eq!(
+        captured.edits.iter().map(|edit| edit.path.as_str()).collect::<Vec<_>>(),
+        ["messages[0].content"]
+    );
+    assert_eq!(captured.left_out[0].why, "a key of its path holds a value that a rule finds");
+    assert_eq!(house.saved().await.edits.len(), 1);
+    house.cancel(&turn).await.unwrap();
+    assert_eq!(client.await.unwrap().status, 400);
 }
