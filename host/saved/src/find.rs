@@ -5,7 +5,7 @@
 //! same role and kinds with the same guard is it, if there is one only and its text is long enough
 //! to be known again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use leafgate_tree::{
     Document, Draft, Leaf, LeafKind, NodeId, NodeType, Role, SectionId, SectionKind, display_mask,
@@ -102,20 +102,23 @@ fn where_it_was(edit: &SavedEdit, key: &GuardKey, draft: &Draft) -> Result<NodeI
 /// Where else what lost edits replace stands: two places of each are enough to know that nobody
 /// knows which. One walk over the request, however many are lost.
 struct Elsewhere {
+    kinds: HashSet<Kinds>,
     places: HashMap<(Kinds, Guard), Vec<NodeId>>,
 }
 
 impl Elsewhere {
     fn of(layer: &Layer, lost: &[usize], draft: &Draft) -> Elsewhere {
         let wanted = lost.iter().map(|&at| &layer.edits[at]);
-        let places = wanted.map(|edit| ((Kinds::of(&edit.place), edit.replaces), Vec::new())).collect();
-        let mut elsewhere = Elsewhere { places };
+        let places: HashMap<_, _> =
+            wanted.map(|edit| ((Kinds::of(&edit.place), edit.replaces), Vec::new())).collect();
+        let kinds = places.keys().map(|(kinds, _)| *kinds).collect();
+        let mut elsewhere = Elsewhere { kinds, places };
         let document = draft.document();
-        if elsewhere.places.keys().any(|(kinds, _)| kinds.leaf.is_some()) {
+        if elsewhere.kinds.iter().any(|kinds| kinds.leaf.is_some()) {
             for node in document.subtree(document.root()).map(NodeId::from_index) {
                 let Some(leaf) = document.settable(node) else { continue };
                 let kinds = Kinds::of_leaf(document, &leaf);
-                if elsewhere.wants(kinds) && said(draft, node) >= KNOWN_AGAIN {
+                if elsewhere.kinds.contains(&kinds) && said(draft, node) >= KNOWN_AGAIN {
                     elsewhere.add(kinds, layer.key.leaf(draft, node), node);
                 }
             }
@@ -124,15 +127,11 @@ impl Elsewhere {
             let kinds = Kinds::of_section(document, SectionId::from_index(at));
             let says =
                 || document.lasting_leaves(section.node).map(|leaf| said(draft, leaf.id())).sum::<usize>();
-            if elsewhere.wants(kinds) && says() >= KNOWN_AGAIN {
+            if elsewhere.kinds.contains(&kinds) && says() >= KNOWN_AGAIN {
                 elsewhere.add(kinds, layer.key.section(draft, section.node), section.node);
             }
         }
         elsewhere
-    }
-
-    fn wants(&self, kinds: Kinds) -> bool {
-        self.places.keys().any(|(wanted, _)| *wanted == kinds)
     }
 
     fn add(&mut self, kinds: Kinds, guard: Guard, node: NodeId) {
