@@ -8,7 +8,7 @@ use crate::admin::AdminClient;
 use crate::args::{ModeArgs, SessionArgs, SessionsCommand};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::status::refused;
+use crate::status::{refused, saved_edits};
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -34,6 +34,9 @@ fn print(mode: &ModeView, printer: &mut Printer) -> anyhow::Result<()> {
     printer.text(Style::Heading, &mode.label)?;
     printer.line(&format!(" ({})", mode.mode.name()))?;
     printer.line(&mode.text)?;
+    if let Some(saved) = &mode.saved {
+        printer.line(&saved_edits(saved))?;
+    }
     if let Some(idle) = &mode.idle {
         printer.line(idle)?;
     }

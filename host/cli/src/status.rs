@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leafgate_admin::{Answers, ApiError, RuntimeFile, Status};
+use leafgate_admin::{Answers, ApiError, RuntimeFile, SavedStatus, Status};
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -105,6 +105,9 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     row("pending", format!("{pending}, {used} of {limit} MiB{hint}"))?;
     if let Some(mode) = &status.mode {
         row("mode", format!("{}: {}", mode.label, mode.text))?;
+        if let Some(saved) = &mode.saved {
+            row("edits", saved_edits(saved))?;
+        }
     }
     if !policy.pauses.is_empty() {
         row("pausing", format!("rules {}", policy.pauses.join(", ")))?;
@@ -119,6 +122,17 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line(diagnostics.trim_end())?;
     }
     Ok(())
+}
+
+/// Returns the banner of saved edits, and how many did not fit.
+pub(crate) fn saved_edits(saved: &SavedStatus) -> String {
+    let drifted = match saved.drifted {
+        0 => String::new(),
+        drifted => {
+            format!("; {drifted} of {} did not fit the last turn: see `leafgate saved list`", saved.edits)
+        }
+    };
+    format!("{}: {}{drifted}", saved.title, saved.subtitle)
 }
 
 /// Returns the upstream's answers. A class without answers is left out, but for the first.

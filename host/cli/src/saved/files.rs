@@ -199,7 +199,12 @@ impl SavedFolder {
             private::remove(&self.folder, &name)?;
         } else if file != before {
             file.workspace = (scope == Scope::Workspace).then(|| self.workspace.display().to_string());
-            private::write(&self.folder, &name, file.spell().as_bytes())?;
+            let text = file.spell();
+            if text.len() > MAX_FILE {
+                let most = MAX_FILE >> 20;
+                return Err(io::Error::other(format!("saved edits take {most} MiB at most: remove some")));
+            }
+            private::write(&self.folder, &name, text.as_bytes())?;
         }
         Ok(result)
     }
@@ -293,4 +298,78 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
     let unreadable = |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", path.display());
     let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| unreadable(&error))?;
     String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_saved::SavedChange;
+    use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+
+    use super::*;
+
+    fn edit(text: &str) -> SavedEdit {
+        let file = SavedFile::parse(&format!(
+            "version = 1\n[[edit]]\nid = \"one\"\naction = \"set\"\npath = \"p\"\nformat = \"openai-chat\"\n\
+             pointer = \"/messages/0/content\"\nrole = \"user\"\nsection = \"user\"\nleaf = \"text\"\n\
+             replaces = \"{}\"\nupdated-at = 2026-11-22T14:00:00Z\ntext = \"\"\n",
+            "0".repeat(32)
+        ));
+        let edit = file.unwrap().edits.remove(0);
+        SavedEdit { change: SavedChange::Set { text: text.to_owned() }, ..edit }
+    }
+
+    fn folder(data: &Path) -> SavedFolder {
+        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"));
+        SavedFolder {
+            data: data.to_owned(),
+            folder: data.join("saved"),
+            workspace: data.to_owned(),
+            key: guard_key(&keys),
+            seen: Mutex::default(),
+        }
+    }
+
+    #[test]
+    fn what_has_not_changed_is_not_read_again() {
+        let data = tempfile::tempdir().unwrap();
+        let (one, other) = (folder(data.path()), folder(data.path()));
+        let before = one.read();
+        assert!(Arc::ptr_eq(&before, &one.read()));
+        other.put(Scope::Global, &[edit("a")]).unwrap();
+        let after = one.read();
+        assert_eq!(after.layers[0].edits, [edit("a")]);
+        assert!(Arc::ptr_eq(&after, &one.read()));
+        assert!(one.remove("one").unwrap() && !other.remove("one").unwrap());
+        assert!(other.read().layers.is_empty());
+    }
+
+    #[test]
+    fn two_who_write_at_once_lose_nothing() {
+        let data = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let folder = folder(data.path());
+                scope.spawn(move || {
+                    for number in 0..8 {
+                        let id = leafgate_saved::SavedId::new(&format!("{writer}-{number}")).unwrap();
+                        folder.put(Scope::Workspace, &[SavedEdit { id, ..edit("a") }]).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(folder(data.path()).read().layers[0].edits.len(), 32);
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_again_is_not_written() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = folder(data.path());
+        folder.put(Scope::Global, &[edit("small")]).unwrap();
+        let error = folder.put(Scope::Global, &[edit(&"x".repeat(MAX_FILE))]).unwrap_err();
+        assert!(error.to_string().contains("8 MiB at most"), "{error}");
+        assert_eq!(folder.read().layers[0].edits, [edit("small")]);
+        for scope in [Scope::Session, Scope::Project] {
+            folder.put(scope, &[edit("a")]).unwrap_err();
+        }
+    }
 }
