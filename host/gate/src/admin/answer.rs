@@ -1,7 +1,10 @@
 //! What a call is answered with: JSON that nobody keeps, or an error in words.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use http::{Response, StatusCode};
 use leafgate_admin::{ApiError, ErrorCode};
 use leafgate_desk::DeskError;
@@ -97,11 +100,18 @@ pub(super) fn events(body: Content) -> Response<Content> {
     kept_by_nobody(body, "text/event-stream")
 }
 
+/// What a browser that shows an answer may load for it, and where it may be shown: nothing, and nowhere within a page.
+const NOTHING_LOADS: &str = "default-src 'none'; frame-ancestors 'none'";
+
 /// No cache keeps it, no browser takes it for anything else, and no page may read it: there are no CORS headers.
 fn kept_by_nobody(body: Content, kind: &'static str) -> Response<Content> {
     let mut response = Response::new(body);
-    let headers: [(HeaderName, &str); 3] =
-        [(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    let headers: [(HeaderName, &str); 4] = [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, NOTHING_LOADS),
+    ];
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

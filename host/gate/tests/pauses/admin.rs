@@ -154,6 +154,7 @@ async fn bad_calls_are_answered_in_words() {
         assert!(!answer.text().contains(CANARY), "{}", answer.text());
         assert_eq!(answer.header("cache-control"), "no-store");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(answer.header("content-security-policy"), "default-src 'none'; frame-ancestors 'none'");
     }
     assert_eq!(house.turn(&id).await.version, before.version);
 }
