@@ -48,10 +48,7 @@ impl Document {
             (NodeType::RequestOption, Some(_), None) if self.is_element(section.node) => "Tool".to_owned(),
             (NodeType::RequestOption, None, _) if self.is_raw() => "Raw prompt".to_owned(),
             (NodeType::RequestOption, _, _) => self.option_name(section),
-            (NodeType::Message, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
-                format!("Tool result · {tool}")
-            }
-            (NodeType::Message, ..) => title(section.kind).to_owned(),
+            (NodeType::Message, ..) => message_label(section.kind, tool),
         }
     }
 

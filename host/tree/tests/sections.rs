@@ -79,6 +79,16 @@ fn each_message_is_a_section_with_its_parts_and_calls_below() {
     assert_eq!(document.section(keyed(&draft, "user-5")).parent, None);
 }
 
+/// Responses has calls among its messages, as items.
+#[test]
+fn a_call_bears_the_name_of_its_tool_wherever_it_stands() {
+    let body = r#"{"input":[{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
+        {"type":"function_call_output","call_id":"c1","output":"42"}]}"#;
+    let draft = parse(body.as_bytes(), Format::OpenaiResponses);
+    let labels: Vec<_> = ids(draft.document()).map(|id| draft.document().section_label(id)).collect();
+    assert!(labels.starts_with(&["Tool call · f".to_owned(), "Tool result · f".to_owned()]), "{labels:?}");
+}
+
 #[test]
 fn what_stands_beside_the_messages_is_a_system_section_of_its_own() {
     for (body, format, path) in [
