@@ -18,7 +18,7 @@ pub struct EditableRequest {
     pub id: String,
     /// `<location>/<client program>`.
     pub debug_name: String,
-    /// The model of the request that would leave.
+    /// The model of the request that would leave, its whole name.
     pub model: String,
     /// Which kind of conversation: `chat`, or `request`.
     pub location: String,

@@ -35,7 +35,7 @@ pub(super) fn request(snapshot: &Snapshot) -> EditableRequest {
     EditableRequest {
         id: document.request_id(),
         debug_name: format!("{}/{}", snapshot.title.location, snapshot.title.name),
-        model: summary.model.clone(),
+        model: text_at(draft, "/model").unwrap_or_else(|| summary.model.clone()),
         location: snapshot.title.location.to_string(),
         messages: messages(draft, &leaving),
         original_messages: received_messages(document, &came),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
-use leafgate_admin::{Diff, EditCommand, Event, State};
+use leafgate_admin::{Diff, EditCommand, EditableRequest, Event, State};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -232,6 +232,22 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
         }
         _ => found.push(pointer),
     }
+}
+
+#[tokio::test]
+async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let name = "a-model-".repeat(20);
+    let mut body = chat("prod-db");
+    body["model"] = json!(name);
+    let client = house.send(&body);
+    let turn = events.paused().await;
+    assert!(turn.model.len() == 64 && name.starts_with(&turn.model));
+    let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
+    assert_eq!((whole.model, whole.summary.model, whole.summary.id), (name, turn.model, turn.id.clone()));
+    house.cancel(&turn.id).await.unwrap();
+    client.await.unwrap().refusal();
 }
 
 #[tokio::test]

@@ -66,6 +66,8 @@ async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
     let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
     assert_eq!(undone.digest, before.digest);
     assert!(!undone.can_undo && undone.can_redo && undone.version > edited.version);
+    let dirty = [before.is_dirty, edited.is_dirty, undone.is_dirty];
+    assert_eq!(dirty, [false, true, false], "it says what differs, not what was done");
     house.resume(&id, &undone.digest).await.unwrap();
     assert_eq!(client.await.unwrap().status, 200);
     assert_eq!(house.upstream.received(), [body.to_string()]);
