@@ -78,7 +78,36 @@ fn section_line(section: &SubagentSection) -> String {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_admin::ShownText;
+    use leafgate_tree::{NodeType, Role, SectionKind};
+
     use super::*;
+
+    #[test]
+    fn a_request_is_headed_by_session_agent_and_time_with_a_line_for_each_section() {
+        let request = SubagentView {
+            number: 7,
+            session: "S_1".to_owned(),
+            label: "chat · claude-code · …a1b2c3".to_owned(),
+            agent: Some("reviewer".to_owned()),
+            model: Some(ShownText::new("m-1")),
+            verdict: SubagentVerdict::Held,
+            at: 0,
+            sections: vec![SubagentSection {
+                node_type: NodeType::Message,
+                kind: SectionKind::User,
+                role: Role::User,
+                bytes: 42,
+            }],
+            total_sections: 1,
+            edits: 0,
+            redactions: 2,
+        };
+        assert_eq!(heading(&request), "chat · claude-code · …a1b2c3 · reviewer · 00:00:00Z");
+        assert_eq!(told(&request), "  m-1, held by a rule, 2 redactions");
+        assert_eq!(section_line(&request.sections[0]), "    user · user · 42 bytes");
+        assert!(heading(&SubagentView { agent: None, ..request }).contains(" · agent · "));
+    }
 
     #[test]
     fn a_time_is_that_of_the_day() {

@@ -76,6 +76,7 @@ fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow
     printer.text(Style::Heading, &format!("{number}  "))?;
     printer.text(status_style(turn.status), turn.status.name())?;
     let mut facts: Vec<String> = turn.duration_ms.map(duration).into_iter().collect();
+    facts.extend(turn.first_progress_ms.map(|time| format!("first sign after {}", duration(time))));
     facts.extend([turn.model.clone(), turn.agent.clone()].into_iter().flatten());
     facts.extend(turn.hidden.then(|| "taken back".to_owned()));
     printer.inline(Style::Faint, &facts.iter().map(|fact| format!("  {fact}")).collect::<String>(), 0)?;
