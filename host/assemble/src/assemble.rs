@@ -1,0 +1,158 @@
+//! Assembles a request.
+
+use std::fmt;
+
+use serde_json::json;
+
+use crate::asked::Asked;
+use crate::context;
+use crate::error::AssembleError;
+use crate::files::Files;
+use crate::history::{By, History, Piece, arrange};
+use crate::json::{Object, raw};
+use crate::profile::{Continuation, Profile};
+use crate::prompt;
+use crate::step::{Did, Step};
+use crate::tools;
+use crate::wire::{Api, Wire};
+
+/// An assembled request.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Assembled {
+    /// The body that leaves.
+    pub body: Vec<u8>,
+    /// What was done, in order.
+    pub steps: Vec<Step>,
+}
+
+impl fmt::Debug for Assembled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assembled").field("body", &self.body.len()).field("steps", &self.steps).finish()
+    }
+}
+
+/// Assembles a request from what a client sent.
+///
+/// # Errors
+/// [`AssembleError`] for a body that is none of its API, for files that cannot be used, and for what
+/// the profile does not allow.
+pub fn assemble(
+    api: Api,
+    body: &[u8],
+    profile: &Profile,
+    files: &dyn Files,
+) -> Result<Assembled, AssembleError> {
+    let wire = api.wire();
+    let mut steps = Vec::new();
+    let mut body = parse(body, wire)?;
+    let asked = Asked::take(&mut body)?;
+    let agent = asked.is_agent(profile)?;
+
+    let turns = wire.take(&mut body)?;
+    let mut history = arrange(turns, agent, wire.is_loose(&body), wire, &mut steps);
+    strip(&mut history, profile, &mut steps);
+    insert_context(&mut history, profile, &asked, files, wire, &mut steps)?;
+    let has_tools = tools::send(&mut body, profile, agent, wire, &mut steps)?;
+    let system = prompt::system(profile, files, &history.system, agent, has_tools, &mut steps)?;
+    let items = history.pieces.into_iter().flat_map(|piece| piece.items).collect();
+    wire.put(&mut body, &system, items);
+    set_members(&mut body, profile, &asked, &mut steps)?;
+    Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
+}
+
+fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
+    let body: Object = serde_json::from_slice::<&serde_json::value::RawValue>(body)
+        .and_then(|body| serde_json::from_str(body.get()))
+        .map_err(|error| AssembleError::NotJson { line: error.line(), column: error.column() })?;
+    match wire.single().iter().find(|key| body.is_twice(key)) {
+        Some(key) => Err(AssembleError::Twice { key }),
+        None => Ok(body),
+    }
+}
+
+/// Leaves out members for the client's own use.
+fn strip(history: &mut History, profile: &Profile, steps: &mut Vec<Step>) {
+    let items = history.pieces.iter_mut().flat_map(|piece| &mut piece.items);
+    // An item that is no message has its members for the provider.
+    let messages = items.filter(|item| item.get("role").is_some());
+    let dropped = messages.map(|item| usize::from(item.drop(&profile.drop))).sum();
+    steps.extend(Step::count(Did::Dropped, "messages", dropped));
+}
+
+/// Puts context directly before the latest user message, and names documents on it.
+fn insert_context(
+    history: &mut History,
+    profile: &Profile,
+    asked: &Asked,
+    files: &dyn Files,
+    wire: &dyn Wire,
+    steps: &mut Vec<Step>,
+) -> Result<(), AssembleError> {
+    let documents = context::documents(profile, asked)?;
+    if history.continues && profile.continuation == Continuation::SkipContext {
+        return Ok(());
+    }
+    let Some(mut at) = history.pieces.iter().rposition(|piece| piece.by == By::User) else { return Ok(()) };
+    let messages = context::messages(profile, asked, files, wire, steps)?;
+    name_documents(&mut history.pieces[at].items, &documents, steps);
+    // Assembled before, it has its context already.
+    let same = |piece: &Piece| {
+        piece.by == By::User
+            && piece.items.iter().all(|item| messages.iter().any(|message| is_same(message, item)))
+    };
+    while at > 0 && same(&history.pieces[at - 1]) {
+        history.pieces.remove(at - 1);
+        at -= 1;
+    }
+    let pieces = messages.into_iter().map(|message| Piece { items: vec![message], by: By::User });
+    history.pieces.splice(at..at, pieces);
+    Ok(())
+}
+
+fn is_same(one: &Object, other: &Object) -> bool {
+    raw(one).get() == raw(other).get()
+}
+
+fn name_documents(message: &mut [Object], documents: &[String], steps: &mut Vec<Step>) {
+    let Some(message) = message.last_mut().filter(|_| !documents.is_empty()) else { return };
+    let mut named: serde_json::Value = message
+        .get("documentContext")
+        .and_then(|held| serde_json::from_str(held.get()).ok())
+        .filter(serde_json::Value::is_object)
+        .unwrap_or_else(|| json!({}));
+    let mut ids: Vec<serde_json::Value> = named["documentIds"].as_array().cloned().unwrap_or_default();
+    let new: Vec<_> = documents.iter().map(|id| json!(id)).filter(|id| !ids.contains(id)).collect();
+    ids.extend(new);
+    named["documentIds"] = ids.into();
+    message.set("documentContext", raw(&named));
+    steps.extend(Step::count(Did::Documents, "profile", documents.len()));
+}
+
+fn set_members(
+    body: &mut Object,
+    profile: &Profile,
+    asked: &Asked,
+    steps: &mut Vec<Step>,
+) -> Result<(), AssembleError> {
+    let plugins = asked.plugins(profile)?;
+    if !plugins.is_empty() {
+        let plugin = |plugin: &crate::profile::Plugin| {
+            let mut members = vec![("id", raw(&plugin.id))];
+            members.extend(plugin.max_results.map(|most| ("max_results", raw(&most))));
+            Object::with(members)
+        };
+        let list = raw(&plugins.iter().map(plugin).collect::<Vec<_>>());
+        steps.push(Step::put(Did::Plugins, "profile", list.get().as_bytes()));
+        body.set("plugins", list);
+    }
+    for (key, value) in &profile.options {
+        let value = raw(value);
+        steps.push(Step::put(Did::Option, key, value.get().as_bytes()));
+        body.set(key, value);
+    }
+    if let Some(model) = &profile.model {
+        steps.push(Step::put(Did::Model, "profile", model.as_bytes()));
+        body.set("model", raw(model));
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Files that a profile names, and which names they may have.
+
+/// The files below a profile's root. Whoever implements it opens nothing outside: no symbolic link
+/// counts, and each file is bounded.
+pub trait Files {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A [`FileFault`] for what cannot or must not be read.
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileFault>;
+
+    /// Lists files and folders below a folder (`""` for the root), down to a depth, in any order, at
+    /// most `most` of them.
+    ///
+    /// # Errors
+    /// A [`FileFault`] for a folder that cannot or must not be read.
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, FileFault>;
+}
+
+/// A file or a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its path from the root, with `/`.
+    pub path: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+}
+
+/// Why a file is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    /// Its name leads outside, or could.
+    #[error("the path must stay below the profile's root: no `..`, no leading `/`, no `\\`, no empty part")]
+    Outside,
+    /// There is none.
+    #[error("there is no such file")]
+    Missing,
+    /// It is a symbolic link, or lies behind one.
+    #[error("symbolic links are not followed")]
+    Link,
+    /// It is a folder or a device.
+    #[error("it is no regular file")]
+    NoFile,
+    /// It is too large.
+    #[error("it has more than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// It is neither text in UTF-8 nor an image.
+    #[error("it is neither text in UTF-8 nor an image (PNG, JPEG, GIF, WebP)")]
+    Binary,
+    /// It could not be read.
+    #[error("it could not be read")]
+    Unreadable,
+}
+
+/// Checks that a path stays below its root whatever system it is used on.
+pub(crate) fn check(path: &str) -> Result<(), FileFault> {
+    let part_fits = |part: &str| !matches!(part, "" | "." | "..");
+    let fits = path.split('/').all(part_fits) && !path.contains(['\\', ':', '\0']);
+    if fits { Ok(()) } else { Err(FileFault::Outside) }
+}
+
+/// Whether a path matches a pattern: `*` and `?` stay within a part, `**` is any number of parts.
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let path: Vec<&str> = path.split('/').collect();
+    parts_match(&pattern, &path)
+}
+
+fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
+    match pattern.split_first() {
+        None => path.is_empty(),
+        Some((&"**", rest)) => (0..=path.len()).any(|at| parts_match(rest, &path[at..])),
+        Some((part, rest)) => path
+            .split_first()
+            .is_some_and(|(first, left)| part_matches(part, first) && parts_match(rest, left)),
+    }
+}
+
+/// Whether a name matches a pattern with `*` and `?`, in time linear in both but for one way back.
+pub(crate) fn part_matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while from < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(sign) if *sign == '?' || *sign == name[from] => {
+                at += 1;
+                from += 1;
+            }
+            _ => match &mut star {
+                Some((back, taken)) => {
+                    *taken += 1;
+                    (at, from) = (*back + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|sign| *sign == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_below_its_root() {
+        for path in ["a", "a/b.md", "a/..b/c...md", "ä/ ö"] {
+            assert_eq!(check(path), Ok(()), "{path}");
+        }
+        for path in ["", "/a", "a/", "a//b", ".", "..", "a/../b", "../a", "a\\b", "C:/a", "a/\0"] {
+            assert_eq!(check(path), Err(FileFault::Outside), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_star_stays_within_a_part() {
+        for (pattern, path) in [
+            ("notes/*.md", "notes/a.md"),
+            ("**/*.md", "a/b/c.md"),
+            ("**", "a/b"),
+            ("a?c", "abc"),
+            ("**/*.md", "c.md"),
+            ("*a*b*", "xaxxbx"),
+            ("a", "a"),
+        ] {
+            assert!(matches(pattern, path), "{pattern} {path}");
+        }
+        for (pattern, path) in
+            [("notes/*.md", "notes/a/b.md"), ("*", "a/b"), ("a", "ab"), ("*.md", "md"), ("a*b", "a")]
+        {
+            assert!(!matches(pattern, path), "{pattern} {path}");
+        }
+        let slow = "*a".repeat(40);
+        assert!(!part_matches(&slow, &"a".repeat(39)));
+    }
+}

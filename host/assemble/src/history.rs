@@ -1,0 +1,163 @@
+//! What was said before: calls and their results in order, or no trace of a tool.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::json::Object;
+use crate::step::{Did, Step};
+use crate::wire::Wire;
+
+/// One turn of a conversation as a client sent it.
+pub(crate) enum Turn {
+    /// A system prompt.
+    System(String),
+    /// What the user said.
+    User(Object),
+    /// What the model said and called: one or more elements of the API's list.
+    Model { items: Vec<Object>, calls: Vec<Call> },
+    /// Results of calls, and what the user said beside them in the same element.
+    Results { results: Vec<(String, Object)>, beside: Option<Object> },
+    /// What is none of these.
+    Other(Object),
+}
+
+/// A call of the model.
+pub(crate) struct Call {
+    pub(crate) id: String,
+    /// Its result, where the client stored it with the call.
+    pub(crate) stored: Option<String>,
+    /// Whether its arguments are free text.
+    pub(crate) custom: bool,
+}
+
+/// What a call came to.
+pub(crate) enum Outcome {
+    /// A text, which becomes a result.
+    Stored { text: String, custom: bool },
+    /// The result as the client sent it.
+    Sent(Object),
+}
+
+/// Elements of the API's list that stay together.
+pub(crate) struct Piece {
+    pub(crate) items: Vec<Object>,
+    pub(crate) by: By,
+}
+
+/// Whose elements they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The user said it.
+    User,
+    /// Results of calls.
+    Tool,
+    /// The model, or somebody whom the API knows.
+    Other,
+}
+
+/// A conversation in the order in which it leaves, without its system prompt.
+pub(crate) struct History {
+    pub(crate) system: Vec<String>,
+    pub(crate) pieces: Vec<Piece>,
+    /// It ends with results of calls: the model goes on, and the user has said nothing new.
+    pub(crate) continues: bool,
+}
+
+/// Brings a conversation into order. `loose`: the provider knows calls that are not here.
+pub(crate) fn arrange(
+    turns: Vec<Turn>,
+    agent: bool,
+    loose: bool,
+    wire: &dyn Wire,
+    steps: &mut Vec<Step>,
+) -> History {
+    let mut order = Order { wire, agent, loose, sent: sent(&turns), pieces: Vec::new(), stored: 0, calls: 0 };
+    let mut system = Vec::new();
+    for turn in turns {
+        match turn {
+            Turn::System(text) => system.push(text),
+            Turn::User(item) => order.push(vec![item], By::User),
+            Turn::Model { items, calls } => order.model(items, calls),
+            Turn::Results { results, beside } => order.results(results, beside),
+            Turn::Other(item) if agent => order.push(vec![item], By::Other),
+            Turn::Other(_) => order.calls += 1,
+        }
+    }
+    let wanted = order.sent.len();
+    steps.extend(Step::count(Did::Results, "stored", order.stored));
+    steps.extend(Step::count(Did::LeftOutCalls, "history", order.calls));
+    steps.extend(Step::count(Did::LeftOutResults, "history", wanted));
+    // What was left out does not count: the history ends as it leaves.
+    let continues = order.pieces.last().is_some_and(|piece| piece.by == By::Tool);
+    History { system, pieces: order.pieces, continues }
+}
+
+/// The results that the client sent, by the call that they answer. The first one counts.
+fn sent(turns: &[Turn]) -> BTreeMap<String, Object> {
+    let mut sent = BTreeMap::new();
+    for turn in turns {
+        if let Turn::Results { results, .. } = turn {
+            for (id, item) in results {
+                sent.entry(id.clone()).or_insert_with(|| item.clone());
+            }
+        }
+    }
+    sent
+}
+
+struct Order<'w> {
+    wire: &'w dyn Wire,
+    agent: bool,
+    loose: bool,
+    /// Results that no call has taken yet.
+    sent: BTreeMap<String, Object>,
+    pieces: Vec<Piece>,
+    /// Results that were made of what was stored.
+    stored: usize,
+    /// Calls that were left out, and other traces of tools.
+    calls: usize,
+}
+
+impl Order<'_> {
+    fn push(&mut self, items: Vec<Object>, by: By) {
+        if !items.is_empty() {
+            self.pieces.push(Piece { items, by });
+        }
+    }
+
+    /// In agent mode each call with a result stays, and its result follows directly.
+    fn model(&mut self, items: Vec<Object>, calls: Vec<Call>) {
+        let all = calls.len();
+        if !self.agent {
+            self.calls += all;
+            return self.push(self.wire.words_only(items), By::Other);
+        }
+        let mut outcomes = Vec::new();
+        for call in calls {
+            let sent = self.sent.remove(&call.id);
+            let outcome = match call.stored {
+                Some(text) => {
+                    self.stored += 1;
+                    Some(Outcome::Stored { text, custom: call.custom })
+                }
+                None => sent.map(Outcome::Sent),
+            };
+            outcomes.extend(outcome.map(|outcome| (call.id, outcome)));
+        }
+        self.calls += all - outcomes.len();
+        let wanted: BTreeSet<String> = outcomes.iter().map(|(id, _)| id.clone()).collect();
+        self.push(self.wire.with_calls(items, &wanted), By::Other);
+        self.push(self.wire.results(outcomes), By::Tool);
+    }
+
+    /// Results stand with their calls already; what is said beside them stays.
+    fn results(&mut self, results: Vec<(String, Object)>, beside: Option<Object>) {
+        if self.loose && self.agent {
+            let known_elsewhere = results.into_iter().filter(|(id, _)| self.sent.remove(id).is_some());
+            let outcomes: Vec<_> = known_elsewhere.map(|(id, item)| (id, Outcome::Sent(item))).collect();
+            self.push(self.wire.results(outcomes), By::Tool);
+        }
+        if let Some(beside) = beside {
+            self.push(vec![beside], By::User);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Objects whose members keep their order and their spelling.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+/// A value as it was spelled.
+pub(crate) type Raw = Box<RawValue>;
+
+/// An object, in the order of its members.
+#[derive(Clone, Default)]
+pub(crate) struct Object(Vec<(String, Raw)>);
+
+impl Object {
+    pub(crate) fn get(&self, key: &str) -> Option<&RawValue> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+    }
+
+    /// Whether a member is there twice: parsers differ about which one counts.
+    pub(crate) fn is_twice(&self, key: &str) -> bool {
+        self.0.iter().filter(|(name, _)| name == key).count() > 1
+    }
+
+    /// Sets a member where it stands, or at the end.
+    pub(crate) fn set(&mut self, key: &str, value: Raw) {
+        match self.0.iter_mut().find(|(name, _)| name == key) {
+            Some((_, held)) => *held = value,
+            None => self.0.push((key.to_owned(), value)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Raw> {
+        let at = self.0.iter().position(|(name, _)| name == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Keeps only these members.
+    pub(crate) fn keep(&mut self, keys: &[&str]) {
+        self.0.retain(|(name, _)| keys.contains(&name.as_str()));
+    }
+
+    /// Removes members and returns whether there was any of them.
+    pub(crate) fn drop(&mut self, keys: &[String]) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(name, _)| !keys.contains(name));
+        self.0.len() < before
+    }
+
+    /// The text of a member.
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
+        text(self.get(key)?)
+    }
+
+    /// The objects of a list; `None` for what is no list of objects.
+    pub(crate) fn objects(&self, key: &str) -> Option<Vec<Object>> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
+    /// An object of members in this order.
+    pub(crate) fn with(members: Vec<(&str, Raw)>) -> Object {
+        Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+}
+
+/// The text of a string.
+pub(crate) fn text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// A value that we made.
+pub(crate) fn raw(value: &impl Serialize) -> Raw {
+    let none = || serde_json::value::to_raw_value(&json!(null)).expect("null is a value");
+    serde_json::value::to_raw_value(value).unwrap_or_else(|_| none())
+}
+
+/// Whether a value says nothing.
+pub(crate) fn is_nothing(value: &RawValue) -> bool {
+    matches!(value.get(), "null" | "\"\"" | "[]")
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Object(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,37 @@
+//! Assembles a request: the conversation that a client sent, a profile and files make the body that
+//! leaves.
+//!
+//! The order is fixed: one system prompt first, the history, context directly before the latest user
+//! message, names of documents on that message, then tools, plugins and options.
+//!
+//! What it promises:
+//!
+//! - **Same in, same out**: the same body, profile and files give the same bytes.
+//! - **Twice is once**: an assembled body, assembled again, stays as it is.
+//! - **Whatever is not touched stays as it was spelled**, members, numbers and spacing alike.
+//! - **Nothing from outside**: a path leaves its root by no name, and a request picks only from what
+//!   its profile allows.
+//! - **Every step is told** ([`Step`]), with its source, its bytes and its digest, and never its text.
+//!
+//! What it must not do: I/O (files come through [`Files`]), read a clock, know rules or HTTP. What a
+//! profile says about matching, approval and downgrades is its caller's.
+
+mod asked;
+mod assemble;
+mod context;
+mod error;
+mod files;
+mod history;
+mod json;
+mod profile;
+mod prompt;
+mod step;
+mod tools;
+mod wire;
+
+pub use assemble::{Assembled, assemble};
+pub use error::AssembleError;
+pub use files::{Entry, FileFault, Files};
+pub use profile::{AgentMode, Continuation, MapOf, Plugin, Profile, ProfileError, Prompt, ToolsOf};
+pub use step::{Did, Step};
+pub use wire::Api;

@@ -1,0 +1,106 @@
+//! The tools that are sent.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::AssembleError;
+use crate::files::part_matches;
+use crate::json::{Object, raw};
+use crate::profile::Profile;
+use crate::step::{Did, Step};
+use crate::wire::Wire;
+
+const TOOLS: &str = "tools";
+
+/// Members of a request that mean nothing without tools.
+const ABOUT_TOOLS: [&str; 6] =
+    ["tool_choice", "parallel_tool_calls", "max_tool_calls", "functions", "function_call", TOOLS];
+
+/// Filters and normalises the tools of a request, and returns whether any are left. Without agent
+/// mode none are.
+pub(crate) fn send(
+    body: &mut Object,
+    profile: &Profile,
+    agent: bool,
+    wire: &dyn Wire,
+    steps: &mut Vec<Step>,
+) -> Result<bool, AssembleError> {
+    let offered = match body.get(TOOLS).map(RawValue::get) {
+        None | Some("null") => Vec::new(),
+        Some(_) => body.objects(TOOLS).ok_or_else(|| AssembleError::shape("/tools", "a list of tools"))?,
+    };
+    let before = offered.len();
+    let allowed = |tool: &Object| match &profile.tools.allow {
+        Some(patterns) => patterns.iter().any(|pattern| part_matches(pattern, &wire.tool_name(tool))),
+        None => true,
+    };
+    let mut tools: Vec<Object> = offered.into_iter().filter(|tool| agent && allowed(tool)).collect();
+    steps.extend(Step::count(Did::LeftOutTools, "request", before - tools.len()));
+    if tools.is_empty() {
+        body.drop(&ABOUT_TOOLS.map(str::to_owned));
+        return Ok(false);
+    }
+    if tools.len() < before {
+        unforce(body, &tools, wire);
+    }
+    let mut normalised = 0;
+    for tool in tools.iter_mut().filter(|_| profile.tools.normalise) {
+        normalised += usize::from(wire.normalise(tool));
+    }
+    steps.extend(Step::count(Did::NormalisedTools, "request", normalised));
+    if tools.len() < before || normalised > 0 {
+        body.set(TOOLS, raw(&tools));
+    }
+    Ok(true)
+}
+
+/// A choice of a tool that is left out would be refused.
+fn unforce(body: &mut Object, tools: &[Object], wire: &dyn Wire) {
+    let Some(Ok(choice)) = body.get("tool_choice").map(|choice| serde_json::from_str::<Object>(choice.get()))
+    else {
+        return;
+    };
+    let name = wire.tool_name(&choice);
+    let names_a_tool = choice.get("name").is_some() || choice.get("function").is_some();
+    if names_a_tool && !tools.iter().any(|tool| wire.tool_name(tool) == name) {
+        body.remove("tool_choice");
+    }
+}
+
+/// Marks every property of a schema as required, at every depth, and returns whether that changed
+/// anything.
+pub(crate) fn require_all(schema: &mut Value) -> bool {
+    let mut changed = false;
+    match schema {
+        Value::Object(members) => {
+            let names: Option<Vec<Value>> = members
+                .get("properties")
+                .and_then(Value::as_object)
+                .map(|properties| properties.keys().map(|name| name.as_str().into()).collect());
+            if let Some(names) = names.filter(|names| !names.is_empty()) {
+                let held = members.get("required").and_then(Value::as_array);
+                let has_all = held.is_some_and(|held| names.iter().all(|name| held.contains(name)));
+                if !has_all {
+                    members.insert("required".to_owned(), names.into());
+                    changed = true;
+                }
+            }
+            members.values_mut().for_each(|member| changed |= require_all(member));
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| changed |= require_all(element)),
+        _ => {}
+    }
+    changed
+}
+
+/// Normalises the schema of a tool under a member of it, and leaves `strict` out.
+pub(crate) fn normalise(tool: &mut Object, schema: &str) -> bool {
+    let stripped = tool.remove("strict").is_some();
+    let Some(held) = tool.get(schema) else { return stripped };
+    let Ok(mut value) = serde_json::from_str::<Value>(held.get()) else { return stripped };
+    let changed = require_all(&mut value);
+    if changed {
+        tool.set(schema, raw(&value));
+    }
+    stripped || changed
+}

@@ -1,0 +1,140 @@
+//! OpenAI chat completions.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Wire, arguments, list, stored, words};
+use crate::error::AssembleError;
+use crate::history::{Call, Outcome, Turn};
+use crate::json::{Object, is_nothing, raw};
+use crate::tools;
+
+pub(super) struct Chat;
+
+impl Wire for Chat {
+    fn single(&self) -> &'static [&'static str] {
+        &["messages", "tools", "model", "leafgate"]
+    }
+
+    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+        Ok(list(body, "messages")?.into_iter().map(turn).collect())
+    }
+
+    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
+        let first = Object::with(vec![("role", raw(&"system")), ("content", raw(&system))]);
+        let messages: Vec<Object> = [first].into_iter().chain(items).collect();
+        body.set("messages", raw(&messages));
+    }
+
+    fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
+        let keep = |mut message: Object| {
+            let calls = message.objects("tool_calls").unwrap_or_default();
+            let calls: Vec<Object> = calls
+                .into_iter()
+                .filter(|call| call.text("id").is_some_and(|id| wanted.contains(&id)))
+                .map(known_members)
+                .collect();
+            if !calls.is_empty() {
+                message.set("tool_calls", raw(&calls));
+                return Some(message);
+            }
+            message.remove("tool_calls");
+            says_something(&message).then_some(message)
+        };
+        items.into_iter().filter_map(keep).collect()
+    }
+
+    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
+        let mut items = items;
+        items.iter_mut().for_each(|message| message.keep(&["role", "content", "refusal", "name"]));
+        items.retain(says_something);
+        items
+    }
+
+    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
+        let result = |(id, outcome): (String, Outcome)| match outcome {
+            Outcome::Sent(item) => item,
+            Outcome::Stored { text, .. } => Object::with(vec![
+                ("role", raw(&"tool")),
+                ("tool_call_id", raw(&id)),
+                ("content", raw(&text)),
+            ]),
+        };
+        outcomes.into_iter().map(result).collect()
+    }
+
+    fn said(&self, text: &str) -> Object {
+        Object::with(vec![("role", raw(&"user")), ("content", raw(&text))])
+    }
+
+    fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
+        let content = json!([
+            { "type": "text", "text": label },
+            { "type": "image_url", "image_url": { "url": format!("data:{media};base64,{base64}") } },
+        ]);
+        Object::with(vec![("role", raw(&"user")), ("content", raw(&content))])
+    }
+
+    fn tool_name(&self, tool: &Object) -> String {
+        let within = ["function", "custom"].iter().find_map(|key| tool.get(key));
+        let within = within.and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
+        within.and_then(|function| function.text("name")).or_else(|| tool.text("type")).unwrap_or_default()
+    }
+
+    fn normalise(&self, tool: &mut Object) -> bool {
+        let function =
+            tool.get("function").and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
+        let Some(mut function) = function else { return false };
+        let changed = tools::normalise(&mut function, "parameters");
+        if changed {
+            tool.set("function", raw(&function));
+        }
+        changed
+    }
+}
+
+fn turn(message: Object) -> Turn {
+    match message.text("role").as_deref() {
+        Some("system" | "developer") => Turn::System(words(message.get("content"))),
+        Some("user") => Turn::User(message),
+        Some("assistant") => {
+            let calls = message.objects("tool_calls").unwrap_or_default().iter().map(call).collect();
+            Turn::Model { items: vec![message], calls }
+        }
+        Some("tool") => {
+            let id = message.text("tool_call_id").unwrap_or_default();
+            Turn::Results { results: vec![(id, message)], beside: None }
+        }
+        _ => Turn::Other(message),
+    }
+}
+
+fn call(call: &Object) -> Call {
+    Call {
+        id: call.text("id").unwrap_or_default(),
+        stored: stored(call.get("result")),
+        custom: call.get("custom").is_some(),
+    }
+}
+
+/// A call as the API wants it. Signatures that providers put beside it stay.
+fn known_members(mut call: Object) -> Object {
+    call.keep(&["id", "type", "function", "custom", "extra_content"]);
+    if call.get("type").is_none() {
+        call.set("type", raw(&"function"));
+    }
+    let function = call.get("function").and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
+    if let Some(mut function) = function {
+        let text = arguments(function.get("arguments"));
+        if function.text("arguments").as_deref() != Some(text.as_str()) {
+            function.set("arguments", raw(&text));
+            call.set("function", raw(&function));
+        }
+    }
+    call
+}
+
+fn says_something(message: &Object) -> bool {
+    ["content", "refusal"].iter().any(|key| message.get(key).is_some_and(|value| !is_nothing(value)))
+}

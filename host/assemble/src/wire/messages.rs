@@ -1,0 +1,145 @@
+//! Anthropic Messages. Results of calls are blocks of a user's message.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Wire, arguments, list, stored, words};
+use crate::error::AssembleError;
+use crate::history::{Call, Outcome, Turn};
+use crate::json::{Object, is_nothing, raw};
+use crate::tools;
+
+pub(super) struct Messages;
+
+impl Wire for Messages {
+    fn single(&self) -> &'static [&'static str] {
+        &["messages", "system", "tools", "model", "leafgate"]
+    }
+
+    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+        let system = words(body.get("system"));
+        let mut turns: Vec<Turn> = (!system.is_empty()).then_some(Turn::System(system)).into_iter().collect();
+        turns.extend(list(body, "messages")?.into_iter().map(turn));
+        Ok(turns)
+    }
+
+    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
+        body.set("system", raw(&system));
+        body.set("messages", raw(&items));
+    }
+
+    fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
+        filtered(items, |block| match block.text("type").as_deref() {
+            Some("tool_use") => {
+                let stays = block.text("id").is_some_and(|id| wanted.contains(&id));
+                stays.then(|| known_members(block))
+            }
+            _ => Some(block),
+        })
+    }
+
+    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
+        filtered(items, |block| (block.text("type").as_deref() == Some("text")).then_some(block))
+    }
+
+    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
+        let block = |(id, outcome): (String, Outcome)| match outcome {
+            Outcome::Sent(block) => block,
+            Outcome::Stored { text, .. } => Object::with(vec![
+                ("type", raw(&"tool_result")),
+                ("tool_use_id", raw(&id)),
+                ("content", raw(&text)),
+            ]),
+        };
+        let blocks: Vec<Object> = outcomes.into_iter().map(block).collect();
+        let message = Object::with(vec![("role", raw(&"user")), ("content", raw(&blocks))]);
+        (!blocks.is_empty()).then_some(message).into_iter().collect()
+    }
+
+    fn said(&self, text: &str) -> Object {
+        Object::with(vec![("role", raw(&"user")), ("content", raw(&text))])
+    }
+
+    fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
+        let content = json!([
+            { "type": "text", "text": label },
+            { "type": "image", "source": { "type": "base64", "media_type": media, "data": base64 } },
+        ]);
+        Object::with(vec![("role", raw(&"user")), ("content", raw(&content))])
+    }
+
+    fn tool_name(&self, tool: &Object) -> String {
+        tool.text("name").unwrap_or_default()
+    }
+
+    fn normalise(&self, tool: &mut Object) -> bool {
+        tools::normalise(tool, "input_schema")
+    }
+}
+
+fn turn(message: Object) -> Turn {
+    match message.text("role").as_deref() {
+        Some("assistant") => {
+            let blocks = message.objects("content").unwrap_or_default();
+            let uses = blocks.iter().filter(|block| block.text("type").as_deref() == Some("tool_use"));
+            let call = |block: &Object| Call {
+                id: block.text("id").unwrap_or_default(),
+                stored: stored(block.get("result")),
+                custom: false,
+            };
+            Turn::Model { calls: uses.map(call).collect(), items: vec![message] }
+        }
+        Some("user") => user(message),
+        Some("system") => Turn::System(words(message.get("content"))),
+        _ => Turn::Other(message),
+    }
+}
+
+fn user(mut message: Object) -> Turn {
+    let blocks = message.objects("content").unwrap_or_default();
+    let is_result = |block: &Object| block.text("type").as_deref() == Some("tool_result");
+    let (results, beside): (Vec<Object>, Vec<Object>) = blocks.into_iter().partition(is_result);
+    if results.is_empty() {
+        return Turn::User(message);
+    }
+    let results = results.into_iter().map(|block| (block.text("tool_use_id").unwrap_or_default(), block));
+    let results = results.collect();
+    if beside.is_empty() {
+        return Turn::Results { results, beside: None };
+    }
+    message.set("content", raw(&beside));
+    Turn::Results { results, beside: Some(message) }
+}
+
+/// Messages with some of their blocks; those without any are left out.
+fn filtered(items: Vec<Object>, keep: impl Fn(Object) -> Option<Object>) -> Vec<Object> {
+    let filter = |mut message: Object| {
+        if let Some(blocks) = message.objects("content") {
+            let before = blocks.len();
+            let blocks: Vec<Object> = blocks.into_iter().filter_map(&keep).collect();
+            if blocks.is_empty() {
+                return None;
+            }
+            // What did not change stays as it was spelled.
+            if blocks.len() < before
+                || blocks.iter().any(|block| block.text("type").as_deref() == Some("tool_use"))
+            {
+                message.set("content", raw(&blocks));
+            }
+        }
+        message.get("content").is_some_and(|content| !is_nothing(content)).then_some(message)
+    };
+    items.into_iter().filter_map(filter).collect()
+}
+
+fn known_members(mut block: Object) -> Object {
+    block.keep(&["type", "id", "name", "input", "cache_control", "caller"]);
+    // The input is an object here; some clients keep it as text.
+    if block.text("input").is_some() || block.get("input").is_none_or(is_nothing) {
+        let text = arguments(block.get("input"));
+        let input = serde_json::from_str::<Object>(&text).unwrap_or_default();
+        block.set("input", raw(&input));
+    }
+    block
+}

@@ -1,0 +1,158 @@
+//! OpenAI Responses. What the model does is a row of items.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Wire, arguments, list, stored, words};
+use crate::error::AssembleError;
+use crate::history::{Call, Outcome, Turn};
+use crate::json::{Object, is_nothing, raw, text};
+use crate::tools;
+
+/// Calls that the client answers, and the member with their arguments.
+const CALLS: [(&str, &str); 2] = [("function_call", "arguments"), ("custom_tool_call", "input")];
+const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
+
+pub(super) struct Responses;
+
+impl Wire for Responses {
+    fn single(&self) -> &'static [&'static str] {
+        &["input", "instructions", "tools", "model", "leafgate"]
+    }
+
+    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+        let system = body.text("instructions").filter(|text| !text.is_empty());
+        let mut turns: Vec<Turn> = system.map(Turn::System).into_iter().collect();
+        match body.get("input").and_then(text) {
+            Some(words) => turns.push(Turn::User(self.said(&words))),
+            None => list(body, "input")?.into_iter().for_each(|item| take(item, &mut turns)),
+        }
+        Ok(turns)
+    }
+
+    fn is_loose(&self, body: &Object) -> bool {
+        ["previous_response_id", "conversation"]
+            .iter()
+            .any(|key| body.get(key).is_some_and(|id| !is_nothing(id)))
+    }
+
+    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
+        body.set("instructions", raw(&system));
+        body.set("input", raw(&items));
+    }
+
+    fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
+        let mut kept = Vec::new();
+        // Reasoning is refused without what followed from it.
+        let mut reasoning = Vec::new();
+        for item in items {
+            match arguments_of(&item) {
+                _ if item.text("type").as_deref() == Some("reasoning") => reasoning.push(item),
+                Some(key) if item.text("call_id").is_some_and(|id| wanted.contains(&id)) => {
+                    kept.append(&mut reasoning);
+                    kept.push(known_members(item, key));
+                }
+                Some(_) => reasoning.clear(),
+                None => {
+                    kept.append(&mut reasoning);
+                    kept.push(item);
+                }
+            }
+        }
+        kept
+    }
+
+    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
+        let mut items = items;
+        items.retain(|item| item.text("role").is_some());
+        items
+    }
+
+    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
+        let result = |(id, outcome): (String, Outcome)| match outcome {
+            Outcome::Sent(item) => item,
+            Outcome::Stored { text, custom } => Object::with(vec![
+                ("type", raw(&OUTPUTS[usize::from(custom)])),
+                ("call_id", raw(&id)),
+                ("output", raw(&text)),
+            ]),
+        };
+        outcomes.into_iter().map(result).collect()
+    }
+
+    fn said(&self, text: &str) -> Object {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        Object::with(vec![("type", raw(&"message")), ("role", raw(&"user")), ("content", raw(&content))])
+    }
+
+    fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
+        let content = json!([
+            { "type": "input_text", "text": label },
+            { "type": "input_image", "image_url": format!("data:{media};base64,{base64}") },
+        ]);
+        Object::with(vec![("type", raw(&"message")), ("role", raw(&"user")), ("content", raw(&content))])
+    }
+
+    fn tool_name(&self, tool: &Object) -> String {
+        tool.text("name").or_else(|| tool.text("type")).unwrap_or_default()
+    }
+
+    fn normalise(&self, tool: &mut Object) -> bool {
+        tools::normalise(tool, "parameters")
+    }
+}
+
+/// Adds an item to the turn that it belongs to.
+fn take(item: Object, turns: &mut Vec<Turn>) {
+    let kind = item.text("type").unwrap_or_else(|| "message".to_owned());
+    let role = item.text("role");
+    match (kind.as_str(), role.as_deref()) {
+        ("message", Some("system" | "developer")) => turns.push(Turn::System(words(item.get("content")))),
+        ("message", Some("user")) => turns.push(Turn::User(item)),
+        ("message", Some("assistant")) | ("reasoning", _) => model(item, None, turns),
+        (kind, _) if OUTPUTS.contains(&kind) => {
+            let result = (item.text("call_id").unwrap_or_default(), item);
+            match turns.last_mut() {
+                Some(Turn::Results { results, .. }) => results.push(result),
+                _ => turns.push(Turn::Results { results: vec![result], beside: None }),
+            }
+        }
+        (kind, _) if kind.ends_with("_call") => {
+            let call = arguments_of(&item).map(|key| Call {
+                id: item.text("call_id").unwrap_or_default(),
+                stored: stored(item.get("result")),
+                custom: key == CALLS[1].1,
+            });
+            model(item, call, turns);
+        }
+        _ => turns.push(Turn::Other(item)),
+    }
+}
+
+fn model(item: Object, call: Option<Call>, turns: &mut Vec<Turn>) {
+    if !matches!(turns.last(), Some(Turn::Model { .. })) {
+        turns.push(Turn::Model { items: Vec::new(), calls: Vec::new() });
+    }
+    if let Some(Turn::Model { items, calls }) = turns.last_mut() {
+        items.push(item);
+        calls.extend(call);
+    }
+}
+
+/// The member with the arguments of a call that the client answers.
+fn arguments_of(item: &Object) -> Option<&'static str> {
+    let kind = item.text("type")?;
+    CALLS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key)
+}
+
+fn known_members(mut item: Object, key: &str) -> Object {
+    item.keep(&["type", "id", "status", "call_id", "name", "namespace", key]);
+    if key == CALLS[0].1 {
+        let text = arguments(item.get(key));
+        if item.text(key).as_deref() != Some(text.as_str()) {
+            item.set(key, raw(&text));
+        }
+    }
+    item
+}

@@ -1,0 +1,286 @@
+//! Whole bodies, to the byte, and what each part of a profile does.
+//!
+//! `LEAFGATE_BLESS=1` writes the bodies in `tests/golden` anew; read them before you keep them.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use leafgate_assemble::{
+    AgentMode, Api, AssembleError, Continuation, Did, FileFault, Plugin, Profile, Prompt, ToolsOf, assemble,
+};
+use serde_json::{Value, json};
+
+fn golden(api: Api, name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let request = std::fs::read_to_string(folder.join(format!("{name}.request.json"))).unwrap();
+    for (mode, agent_mode) in [("agent", AgentMode::On), ("plain", AgentMode::Off)] {
+        let assembled = run(api, &request, &Profile { agent_mode, ..full() });
+        let path = folder.join(format!("{name}.{mode}.json"));
+        let body = text(&assembled) + "\n";
+        if std::env::var_os("LEAFGATE_BLESS").is_some() {
+            std::fs::write(&path, &body).unwrap();
+        }
+        assert_eq!(body, std::fs::read_to_string(&path).unwrap(), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_chat_completion_is_assembled_in_order() {
+    golden(Api::Chat, "chat");
+}
+
+#[test]
+fn a_response_is_assembled_in_order() {
+    golden(Api::Responses, "responses");
+}
+
+#[test]
+fn a_message_is_assembled_in_order() {
+    golden(Api::Messages, "messages");
+}
+
+fn one(api: Api, text: &str) -> String {
+    let message = json!({ "role": "user", "content": text });
+    match api {
+        Api::Chat | Api::Messages => json!({ "model": "m", "messages": [message] }).to_string(),
+        Api::Responses => json!({ "model": "m", "input": [message] }).to_string(),
+    }
+}
+
+/// The system prompt of an assembled body.
+fn system(api: Api, body: &Value) -> String {
+    let at = match api {
+        Api::Chat => "/messages/0/content",
+        Api::Responses => "/instructions",
+        Api::Messages => "/system",
+    };
+    body.pointer(at).unwrap().as_str().unwrap().to_owned()
+}
+
+fn did(assembled: &leafgate_assemble::Assembled) -> Vec<Did> {
+    assembled.steps.iter().map(|step| step.did).collect()
+}
+
+#[test]
+fn a_prompt_that_cannot_be_had_is_the_fallback() {
+    let profile = Profile {
+        prompt: Some(Prompt::File("gone.md".to_owned())),
+        fallback_prompt: "Help.".to_owned(),
+        ..bare()
+    };
+    for api in Api::ALL {
+        let assembled = run(api, &one(api, "Hi"), &profile);
+        assert_eq!(system(api, &value(&assembled)), "Help.", "{api:?}");
+        assert!(did(&assembled).contains(&Did::FallbackPrompt));
+        // Without a prompt anywhere there is one all the same.
+        let profile = Profile { prompt: None, ..profile.clone() };
+        assert_eq!(system(api, &value(&run(api, &one(api, "Hi"), &profile))), "Help.", "{api:?}");
+    }
+}
+
+#[test]
+fn the_agent_prompt_stands_before_others_and_not_before_itself() {
+    let path = || Some("prompts/agent.md".to_owned());
+    let of = |prompt, agent_mode| Profile {
+        prompt: Some(prompt),
+        agent_prompt: path(),
+        agent_mode,
+        ..Profile::default()
+    };
+    let literal = || Prompt::Literal("Be kind.".to_owned());
+    for api in Api::ALL {
+        let with = |profile: &Profile| system(api, &value(&run(api, &one(api, "Hi"), profile)));
+        assert_eq!(with(&of(literal(), AgentMode::On)), "Act.\n\nBe kind.");
+        assert_eq!(with(&of(literal(), AgentMode::Off)), "Be kind.");
+        assert_eq!(with(&of(Prompt::Agent, AgentMode::On)), "Act.");
+    }
+}
+
+#[test]
+fn the_system_steps_digest_is_that_of_the_final_text() {
+    let digests = |text: &str| {
+        let profile = Profile { prompt: Some(Prompt::Literal(text.to_owned())), ..bare() };
+        let assembled = run(Api::Chat, &one(Api::Chat, "Hi"), &profile);
+        assembled.steps.into_iter().find(|step| step.did == Did::System).unwrap().digest
+    };
+    assert_eq!(digests("a"), digests("a"));
+    assert_ne!(digests("a"), digests("b"));
+}
+
+#[test]
+fn while_tools_run_context_is_left_out_or_kept() {
+    let request = json!({ "messages": [
+        { "role": "user", "content": "Read it." },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c", "type": "function", "function": { "name": "read_file", "arguments": "{}" } }] },
+        { "role": "tool", "tool_call_id": "c", "content": "text" },
+    ] });
+    let profile = |continuation| Profile { context: vec!["notes/a.md".to_owned()], continuation, ..bare() };
+    let roles = |continuation| {
+        let body = value(&run(Api::Chat, &request.to_string(), &profile(continuation)));
+        let messages = body["messages"].as_array().unwrap().clone();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(Continuation::SkipContext), ["system", "user", "assistant", "tool"]);
+    assert_eq!(roles(Continuation::Keep), ["system", "user", "user", "assistant", "tool"]);
+}
+
+#[test]
+fn a_request_picks_from_what_its_profile_allows() {
+    let with = |leafgate: Value, profile: &Profile| {
+        let body =
+            json!({ "messages": [{ "role": "user", "content": "Hi" }], "leafgate": leafgate }).to_string();
+        assemble(Api::Chat, body.as_bytes(), profile, &Memory::usual())
+    };
+    let profile = Profile { agent_mode: AgentMode::Client, ..full() };
+    let picked = value(
+        &with(
+            json!({ "context": ["notes/b.md"], "documents": [], "webSearch": { "max_results": 2 } }),
+            &profile,
+        )
+        .unwrap(),
+    );
+    let all = picked.to_string();
+    assert!(all.contains("notes/b.md") && !all.contains("notes/a.md:") && !all.contains("cat.png"));
+    assert!(!all.contains("documentContext") && !all.contains("leafgate"));
+    assert_eq!(picked["plugins"], json!([{ "id": "web-search", "max_results": 2 }]));
+    let most = value(&with(json!({ "webSearch": { "max_results": 99 } }), &profile).unwrap());
+    assert_eq!(most["plugins"][0]["max_results"], 5);
+    assert!(value(&with(json!({ "webSearch": false }), &profile).unwrap()).get("plugins").is_none());
+    assert!(
+        system(Api::Chat, &value(&with(json!({ "agentMode": true }), &profile).unwrap())).starts_with("Act.")
+    );
+
+    let refused = |leafgate: Value, profile: &Profile| with(leafgate, profile).unwrap_err().to_string();
+    assert_eq!(
+        refused(json!({ "context": ["secret.txt"] }), &profile),
+        "/leafgate/context: the profile does not allow `secret.txt`"
+    );
+    assert_eq!(
+        refused(json!({ "documents": ["other"] }), &profile),
+        "/leafgate/documents: the profile does not allow `other`"
+    );
+    assert!(refused(json!({ "context": ["notes/../secret.md"] }), &profile).contains("must stay below"));
+    assert!(refused(json!({ "agentMode": false }), &full()).contains("/leafgate/agentMode"));
+    assert!(refused(json!({ "webSearch": true }), &bare()).contains("/leafgate/webSearch"));
+    assert!(refused(json!({ "typo": 1 }), &profile).contains("/leafgate: an object with"));
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused_by_name() {
+    let faults = [
+        ("../outside.md", None),
+        ("/etc/passwd", None),
+        ("gone.md", None),
+        ("link.md", Some(FileFault::Link)),
+        ("huge.md", Some(FileFault::TooLarge { limit: 1 << 20 })),
+        ("folder", Some(FileFault::NoFile)),
+    ];
+    for (path, fault) in faults {
+        let mut files = Memory::usual();
+        files.0.extend(fault.map(|fault| (path.to_owned(), Err(fault))));
+        let profile = Profile { context: vec![path.to_owned()], ..bare() };
+        let error = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files).unwrap_err();
+        let AssembleError::File { path: named, .. } = &error else { panic!("{error}") };
+        assert_eq!(named, path);
+    }
+    let binary = Memory::of(&[("a.bin", b"\x00\x01\xff"), ("nul.txt", b"a\0b")]);
+    for path in ["a.bin", "nul.txt"] {
+        let profile = Profile { context: vec![path.to_owned()], ..bare() };
+        let error =
+            assemble(Api::Messages, one(Api::Messages, "Hi").as_bytes(), &profile, &binary).unwrap_err();
+        assert_eq!(error, AssembleError::File { path: path.to_owned(), fault: FileFault::Binary });
+    }
+    // The fallback is for prompts that are not there, and not for paths that lead outside.
+    let outside = Profile { prompt: Some(Prompt::File("../x".to_owned())), ..bare() };
+    assert!(assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &outside, &Memory::usual()).is_err());
+}
+
+#[test]
+fn context_is_bounded() {
+    let limited = |max_context, max_files| Profile {
+        context: vec!["notes/*.md".to_owned()],
+        max_context,
+        max_files,
+        ..bare()
+    };
+    let run =
+        |profile: &Profile| assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), profile, &Memory::usual());
+    assert!(run(&limited(20, 2)).is_ok());
+    assert_eq!(run(&limited(19, 2)).unwrap_err(), AssembleError::ContextTooLarge { limit: 19 });
+    assert_eq!(run(&limited(20, 1)).unwrap_err(), AssembleError::TooManyFiles { limit: 1 });
+}
+
+#[test]
+fn bodies_that_are_none_are_refused_with_their_place() {
+    let refused =
+        |api, body: &str| assemble(api, body.as_bytes(), &bare(), &Memory::usual()).unwrap_err().to_string();
+    assert_eq!(refused(Api::Chat, "[]"), "the body is no JSON object (line 1, column 0)");
+    assert_eq!(refused(Api::Chat, "{\"messages\": [1]}"), "/messages/0: an object is expected");
+    assert_eq!(refused(Api::Responses, "{}"), "/input: a list of messages is expected");
+    assert!(
+        refused(Api::Messages, "{\"messages\": [], \"messages\": []}")
+            .contains("/messages: the member is here twice")
+    );
+    assert!(
+        refused(Api::Chat, "{\"messages\": [], \"leafgate\": {}, \"leafgate\": {}}").contains("/leafgate")
+    );
+}
+
+#[test]
+fn tools_are_normalised_at_every_depth() {
+    let schema = json!({ "type": "object", "properties": {
+        "a": { "type": "object", "properties": { "b": { "type": "string" } } },
+        "c": { "type": "array", "items": { "type": "object", "properties": { "d": {} }, "required": [] } },
+    }, "required": ["a"] });
+    let body = json!({ "input": "Hi", "tools": [{ "type": "function", "name": "t", "parameters": schema, "strict": true }] });
+    let profile = Profile { tools: ToolsOf { normalise: true, allow: None }, ..bare() };
+    let tool = value(&run(Api::Responses, &body.to_string(), &profile))["tools"][0].clone();
+    assert!(tool.get("strict").is_none());
+    assert_eq!(tool["parameters"]["required"], json!(["a", "c"]));
+    assert_eq!(tool["parameters"]["properties"]["a"]["required"], json!(["b"]));
+    assert_eq!(tool["parameters"]["properties"]["c"]["items"]["required"], json!(["d"]));
+}
+
+#[test]
+fn what_is_not_touched_stays_as_it_was_spelled() {
+    let body =
+        "{ \"x\" : 1.50e1,\"messages\":[{\"role\":\"user\",  \"content\":\"\\u00e9\"}] , \"model\":\"m\"}";
+    let out = text(&run(Api::Chat, body, &bare()));
+    assert!(out.contains("1.50e1") && out.contains("{\"role\":\"user\",\"content\":\"\\u00e9\"}"), "{out}");
+}
+
+#[test]
+fn results_of_calls_that_the_provider_keeps_stay() {
+    let body = json!({ "previous_response_id": "r", "input": [{ "type": "function_call_output", "call_id": "c", "output": "x" }] });
+    let kept = value(&run(Api::Responses, &body.to_string(), &bare()));
+    assert_eq!(kept["input"], body["input"]);
+    let mut alone = body;
+    alone["previous_response_id"] = Value::Null;
+    assert_eq!(value(&run(Api::Responses, &alone.to_string(), &bare()))["input"], json!([]));
+}
+
+#[test]
+fn reasoning_goes_with_the_call_that_followed_from_it() {
+    let reasoning = |id: &str| json!({ "type": "reasoning", "id": id, "summary": [] });
+    let call = |id: &str| json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{}" });
+    let output = json!({ "type": "function_call_output", "call_id": "b", "output": "x" });
+    let sent =
+        json!([reasoning("1"), call("a"), reasoning("2"), call("b"), reasoning("3"), call("c"), output]);
+    let body = value(&run(Api::Responses, &json!({ "input": sent }).to_string(), &bare()));
+    assert_eq!(body["input"], json!([reasoning("2"), call("b"), output]));
+}
+
+#[test]
+fn a_profile_sets_no_member_that_it_builds() {
+    for key in ["messages", "system", "tools", "leafgate"] {
+        let profile = Profile { options: json!({ key: 1 }).as_object().unwrap().clone(), ..bare() };
+        assert!(profile.check().unwrap_err().to_string().contains(key));
+    }
+    let plugins = vec![Plugin { id: "web-search".to_owned(), max_results: None }];
+    assert!(Profile { plugins, ..full() }.check().is_ok());
+}

@@ -1,0 +1,296 @@
+//! What holds of every recorded request and of requests made at random, in each API.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::*;
+use leafgate_assemble::{AgentMode, Api, Continuation, Profile};
+use leafgate_harness::recordings;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const FOLDERS: [(&str, Api); 3] =
+    [("openai-chat", Api::Chat), ("openai-responses", Api::Responses), ("anthropic-messages", Api::Messages)];
+
+fn recorded() -> Vec<(Api, String, String)> {
+    let mut all = Vec::new();
+    for (folder, api) in FOLDERS {
+        let files = recordings::read(folder, ".request.json");
+        assert!(!files.is_empty(), "{folder}");
+        let files = files.into_iter().map(|file| (api, file.name, String::from_utf8(file.body).unwrap()));
+        // Compactions, counts and the like have no conversation.
+        all.extend(files.filter(|(_, _, body)| {
+            let body: Value = serde_json::from_str(body).unwrap();
+            ["messages", "input"].iter().any(|key| body.get(*key).is_some_and(|list| !list.is_null()))
+        }));
+    }
+    all
+}
+
+/// The elements of the conversation, without a system message.
+fn items(api: Api, body: &Value) -> Vec<Value> {
+    let key = if api == Api::Responses { "input" } else { "messages" };
+    let items = body[key].as_array().unwrap().clone();
+    if api == Api::Chat { items[1..].to_vec() } else { items }
+}
+
+fn is_system(item: &Value) -> bool {
+    matches!(item["role"].as_str(), Some("system" | "developer"))
+}
+
+fn one_system_message_first(api: Api, body: &Value) {
+    let system = match api {
+        Api::Chat => {
+            assert_eq!(body["messages"][0]["role"], "system");
+            &body["messages"][0]["content"]
+        }
+        Api::Responses => &body["instructions"],
+        Api::Messages => &body["system"],
+    };
+    assert!(system.as_str().is_some_and(|text| !text.is_empty()));
+    assert!(!items(api, body).iter().any(is_system));
+}
+
+fn blocks(item: &Value) -> Vec<Value> {
+    item["content"].as_array().cloned().unwrap_or_default()
+}
+
+/// Calls of one element, and results in one element.
+fn calls_and_results(api: Api, item: &Value) -> (Vec<String>, Vec<String>) {
+    let of = |kind: &str, id: &str, list: Vec<Value>| {
+        let list = list.into_iter().filter(|block| block["type"] == kind);
+        list.map(|block| block[id].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    match api {
+        Api::Chat => {
+            let calls = item["tool_calls"].as_array().cloned().unwrap_or_default();
+            let calls = calls.iter().map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
+            let result = (item["role"] == "tool").then(|| item["tool_call_id"].as_str().unwrap().to_owned());
+            (calls, result.into_iter().collect())
+        }
+        Api::Messages => (of("tool_use", "id", blocks(item)), of("tool_result", "tool_use_id", blocks(item))),
+        Api::Responses => {
+            let one = vec![item.clone()];
+            let calls =
+                [of("function_call", "call_id", one.clone()), of("custom_tool_call", "call_id", one.clone())];
+            let results = ["function_call_output", "custom_tool_call_output"]
+                .map(|kind| of(kind, "call_id", one.clone()));
+            (calls.concat(), results.concat())
+        }
+    }
+}
+
+/// Behind each row of calls stand its results, in call order.
+fn calls_have_their_results_directly_after(api: Api, body: &Value) {
+    if body.get("previous_response_id").is_some_and(|id| !id.is_null()) {
+        return;
+    }
+    let mut open: Vec<String> = Vec::new();
+    let mut answering = false;
+    for item in items(api, body) {
+        let (calls, results) = calls_and_results(api, &item);
+        if !calls.is_empty() {
+            assert!(!answering || open.is_empty(), "a call before the last results");
+            answering = false;
+            open.extend(calls);
+        } else if !results.is_empty() {
+            answering = true;
+            assert_eq!(open.drain(..results.len().min(open.len())).collect::<Vec<_>>(), results);
+        } else {
+            let in_row = api == Api::Responses && item["role"] != "user";
+            assert!(open.is_empty() || in_row, "something else before the results");
+        }
+    }
+    assert!(open.is_empty(), "{} calls without a result", open.len());
+}
+
+fn no_trace_of_a_tool(api: Api, body: &Value) {
+    for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"] {
+        assert!(body.get(key).is_none(), "{key}");
+    }
+    for item in items(api, body) {
+        let (calls, results) = calls_and_results(api, &item);
+        assert!(calls.is_empty() && results.is_empty());
+        let role = item["role"].as_str();
+        assert!(matches!(role, Some("user" | "assistant")), "{role:?} {:?}", item["type"]);
+        assert!(item.get("function_call").is_none());
+        let kinds: BTreeSet<_> =
+            blocks(&item).iter().map(|block| block["type"].as_str().unwrap_or_default().to_owned()).collect();
+        assert!(!kinds.iter().any(|kind| kind.contains("tool")), "{kinds:?}");
+    }
+}
+
+fn context_stands_directly_before_the_latest_user_message(api: Api, body: &Value, expected: bool) {
+    let items = items(api, body);
+    let is_context = |item: &Value| {
+        item["role"] == "user" && item["content"].to_string().contains("Context from notes/a.md:")
+    };
+    let at: Vec<usize> = (0..items.len()).filter(|at| is_context(&items[*at])).collect();
+    assert_eq!(at.len(), usize::from(expected));
+    for at in at {
+        let is_user = |item: &Value| item["role"] == "user" && calls_and_results(api, item).1.is_empty();
+        let latest = items.iter().rposition(is_user).unwrap();
+        assert_eq!(at + 1, latest);
+    }
+}
+
+fn profile(agent_mode: AgentMode, continuation: Continuation) -> Profile {
+    Profile {
+        context: vec!["notes/a.md".to_owned()],
+        map: None,
+        plugins: Vec::new(),
+        model: None,
+        agent_mode,
+        continuation,
+        tools: Default::default(),
+        ..full()
+    }
+}
+
+fn has_user(api: Api, body: &Value) -> bool {
+    items(api, body).iter().any(|item| item["role"] == "user" && calls_and_results(api, item).1.is_empty())
+}
+
+/// Checks all of it for one request.
+fn check(api: Api, name: &str, request: &str) {
+    for agent_mode in [AgentMode::On, AgentMode::Off] {
+        for continuation in [Continuation::SkipContext, Continuation::Keep] {
+            let profile = profile(agent_mode, continuation);
+            let assembled = run(api, request, &profile);
+            let body = value(&assembled);
+            one_system_message_first(api, &body);
+            match agent_mode {
+                AgentMode::Off => no_trace_of_a_tool(api, &body),
+                _ => calls_have_their_results_directly_after(api, &body),
+            }
+            if continuation == Continuation::Keep {
+                context_stands_directly_before_the_latest_user_message(api, &body, has_user(api, &body));
+            }
+            assert_eq!(run(api, request, &profile).body, assembled.body, "{name}");
+            let twice = run(api, &text(&assembled), &profile);
+            assert_eq!(text(&twice), text(&assembled), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_recorded_request_is_assembled() {
+    let all = recorded();
+    assert!(all.len() >= 5);
+    for (api, name, request) in all {
+        check(api, &name, &request);
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Said {
+    System,
+    User(String),
+    Model(String, Vec<(u8, bool)>),
+    Results(Vec<u8>, bool),
+}
+
+fn any_said() -> impl Strategy<Value = Said> {
+    let calls = prop::collection::vec((0..6u8, any::<bool>()), 0..4);
+    prop_oneof![
+        1 => Just(Said::System),
+        3 => "[a-z ]{0,12}".prop_map(Said::User),
+        4 => ("[a-z]{0,6}", calls).prop_map(|(text, calls)| Said::Model(text, calls)),
+        3 => (prop::collection::vec(0..6u8, 1..4), any::<bool>()).prop_map(|(ids, beside)| Said::Results(ids, beside)),
+    ]
+}
+
+/// A conversation as a client may send it: calls without results, results without calls, ids twice
+/// in different turns.
+fn request(api: Api, said: &[Said]) -> String {
+    let mut list = Vec::new();
+    for (turn, one) in said.iter().enumerate() {
+        // Each turn's calls have ids of their own, as APIs give them.
+        let id = |turn: usize, id: u8| format!("c{turn}_{id}");
+        match one {
+            Said::System if api != Api::Messages => list.push(json!({ "role": "system", "content": "Own." })),
+            Said::System => {}
+            Said::User(text) => list.push(json!({ "role": "user", "content": format!("u{text}") })),
+            Said::Model(text, calls) => {
+                let mut seen = BTreeSet::new();
+                let calls: Vec<_> = calls.iter().filter(|(call, _)| seen.insert(*call)).collect();
+                let stored = |stored: bool| if stored { json!("kept") } else { Value::Null };
+                match api {
+                    Api::Chat => {
+                        let calls: Vec<_> = calls
+                            .iter()
+                            .map(|(call, kept)| {
+                                json!({ "id": id(turn, *call), "type": "function",
+                            "function": { "name": "f", "arguments": "" }, "result": stored(*kept) })
+                            })
+                            .collect();
+                        list.push(
+                            json!({ "role": "assistant", "content": text, "tool_calls": calls, "state": 1 }),
+                        );
+                    }
+                    Api::Messages => {
+                        let mut content = vec![json!({ "type": "text", "text": format!("m{text}") })];
+                        content.extend(calls.iter().map(|(call, kept)| {
+                            json!({ "type": "tool_use", "id": id(turn, *call),
+                            "name": "f", "input": {}, "result": stored(*kept) })
+                        }));
+                        list.push(json!({ "role": "assistant", "content": content }));
+                    }
+                    Api::Responses => {
+                        list.push(json!({ "type": "reasoning", "id": "r", "summary": [] }));
+                        list.extend(calls.iter().map(|(call, kept)| {
+                            json!({ "type": "function_call", "call_id": id(turn, *call),
+                            "name": "f", "arguments": "{}", "result": stored(*kept) })
+                        }));
+                        if !text.is_empty() {
+                            list.push(json!({ "role": "assistant", "content": text }));
+                        }
+                    }
+                }
+            }
+            Said::Results(ids, beside) => {
+                let ids: BTreeSet<String> =
+                    ids.iter().map(|call| id(turn.saturating_sub(1), *call)).collect();
+                match api {
+                    Api::Chat => list.extend(
+                        ids.iter().map(|id| json!({ "role": "tool", "tool_call_id": id, "content": "r" })),
+                    ),
+                    Api::Responses => {
+                        list.extend(ids.iter().map(
+                            |id| json!({ "type": "function_call_output", "call_id": id, "output": "r" }),
+                        ))
+                    }
+                    Api::Messages => {
+                        let mut content: Vec<_> = ids
+                            .iter()
+                            .map(|id| json!({ "type": "tool_result", "tool_use_id": id, "content": "r" }))
+                            .collect();
+                        content.extend(beside.then(|| json!({ "type": "text", "text": "and" })));
+                        list.push(json!({ "role": "user", "content": content }));
+                    }
+                }
+            }
+        }
+    }
+    let tool = match api {
+        Api::Chat => json!({ "type": "function", "function": { "name": "f", "parameters": {} } }),
+        Api::Responses => json!({ "type": "function", "name": "f", "parameters": {} }),
+        Api::Messages => json!({ "name": "f", "input_schema": {} }),
+    };
+    let key = if api == Api::Responses { "input" } else { "messages" };
+    json!({ "model": "m", key: list, "tools": [tool], "tool_choice": "auto" }).to_string()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_conversation_is_assembled(said in prop::collection::vec(any_said(), 0..12)) {
+        for api in Api::ALL {
+            check(api, "a conversation at random", &request(api, &said));
+        }
+    }
+}
