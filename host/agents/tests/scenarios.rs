@@ -350,6 +350,17 @@ fn a_run_that_has_made_its_requests_ends_with_what_it_has() {
 }
 
 #[test]
+fn calls_of_one_answer_are_bounded() {
+    let limits = RunLimits { calls: 2, ..RunLimits::default() };
+    let many: Vec<_> = (0..50).map(|_| ("run", json!({}))).collect();
+    let mut stage = Stage::limited(&three(), vec![("coordinator", vec![calls(&many).into()])], limits);
+    stage.answer(0);
+    assert_eq!((stage.given.len(), kinds(&stage)), (2, vec![ErrorKind::ToolAccess]));
+    stage.play_out();
+    assert_eq!(stage.results(0).len(), 50);
+}
+
+#[test]
 fn depth_is_bounded() {
     let agents = ["a", "b", "c"].map(|name| agent(name, all(), none()));
     let team = team("a", &agents, json!({ "maxDepth": 1 }));

@@ -155,7 +155,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer as one JSON document; of a stream, the one that it stands for.
+    /// The answer as one JSON document; of a stream, the one that it stands for. Its own `Debug`
+    /// prints texts.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.whole

@@ -102,7 +102,8 @@ pub struct Failure {
     pub message: AnswerText,
 }
 
-/// A step of an answer. All steps of an answer, added to an empty [`Reply`], make its reply.
+/// A step of an answer. All steps of an answer, added to an empty [`Reply`], make its reply; only
+/// the arguments of a call may be spelled in another way, with the same values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
     /// More reasoning.

@@ -319,3 +319,89 @@ fn a_damaged_stream_is_read_like_the_answer_that_it_is_put_together_to() {
         runner.run(&damage, reads_alike).unwrap();
     }
 }
+
+/// Puts another value in the place of one within a value: the `at`th in order, counted from the top.
+fn put(value: &mut Value, at: &mut usize, other: &Value) {
+    if *at == 0 {
+        *value = other.clone();
+    }
+    *at = at.wrapping_sub(1);
+    match value {
+        Value::Object(members) => members.values_mut().for_each(|member| put(member, at, other)),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| put(element, at, other)),
+        _ => {}
+    }
+}
+
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Object(members) => members.values().map(count).sum(),
+        Value::Array(elements) => elements.iter().map(count).sum(),
+        _ => 0,
+    }
+}
+
+fn odd_value() -> impl Strategy<Value = Value> {
+    let odd =
+        ["null", "true", "-1", "1e300", "18446744073709551615", "\"x\"", "[]", "{}", "[\"x\"]", "[[{}]]"];
+    prop::sample::select(odd.map(|text| serde_json::from_str::<Value>(text).unwrap()).to_vec())
+}
+
+#[test]
+fn no_shape_makes_it_panic_and_what_is_replayed_reads_alike() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() });
+    let changes = prop::collection::vec((any::<usize>(), odd_value()), 1..4);
+    for (Recorded { api, name, .. }, answer) in wholes() {
+        let survives = |changes: Vec<(usize, Value)>| {
+            let mut json = answer.json().clone();
+            for (at, other) in changes {
+                let mut at = at % count(&json);
+                put(&mut json, &mut at, &other);
+            }
+            let mut reader = Reader::whole(api, AnswerLimits::default());
+            reader.push(json.to_string().as_bytes()).unwrap();
+            let text = framed(api, &json);
+            let Ok(answer) = reader.finish() else { return Ok(()) };
+            let _ = (answer.turn(), api.write(&answer.reply, &answer.head), format!("{answer:?}"));
+            if let Some(text) = text {
+                let mut reader = Reader::stream(api, AnswerLimits::default());
+                reader.push(text.as_bytes()).unwrap();
+                prop_assert!(reader.finish().is_ok() || answer.failure.is_some(), "{}", name);
+            }
+            Ok(())
+        };
+        runner.run(&changes, survives).unwrap();
+    }
+}
+
+#[test]
+fn no_event_makes_it_panic() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() });
+    let changes = prop::collection::vec((any::<usize>(), any::<usize>(), odd_value()), 1..6);
+    for Recorded { api, name, body } in streams() {
+        let text = String::from_utf8(body).unwrap();
+        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let events: Vec<Value> = events.filter_map(|data| serde_json::from_str(data).ok()).collect();
+        let survives = |changes: Vec<(usize, usize, Value)>| {
+            let mut events = events.clone();
+            for (which, at, other) in changes {
+                let which = which % events.len();
+                let event = &mut events[which];
+                let mut at = at % count(event);
+                put(event, &mut at, &other);
+            }
+            let text: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+            let mut reader = Reader::stream(api, AnswerLimits::default());
+            reader.push(text.as_bytes()).unwrap();
+            if let Ok(answer) = reader.finish() {
+                let again = whole(api, answer.json().to_string().as_bytes());
+                prop_assert!(again.reply == answer.reply, "{}", name);
+                let _ = (answer.turn(), framed(api, answer.json()));
+            }
+            Ok(())
+        };
+        runner.run(&changes, survives).unwrap();
+    }
+}

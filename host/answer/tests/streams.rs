@@ -310,6 +310,7 @@ fn a_refusal_is_said_in_each_api() {
 fn a_prompt_that_gemini_refuses_is_filtered() {
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
     assert_eq!(whole(Api::Gemini, &blocked).reply.finish, Some(Finish::Filtered));
+    assert_eq!(Api::Gemini.events(&blocked, false).map(|events| events.len()), Some(1));
     assert_eq!(stream(Api::Gemini, &events(&[blocked])).reply.finish, Some(Finish::Filtered));
 }
 
@@ -348,4 +349,28 @@ fn reasoning_in_many_parts_keeps_its_paragraphs() {
     let deltas = reader.push(text.as_bytes()).unwrap();
     assert_eq!(deltas.iter().filter(|delta| matches!(delta, Delta::Reasoning(_))).count(), 3);
     assert_eq!(reader.finish().unwrap().reply, answer.reply);
+}
+
+#[test]
+fn calls_that_are_no_objects_are_no_calls() {
+    let json = json!({ "choices": [{ "message": { "tool_calls": ["x", null, 1] }, "finish_reason": "tool_calls" }] });
+    assert!(whole(Api::Chat, &json).reply.calls.is_empty());
+    let text: String = Api::Chat.events(&json, false).unwrap().iter().map(ToString::to_string).collect();
+    assert!(stream(Api::Chat, &text).reply.calls.is_empty());
+}
+
+#[test]
+fn counts_beyond_reason_are_the_largest() {
+    let many = u64::MAX;
+    let usage = json!({ "prompt_tokens": many, "completion_tokens": many, "input_tokens": many, "output_tokens": many,
+        "cache_read_input_tokens": many, "promptTokenCount": many, "candidatesTokenCount": many, "thoughtsTokenCount": many });
+    let choices = json!([{ "message": {} }]);
+    let json = json!({ "choices": choices, "output": [], "content": [], "candidates": [], "usage": usage, "usageMetadata": usage });
+    for api in Api::ALL {
+        let reply = whole(api, &json).reply;
+        assert_eq!(reply.usage.map(|usage| usage.input), Some(many), "{api:?}");
+        for other in Api::ALL {
+            let _ = other.write(&reply, &Default::default());
+        }
+    }
 }

@@ -142,7 +142,7 @@ fn map_of(map: &MapOf, files: &dyn Files) -> Result<String, AssembleError> {
         check(&map.root).map_err(fault)?;
     }
     let mut entries = files.list(&map.root, map.depth, map.entries.saturating_add(1)).map_err(fault)?;
-    entries.sort();
+    entries.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
     let more = entries.len() > map.entries;
     entries.truncate(map.entries);
     let name = if map.root.is_empty() { "." } else { &map.root };

@@ -9,8 +9,9 @@ pub trait Files {
     /// A [`FileFault`] for what cannot or must not be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, FileFault>;
 
-    /// Lists files and folders below a folder (`""` for the root), down to a depth, in any order, at
-    /// most `most` of them.
+    /// Lists files and folders below a folder (`""` for the root), down to a depth. Of more than
+    /// `most` it gives the first ones, each folder by name and before what is in it: which ones it
+    /// leaves out must not change from call to call.
     ///
     /// # Errors
     /// A [`FileFault`] for a folder that cannot or must not be read.

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use common::*;
 use leafgate_assemble::{
-    AgentMode, Api, AssembleError, Continuation, Did, FileFault, Plugin, Profile, Prompt, ToolsOf, assemble,
+    AgentMode, Api, AssembleError, Continuation, Did, FileFault, MapOf, Plugin, Profile, Prompt, ToolsOf,
+    assemble,
 };
 use serde_json::{Value, json};
 
@@ -129,6 +130,30 @@ fn while_tools_run_context_is_left_out_or_kept() {
     assert_eq!(roles(Continuation::Keep), ["system", "user", "user", "assistant", "tool"]);
 }
 
+/// Bytes that two bodies have in common at their beginning.
+fn common(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+#[test]
+fn kept_context_leaves_the_beginning_of_a_turn_as_it_was() {
+    let ask = json!({ "role": "user", "content": "Read it." });
+    let call = json!({ "role": "assistant", "content": "", "tool_calls": [
+        { "id": "c", "type": "function", "function": { "name": "read_file", "arguments": "{}" } }] });
+    let result = json!({ "role": "tool", "tool_call_id": "c", "content": "text" });
+    let bodies = |continuation| {
+        let profile = Profile { context: vec!["notes/a.md".to_owned()], continuation, ..bare() };
+        let first = json!({ "messages": [ask] }).to_string();
+        let second = json!({ "messages": [ask, call, result] }).to_string();
+        [first, second].map(|body| text(&run(Api::Chat, &body, &profile)))
+    };
+    let [asked, kept] = bodies(Continuation::Keep);
+    // All of it but the end of the list.
+    assert_eq!(common(&asked, &kept), asked.len() - "]}".len());
+    let [asked, skipped] = bodies(Continuation::SkipContext);
+    assert!(common(&asked, &skipped) < common(&asked, &kept));
+}
+
 #[test]
 fn a_request_picks_from_what_its_profile_allows() {
     let with = |leafgate: Value, profile: &Profile| {
@@ -198,6 +223,40 @@ fn files_that_cannot_be_used_are_refused_by_name() {
     // The fallback is for prompts that are not there, and not for paths that lead outside.
     let outside = Profile { prompt: Some(Prompt::File("../x".to_owned())), ..bare() };
     assert!(assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &outside, &Memory::usual()).is_err());
+}
+
+#[test]
+fn a_map_shows_each_folder_before_what_is_in_it() {
+    let files = Memory::of(&[
+        ("n/a/x.md", b""),
+        ("n/a-b.md", b""),
+        ("n/a/y/z.md", b""),
+        ("n/c.md", b""),
+        ("other", b""),
+    ]);
+    let map = |depth, entries| {
+        let profile = Profile { map: Some(MapOf { root: "n".to_owned(), depth, entries }), ..bare() };
+        let body = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files).unwrap();
+        value(&body)["messages"][1]["content"].as_str().unwrap().to_owned()
+    };
+    let all = "Directory structure of n:\n\n- a/\n  - x.md\n  - y/\n    - z.md\n- a-b.md\n- c.md";
+    assert_eq!(map(3, 500), all);
+    assert_eq!(map(1, 500), "Directory structure of n:\n\n- a/\n- a-b.md\n- c.md");
+    assert_eq!(map(3, 2), "Directory structure of n:\n\n- a/\n  - x.md\n- … (more than 2 entries)");
+}
+
+#[test]
+fn calls_of_the_older_form_stay_with_what_they_came_to() {
+    let body = json!({ "messages": [
+        { "role": "user", "content": "Hi" },
+        { "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": "{}" } },
+        { "role": "function", "name": "f", "content": "x" },
+    ] });
+    let kept = value(&run(Api::Chat, &body.to_string(), &bare()));
+    assert_eq!(kept["messages"].as_array().unwrap()[1..], body["messages"].as_array().unwrap()[..]);
+    let plain = Profile { agent_mode: AgentMode::Off, ..bare() };
+    let plain = value(&run(Api::Chat, &body.to_string(), &plain));
+    assert_eq!(plain["messages"].as_array().unwrap().len(), 2);
 }
 
 #[test]

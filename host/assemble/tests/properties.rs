@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::*;
-use leafgate_assemble::{AgentMode, Api, Continuation, Profile};
+use leafgate_assemble::{AgentMode, Api, Continuation, Profile, assemble};
 use leafgate_harness::recordings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -284,6 +284,53 @@ fn request(api: Api, said: &[Said]) -> String {
     json!({ "model": "m", key: list, "tools": [tool], "tool_choice": "auto" }).to_string()
 }
 
+/// JSON in the words of the APIs, and in no shape of theirs.
+fn any_json() -> impl Strategy<Value = Value> {
+    let words = [
+        "user",
+        "assistant",
+        "tool",
+        "system",
+        "text",
+        "tool_use",
+        "tool_result",
+        "function_call",
+        "reasoning",
+        "c1",
+    ];
+    let leaf = prop_oneof![
+        4 => prop::sample::select(words.to_vec()).prop_map(Value::from),
+        1 => prop_oneof![Just(Value::Null), Just(json!(true)), Just(json!(-1.5e300))],
+    ];
+    let keys = [
+        "role",
+        "content",
+        "type",
+        "id",
+        "tool_calls",
+        "function",
+        "name",
+        "arguments",
+        "result",
+        "tool_use_id",
+        "tool_call_id",
+        "call_id",
+        "input",
+        "documentContext",
+        "documentIds",
+        "parameters",
+        "properties",
+    ];
+    leaf.prop_recursive(5, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(prop::sample::select(keys.to_vec()), inner, 0..6).prop_map(
+                |members| { members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect() }
+            ),
+        ]
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 
@@ -291,6 +338,20 @@ proptest! {
     fn any_conversation_is_assembled(said in prop::collection::vec(any_said(), 0..12)) {
         for api in Api::ALL {
             check(api, "a conversation at random", &request(api, &said));
+        }
+    }
+
+    #[test]
+    fn no_shape_makes_it_panic(list in prop::collection::vec(any_json(), 0..5), system in any_json(), tools in any_json()) {
+        for api in Api::ALL {
+            let body = json!({ "messages": list, "input": list, "system": system, "instructions": system, "tools": tools });
+            for agent_mode in [AgentMode::On, AgentMode::Off] {
+                let profile = Profile { agent_mode, ..full() };
+                if let Ok(once) = assemble(api, body.to_string().as_bytes(), &profile, &Memory::usual()) {
+                    one_system_message_first(api, &value(&once));
+                    prop_assert!(assemble(api, &once.body, &profile, &Memory::usual()).is_ok());
+                }
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ impl Run {
         self.advance_with(None, now, effects);
     }
 
+    /// As [`Run::advance`], with what the client said beside its results.
     pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>, now: Tick, effects: &mut Effects) {
         while !self.over {
             if let Some(frame) = self.settled() {
@@ -43,14 +44,14 @@ impl Run {
     }
 
     /// A frame that wants to ask in a run that has made its requests.
-    pub(super) fn starved(&self) -> Option<FrameId> {
+    fn starved(&self) -> Option<FrameId> {
         let queued = |frame: &&Frame| frame.state == FrameState::Queued;
         let spent = self.requests >= self.limits.requests;
         self.frames.iter().find(|frame| spent && queued(frame)).map(|frame| frame.id)
     }
 
     /// What the client said while the entry waits for somebody is kept for then.
-    pub(super) fn later(&mut self, text: AnswerText) {
+    fn later(&mut self, text: AnswerText) {
         self.bytes += text.expose().len();
         if let Some(open) = &mut self.frames[ENTRY.at()].open {
             open.said.push(text);
@@ -58,20 +59,14 @@ impl Run {
     }
 
     /// A frame whose calls all have their results.
-    pub(super) fn settled(&self) -> Option<FrameId> {
+    fn settled(&self) -> Option<FrameId> {
         let is_done = |slot: &Slot| matches!(slot.state, SlotState::Done(_));
         let settled = |frame: &&Frame| frame.open.as_ref().is_some_and(|open| open.slots.iter().all(is_done));
         self.frames.iter().find(settled).map(|frame| frame.id)
     }
 
     /// Puts the results of a turn into its frame, which ends with its report or asks again.
-    pub(super) fn close_turn(
-        &mut self,
-        frame: FrameId,
-        said: Option<AnswerText>,
-        now: Tick,
-        effects: &mut Effects,
-    ) {
+    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>, now: Tick, effects: &mut Effects) {
         let Some(open) = self.frames[frame.at()].open.take() else { return };
         for slot in open.slots {
             self.record(frame, slot, now);
@@ -130,7 +125,7 @@ impl Run {
     }
 
     /// Asks for queued frames, while few enough ask.
-    pub(super) fn ask_queued(&mut self, effects: &mut Effects) {
+    fn ask_queued(&mut self, effects: &mut Effects) {
         if self.over {
             return;
         }
@@ -149,7 +144,7 @@ impl Run {
     }
 
     /// Gives the client its calls, once no model is asked: a client gets one answer to a request.
-    pub(super) fn give_calls(&mut self, now: Tick, effects: &mut Effects) {
+    fn give_calls(&mut self, now: Tick, effects: &mut Effects) {
         let idle = |frame: &Frame| !matches!(frame.state, FrameState::Asking(_) | FrameState::Queued);
         if self.over || self.paused.is_some() || !self.frames.iter().all(idle) {
             return;
@@ -175,7 +170,8 @@ impl Run {
         }
     }
 
-    pub(super) fn announce(&mut self, effects: &mut Effects) {
+    /// Says when time matters next.
+    fn announce(&mut self, effects: &mut Effects) {
         if self.over || self.paused.is_some() {
             return;
         }

@@ -38,7 +38,8 @@ impl Run {
         self.answer(frame, slot, done);
     }
 
-    pub(super) fn answer(&mut self, frame: FrameId, slot: usize, done: Done) {
+    /// Gives a call its result.
+    fn answer(&mut self, frame: FrameId, slot: usize, done: Done) {
         let open = self.frames[frame.at()].open.as_mut();
         if let Some(slot) = open.and_then(|open| open.slots.get_mut(slot)) {
             slot.state = SlotState::Done(done);
@@ -85,7 +86,8 @@ impl Run {
         }
     }
 
-    pub(super) fn works_for(&self, at: usize, frame: FrameId) -> bool {
+    /// Whether a frame was begun for another one, directly or not.
+    fn works_for(&self, at: usize, frame: FrameId) -> bool {
         let mut above = self.frames[at].parent;
         while let Some((parent, _)) = above {
             if parent == frame {
@@ -96,7 +98,8 @@ impl Run {
         false
     }
 
-    pub(super) fn give_up(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
+    /// Ends a frame without a result. Whatever it waits for is not wanted any more.
+    fn give_up(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
         let of = &mut self.frames[frame.at()];
         if let FrameState::Asking(request) = of.state {
             effects.push(Effect::Abort(request));
@@ -116,6 +119,7 @@ impl Run {
         effects.push(Effect::Finish);
     }
 
+    /// Ends the run and all that is in flight.
     pub(super) fn end_all(&mut self, now: Tick, effects: &mut Effects) {
         self.give_up_below(ENTRY, now, effects);
         self.over = true;

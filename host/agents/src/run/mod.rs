@@ -428,7 +428,10 @@ impl Run {
         };
         match asked {
             Err(error) => {
-                self.note_refusal(frame, &error, effects);
+                // Of those beyond the limit the first one tells it.
+                if at <= self.limits.calls {
+                    self.note_refusal(frame, &error, effects);
+                }
                 SlotState::Done(Done { text: error.to_string().into(), is_error: true, at: now, ran: false })
             }
             Ok(Asked::Report(report)) => {

@@ -37,8 +37,7 @@ impl Wire for Gemini {
         }
         let candidates = elements(root, "candidates");
         // A prompt that was refused has no candidates, and says why.
-        let blocked =
-            member(root, "promptFeedback").is_some_and(|feedback| feedback.contains_key("blockReason"));
+        let blocked = is_blocked(root);
         if !root.contains_key("candidates") && !blocked {
             return None;
         }
@@ -111,7 +110,9 @@ impl Wire for Gemini {
     }
 
     fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
-        whole.get("candidates")?.as_array()?;
+        if !whole.contains_key("candidates") && !is_blocked(whole) {
+            return None;
+        }
         // An answer is a stream of one event. Its parts come one by one, so that a client shows the
         // first before it has the last; the last event has all the rest.
         let mut events = Vec::new();
@@ -134,6 +135,11 @@ impl Wire for Gemini {
         events.push(Event::plain(&Value::Object(last)));
         Some(events)
     }
+}
+
+/// Whether the prompt was refused.
+fn is_blocked(answer: &Object) -> bool {
+    member(answer, "promptFeedback").is_some_and(|feedback| feedback.contains_key("blockReason"))
 }
 
 fn read_candidate(candidate: &Object, reply: &mut Reply, losses: &mut Losses) {
@@ -283,7 +289,7 @@ impl Assembly for Pieces {
                 self.candidate(index(candidate, "index").unwrap_or(at), candidate, &mut deltas, losses);
             }
         }
-        let blocked = member(&piece, "promptFeedback").is_some_and(|why| why.contains_key("blockReason"));
+        let blocked = is_blocked(&piece);
         if blocked && self.candidates.is_empty() {
             deltas.push(Delta::Finish(Finish::Filtered));
         }

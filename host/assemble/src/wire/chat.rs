@@ -136,5 +136,7 @@ fn known_members(mut call: Object) -> Object {
 }
 
 fn says_something(message: &Object) -> bool {
-    ["content", "refusal"].iter().any(|key| message.get(key).is_some_and(|value| !is_nothing(value)))
+    ["content", "refusal", "function_call", "audio"]
+        .iter()
+        .any(|key| message.get(key).is_some_and(|value| !is_nothing(value)))
 }

@@ -54,7 +54,10 @@ impl Files for Memory {
                 entries.insert(Entry { path, is_folder: end < parts.len() });
             }
         }
-        Ok(entries.into_iter().rev().take(most).collect())
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
+        entries.truncate(most);
+        Ok(entries)
     }
 }
 

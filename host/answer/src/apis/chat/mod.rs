@@ -13,6 +13,9 @@ use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
 
 const MEMBERS: [(&str, Lost); 2] = [("error", Lost::Member), ("usage", Lost::Usage)];
+/// Members that every chunk has.
+const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
+
 const OF_CHOICE: [(&str, Lost); 2] =
     [("logprobs", Lost::Probabilities), ("native_finish_reason", Lost::Finish)];
 const OF_MESSAGE: [(&str, Lost); 8] = [
@@ -107,11 +110,18 @@ impl Wire for Chat {
 
     fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>> {
         let choices = whole.get("choices")?.as_array()?;
-        let chunk = |choices: Value, costs: Option<&Value>| {
-            let mut chunk: Object = whole.clone();
-            chunk.insert("object".to_owned(), "chat.completion.chunk".into());
+        let mut base = Object::new();
+        for (key, value) in whole.iter().filter(|(key, _)| IN_EACH_CHUNK.contains(&key.as_str())) {
+            base.insert(key.clone(), value.clone());
+        }
+        base.insert("object".to_owned(), "chat.completion.chunk".into());
+        let mut rest = whole.clone();
+        rest.retain(|key, _| !base.contains_key(key) && key != "choices" && key != "usage");
+        let mut chunk = |choices: Value, costs: Option<&Value>| {
+            let mut chunk = base.clone();
+            // What else there is comes once.
+            chunk.append(&mut rest);
             chunk.insert("choices".to_owned(), choices);
-            chunk.remove("usage");
             if usage {
                 chunk.insert("usage".to_owned(), costs.cloned().unwrap_or_default());
             }
@@ -155,9 +165,9 @@ fn pieces(choice: &Object, at: usize) -> Vec<Value> {
         pieces.push(piece(Value::Object(begin)));
     }
     pieces.extend(texts.into_iter().map(|(key, text)| piece(json!({ key: text }))));
-    for (at, call) in elements(message, "tool_calls").iter().enumerate() {
-        let mut call = call.clone();
-        call["index"] = at.into();
+    let calls = elements(message, "tool_calls").iter().filter_map(Value::as_object);
+    for (at, mut call) in calls.cloned().enumerate() {
+        call.insert("index".to_owned(), at.into());
         pieces.push(piece(json!({ "tool_calls": [call] })));
     }
     let mut end: Object = choice.clone();
@@ -304,7 +314,7 @@ fn write_usage(usage: Usage) -> Value {
     let mut written = json!({
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
-        "total_tokens": usage.input + usage.output,
+        "total_tokens": usage.input.saturating_add(usage.output),
         "prompt_tokens_details": { "cached_tokens": usage.cached },
         "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
     });
