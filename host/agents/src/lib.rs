@@ -16,6 +16,29 @@
 //!                         └── every call has its result, in call order
 //! ```
 //!
+//! ```
+//! use std::sync::Arc;
+//! use leafgate_agents::{CallKey, Effect, ModelTurn, Opening, Run, RunId, RunLimits, Team, Tick};
+//! use leafgate_answer::Reply;
+//!
+//! let file = r#"{ "entryAgent": "lead", "agents": [{
+//!     "name": "lead", "systemPrompt": "Lead.", "description": "", "useFor": "All",
+//!     "delegationPermissions": { "type": "all" }, "toolPermissions": { "type": "all" } }] }"#;
+//! let (team, _warnings) = Team::read(file)?;
+//!
+//! let opening = Opening { id: RunId(1), model: None, tools: Arc::from([]), bytes: 0 };
+//! let key = CallKey::from_bytes([0; 32]).client(b"session");
+//! let now = Tick::from_millis(0);
+//! let (mut run, effects) = Run::start(Arc::new(team), None, opening, key, RunLimits::default(), now)?;
+//! let Effect::Ask { request, .. } = effects[0] else { unreachable!() };
+//!
+//! let reply = Reply { content: "Done.".into(), ..Reply::default() };
+//! let effects = run.replied(request, ModelTurn { reply, turn: Arc::from([]) }, now)?;
+//! assert_eq!(effects, [Effect::Finish]);
+//! assert_eq!(run.result().final_response.expose(), "Done.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! What it promises:
 //!
 //! - **A run ends**, within [`RunLimits`] and the team's own caps, whatever models answer.

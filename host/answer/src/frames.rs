@@ -6,6 +6,8 @@
 
 use serde_json::Value;
 
+use crate::mend;
+
 /// Ends a stream of chat completions. Some send it on other streams too.
 const DONE: &[u8] = b"[DONE]";
 
@@ -23,8 +25,8 @@ pub(crate) struct Frames {
 
 /// What an event carries.
 pub(crate) enum Framed {
-    /// A JSON object.
-    Object(Value),
+    /// A JSON object, and whether a character in it had to be mended.
+    Object(Value, bool),
     /// Something else.
     Unread,
 }
@@ -81,7 +83,7 @@ impl Frames {
             }
             None if data.trim_ascii() == DONE => {}
             None => match object(data) {
-                Some(object) => framed.push(Framed::Object(object)),
+                Some(object) => framed.push(object),
                 None => self.data = Some(data.to_vec()),
             },
         }
@@ -90,11 +92,12 @@ impl Frames {
     fn end_event(&mut self, framed: &mut Vec<Framed>) {
         let Some(data) = self.data.take() else { return };
         if !data.trim_ascii().is_empty() {
-            framed.push(object(&data).map_or(Framed::Unread, Framed::Object));
+            framed.push(object(&data).unwrap_or(Framed::Unread));
         }
     }
 }
 
-fn object(data: &[u8]) -> Option<Value> {
-    serde_json::from_slice(data).ok().filter(Value::is_object)
+fn object(data: &[u8]) -> Option<Framed> {
+    let (value, mended) = mend::parse(data).ok()?;
+    value.is_object().then_some(Framed::Object(value, mended))
 }

@@ -7,6 +7,22 @@
 //!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
 //!   something else than a model answer.
 //!
+//! ```
+//! use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
+//!
+//! let mut reader = Reader::stream(Api::Chat, AnswerLimits::default());
+//! let deltas = reader.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n")?;
+//! assert_eq!(deltas, [Delta::Content("Hi".into())]);
+//! let answer = reader.finish()?;
+//! assert_eq!(answer.reply.content.expose(), "Hi");
+//! assert_eq!(answer.reply.finish, None, "it broke off");
+//!
+//! // The same, said by another API.
+//! let message = Api::Messages.write(&answer.reply, &answer.head);
+//! assert_eq!(message.json["content"][0]["text"], "Hi");
+//! # Ok::<(), leafgate_answer::ReadError>(())
+//! ```
+//!
 //! What it promises:
 //!
 //! - **One reading.** A stream is put together to the JSON answer that it stands for, and a reply is
@@ -26,6 +42,7 @@ mod frames;
 mod json;
 mod limits;
 mod loss;
+mod mend;
 mod reader;
 mod reply;
 mod text;

@@ -19,8 +19,11 @@ pub struct Loss {
 /// What got lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lost {
-    /// A part of a stream that is no JSON, or JSON that is no event.
+    /// A part of a stream that is no JSON, or JSON that is no event. A client may read it in its own
+    /// way: whoever decides by what was read must not go on as if it were not there.
     Unread,
+    /// A character that is none, which became U+FFFD.
+    Character,
     /// An event of a type that is not known.
     Event,
     /// A text that a stream repeats differently than it said it before.
@@ -61,6 +64,7 @@ impl Lost {
     pub fn words(self) -> &'static str {
         match self {
             Lost::Unread => "a part of the stream that is no event",
+            Lost::Character => "a broken character",
             Lost::Event => "an event of an unknown type",
             Lost::Contradiction => "a text that was repeated differently",
             Lost::Choice => "a further choice",

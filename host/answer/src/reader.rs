@@ -8,6 +8,7 @@ use crate::apis::{Api, Assembly};
 use crate::frames::{Framed, Frames};
 use crate::limits::{AnswerLimits, ReadError};
 use crate::loss::{Losses, Lost};
+use crate::mend;
 use crate::reply::{Delta, Failure, Head, Reply};
 
 /// Reads the copy of an answer while it comes.
@@ -80,7 +81,7 @@ impl Reader {
         let no_answer = ReadError::NoAnswer { api: self.api.name() };
         let mut losses = self.losses;
         let whole = match self.form {
-            Form::Whole(bytes) => match parse(&bytes)? {
+            Form::Whole(bytes) => match parse(&bytes, &mut losses)? {
                 Value::Array(pieces) => {
                     let mut assembly = self.api.wire().assembly();
                     pieces.into_iter().for_each(|piece| drop(assembly.take(piece, &mut losses)));
@@ -117,7 +118,12 @@ impl Reader {
         let mut deltas = Vec::new();
         for one in framed {
             match one {
-                Framed::Object(event) => deltas.extend(assembly.take(event, &mut self.losses)),
+                Framed::Object(event, mended) => {
+                    if mended {
+                        self.losses.add(Lost::Character, "");
+                    }
+                    deltas.extend(assembly.take(event, &mut self.losses));
+                }
                 Framed::Unread => self.losses.add(Lost::Unread, format!("/{events}")),
             }
             *events += 1;
@@ -126,10 +132,14 @@ impl Reader {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Value, ReadError> {
+fn parse(bytes: &[u8], losses: &mut Losses) -> Result<Value, ReadError> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    serde_json::from_slice(bytes)
-        .map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })
+    let (value, mended) = mend::parse(bytes)
+        .map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })?;
+    if mended {
+        losses.add(Lost::Character, "");
+    }
+    Ok(value)
 }
 
 impl fmt::Debug for Reader {

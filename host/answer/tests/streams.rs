@@ -374,3 +374,19 @@ fn counts_beyond_reason_are_the_largest() {
         }
     }
 }
+
+#[test]
+fn a_call_beside_a_broken_character_is_read() {
+    let call = json!({ "index": 0, "id": "c", "function": { "name": "rm", "arguments": "{}" } });
+    let chunk = chunk(json!({ "tool_calls": [call], "content": "HALF" })).to_string();
+    for half in ["\\ud83d".as_bytes(), b"\xff"] {
+        let (before, after) = chunk.split_once("HALF").unwrap();
+        let event = [b"data: ", before.as_bytes(), half, after.as_bytes(), b"\n\n"].concat();
+        let mut reader = Reader::stream(Api::Chat, AnswerLimits::default());
+        reader.push(&event).unwrap();
+        let answer = reader.finish().unwrap();
+        assert_eq!(answer.reply.calls[0].name.expose(), "rm");
+        assert_eq!(answer.reply.content.expose(), "\u{fffd}");
+        assert!(answer.losses.has(Lost::Character) && !answer.losses.has(Lost::Unread));
+    }
+}

@@ -4,6 +4,33 @@
 //! The order is fixed: one system prompt first, the history, context directly before the latest user
 //! message, names of documents on that message, then tools, plugins and options.
 //!
+//! ```
+//! use leafgate_assemble::{Api, Entry, FileFault, Files, Profile, Prompt, assemble};
+//!
+//! struct Notes;
+//! impl Files for Notes {
+//!     fn read(&self, path: &str) -> Result<Vec<u8>, FileFault> {
+//!         if path == "a.md" { Ok(b"A says 1.".to_vec()) } else { Err(FileFault::Missing) }
+//!     }
+//!     fn list(&self, _: &str, _: usize, _: usize) -> Result<Vec<Entry>, FileFault> {
+//!         Ok(Vec::new())
+//!     }
+//! }
+//!
+//! let profile = Profile {
+//!     prompt: Some(Prompt::Literal("Review.".to_owned())),
+//!     context: vec!["a.md".to_owned()],
+//!     ..Profile::default()
+//! };
+//! let body = br#"{"messages":[{"role":"user","content":"Now?"}]}"#;
+//! let assembled = assemble(Api::Chat, body, &profile, &Notes)?;
+//! assert_eq!(
+//!     String::from_utf8_lossy(&assembled.body),
+//!     r#"{"messages":[{"role":"system","content":"Review."},{"role":"user","content":"Context from a.md:\n\nA says 1."},{"role":"user","content":"Now?"}]}"#,
+//! );
+//! # Ok::<(), leafgate_assemble::AssembleError>(())
+//! ```
+//!
 //! What it promises:
 //!
 //! - **Same in, same out**: the same body, profile and files give the same bytes.

@@ -226,6 +226,15 @@ fn files_that_cannot_be_used_are_refused_by_name() {
 }
 
 #[test]
+fn half_a_character_takes_nothing_along() {
+    let body = r#"{"messages":[{"role":"system","content":"Own \ud83d rules."},{"role":"user","content":"\ud83d"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":\"\ud83d\"}"}}]},{"role":"tool","tool_call_id":"c","content":"\ude00"}]}"#;
+    let out = text(&run(Api::Chat, body, &bare()));
+    assert!(out.contains(r#""content":"\ud83d""#) && out.contains(r#""content":"\ude00""#), "{out}");
+    assert!(out.contains(r#""arguments":"{\"x\":\"\ud83d\"}""#), "{out}");
+    assert!(out.contains("Own ") && out.contains(" rules."), "{out}");
+}
+
+#[test]
 fn a_map_shows_each_folder_before_what_is_in_it() {
     let files = Memory::of(&[
         ("n/a/x.md", b""),

@@ -125,12 +125,11 @@ fn known_members(mut call: Object) -> Object {
         call.set("type", raw(&"function"));
     }
     let function = call.get("function").and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
-    if let Some(mut function) = function {
-        let text = arguments(function.get("arguments"));
-        if function.text("arguments").as_deref() != Some(text.as_str()) {
-            function.set("arguments", raw(&text));
-            call.set("function", raw(&function));
-        }
+    if let Some(mut function) = function
+        && let Some(text) = arguments(function.get("arguments"))
+    {
+        function.set("arguments", raw(&text));
+        call.set("function", raw(&function));
     }
     call
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Wire, arguments, list, stored, words};
+use super::{Wire, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, is_nothing, raw};
@@ -136,9 +136,11 @@ fn filtered(items: Vec<Object>, keep: impl Fn(Object) -> Option<Object>) -> Vec<
 fn known_members(mut block: Object) -> Object {
     block.keep(&["type", "id", "name", "input", "cache_control", "caller"]);
     // The input is an object here; some clients keep it as text.
-    if block.text("input").is_some() || block.get("input").is_none_or(is_nothing) {
-        let text = arguments(block.get("input"));
-        let input = serde_json::from_str::<Object>(&text).unwrap_or_default();
+    let input = match block.text("input") {
+        Some(text) => Some(serde_json::from_str::<Object>(&text).unwrap_or_default()),
+        None => block.get("input").is_none_or(is_nothing).then(Object::default),
+    };
+    if let Some(input) = input {
         block.set("input", raw(&input));
     }
     block

@@ -94,6 +94,10 @@ fn words(content: Option<&RawValue>) -> String {
     if let Some(words) = text(content) {
         return words;
     }
+    // Half a character is no text, but what stands around it must not get lost.
+    if let Some(spelled) = content.get().strip_prefix('"') {
+        return spelled.trim_end_matches('"').to_owned();
+    }
     let parts: Vec<Object> = serde_json::from_str(content.get()).unwrap_or_default();
     parts.iter().filter_map(|part| part.text("text")).collect::<Vec<_>>().join("\n")
 }
@@ -104,8 +108,15 @@ fn stored(result: Option<&RawValue>) -> Option<String> {
     Some(text(result).unwrap_or_else(|| result.get().to_owned()))
 }
 
-/// Arguments as text: an object is spelled out, nothing at all is an empty one.
-fn arguments(value: Option<&RawValue>) -> String {
-    let spelled = value.map(|value| text(value).unwrap_or_else(|| value.get().to_owned()));
-    spelled.filter(|text| !text.trim().is_empty() && text != "null").unwrap_or_else(|| "{}".to_owned())
+/// Arguments as text, where they are none yet: an object is spelled out, nothing at all is an empty
+/// one. `None` for a text, which stays as it is.
+fn arguments(value: Option<&RawValue>) -> Option<String> {
+    match value.map(RawValue::get) {
+        None | Some("null") => Some("{}".to_owned()),
+        Some(spelled) if !spelled.starts_with('"') => Some(spelled.to_owned()),
+        Some(_) => {
+            let is_blank = value.and_then(text).is_some_and(|text| text.trim().is_empty());
+            is_blank.then(|| "{}".to_owned())
+        }
+    }
 }

@@ -148,11 +148,10 @@ fn arguments_of(item: &Object) -> Option<&'static str> {
 
 fn known_members(mut item: Object, key: &str) -> Object {
     item.keep(&["type", "id", "status", "call_id", "name", "namespace", key]);
-    if key == CALLS[0].1 {
-        let text = arguments(item.get(key));
-        if item.text(key).as_deref() != Some(text.as_str()) {
-            item.set(key, raw(&text));
-        }
+    if key == CALLS[0].1
+        && let Some(text) = arguments(item.get(key))
+    {
+        item.set(key, raw(&text));
     }
     item
 }
