@@ -96,10 +96,9 @@ fn insert_context(
     let messages = context::messages(profile, asked, files, wire, steps)?;
     name_documents(&mut history.pieces[at].items, &documents, steps);
     // Assembled before, it has its context already.
-    let same = |piece: &Piece| {
-        piece.by == By::User
-            && piece.items.iter().all(|item| messages.iter().any(|message| is_same(message, item)))
-    };
+    let spelled: Vec<_> = messages.iter().map(raw).collect();
+    let is_context = |item: &Object| spelled.iter().any(|message| message.get() == raw(item).get());
+    let same = |piece: &Piece| piece.by == By::User && piece.items.iter().all(is_context);
     while at > 0 && same(&history.pieces[at - 1]) {
         history.pieces.remove(at - 1);
         at -= 1;
@@ -107,10 +106,6 @@ fn insert_context(
     let pieces = messages.into_iter().map(|message| Piece { items: vec![message], by: By::User });
     history.pieces.splice(at..at, pieces);
     Ok(())
-}
-
-fn is_same(one: &Object, other: &Object) -> bool {
-    raw(one).get() == raw(other).get()
 }
 
 fn name_documents(message: &mut [Object], documents: &[String], steps: &mut Vec<Step>) {

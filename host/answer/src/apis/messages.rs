@@ -348,11 +348,12 @@ impl Blocks {
         let at = index(&event, "index").unwrap_or(usize::MAX);
         let Some(block) = self.blocks.get_mut(at) else { return losses.add(Lost::Unread, "/content") };
         let kind = text(&delta, "type").to_owned();
-        let owner = text(block, "type").to_owned();
+        let owner =
+            [TEXT.0, THINKING.0].into_iter().find(|kind| *kind == text(block, "type")).unwrap_or_default();
         let mut join = |key: &str, piece: &str| {
             merge(block.entry(key).or_insert(Value::Null), piece.into(), Again::Join);
         };
-        match (kind.as_str(), owner.as_str()) {
+        match (kind.as_str(), owner) {
             ("text_delta", "text") => {
                 join(TEXT.0, text(&delta, "text"));
                 tell(Delta::Content, text(&delta, "text"), deltas);

@@ -189,9 +189,7 @@ fn call_piece(list: &mut Vec<Value>, piece: &Object, losses: &mut Losses) -> Opt
             }
             ("function" | "custom", Value::Object(function)) => {
                 let mut function = function.clone();
-                let known =
-                    call.get(key).and_then(Value::as_object).map(|held| text(held, "name").to_owned());
-                if known.is_some_and(|name| !name.is_empty()) {
+                if has_name(call) {
                     let again = function.remove("name").filter(|name| !is_nothing(name));
                     if again.is_some() && !repeats {
                         losses.add(Lost::Contradiction, "/choices/0/message/tool_calls");
@@ -216,12 +214,15 @@ fn tell_call(list: &[Value], more: More, begun: &mut usize, deltas: &mut Vec<Del
         }
         return;
     }
-    for call in list.iter().skip(*begun).filter_map(Value::as_object) {
-        let call = read_call(call, "", &mut Losses::default());
-        if call.name.is_empty() {
-            return;
-        }
+    let named = list.iter().skip(*begun).filter_map(Value::as_object).take_while(|call| has_name(call));
+    for call in named {
         *begun += 1;
-        deltas.push(Delta::Call(call));
+        deltas.push(Delta::Call(read_call(call, "", &mut Losses::default())));
     }
+}
+
+/// Whether a call has its name. It is asked for each piece, so nothing is copied.
+fn has_name(call: &Object) -> bool {
+    let named = |key| member(call, key).is_some_and(|function| !text(function, "name").is_empty());
+    named("function") || named("custom")
 }
