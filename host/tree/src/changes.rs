@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::draft::Draft;
+use crate::draft::{Draft, PutOption};
 use crate::insert::Inserted;
 use crate::journal::Author;
 use crate::node::NodeId;
@@ -26,6 +26,8 @@ pub struct Changes<'d> {
     pub deleted: Vec<LeftOut<'d>>,
     /// The messages that were put in, in the order in which that happened.
     pub inserted: Vec<&'d Inserted>,
+    /// The members that were put into the body, in the order in which that happened.
+    pub options: Vec<&'d PutOption>,
 }
 
 /// A leaf that reads otherwise than it came.
@@ -68,7 +70,7 @@ impl Draft {
         let leaves = leaves.collect();
         let deleted = self.left_out().into_iter();
         let deleted = deleted.map(|(node, section)| LeftOut { node, section, authors: of(node) }).collect();
-        Changes { leaves, deleted, inserted: self.inserted().collect() }
+        Changes { leaves, deleted, inserted: self.inserted().collect(), options: self.options().collect() }
     }
 
     /// Who changed each value, each once, redactors first. Only what stands counts.

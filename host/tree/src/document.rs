@@ -68,7 +68,13 @@ impl Document {
     /// The `model` asked for.
     #[must_use]
     pub fn model(&self) -> Option<Cow<'_, str>> {
-        self.format.spec().model(&self.index).map(|model| self.content_text(model))
+        self.model_leaf().map(|model| self.content_text(model))
+    }
+
+    /// The leaf that names the model.
+    #[must_use]
+    pub fn model_leaf(&self) -> Option<NodeId> {
+        self.format.spec().model(&self.index)
     }
 
     /// Whether the body asks for a stream of events.

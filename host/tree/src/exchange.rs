@@ -1,7 +1,7 @@
 //! Which messages stand and fall together.
 //!
 //! Formats say which messages are one exchange: calls with their results (all APIs refuse either side alone), in the Responses API
-//! reasoning with what it led to.
+//! reasoning with what it led to. The list of tools goes with what means nothing without tools.
 
 use crate::document::Document;
 use crate::node::NodeId;
@@ -9,6 +9,9 @@ use crate::section::{NodeType, Section, SectionId};
 
 /// The nodes that must be left out together with a section; `None` where it cannot be left out.
 pub(crate) fn deleted_with(document: &Document, section: SectionId) -> Option<Vec<NodeId>> {
+    if document.tool_list() == Some(section) {
+        return Some(document.tool_options());
+    }
     let section = document.section(section);
     match section.node_type {
         _ if !section.deletable => None,

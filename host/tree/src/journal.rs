@@ -93,6 +93,8 @@ pub enum EditKind {
     Restore,
     /// Puts a whole message in.
     Insert,
+    /// Puts a member into the body, in the place of what stands under its key.
+    Option,
     /// Takes every edit back at once.
     Reset,
 }
@@ -106,6 +108,7 @@ impl EditKind {
             EditKind::Delete => "delete",
             EditKind::Restore => "restore",
             EditKind::Insert => "insert",
+            EditKind::Option => "option",
             EditKind::Reset => "reset",
         }
     }
@@ -120,6 +123,8 @@ pub(crate) enum Switch {
     Deleted { node: NodeId, from: bool, to: bool },
     /// A message that was put in stands, or no longer.
     Inserted { at: usize, from: bool, to: bool },
+    /// A member that was put in stands, or no longer.
+    Option { at: usize, from: bool, to: bool },
 }
 
 impl Switch {
@@ -128,6 +133,7 @@ impl Switch {
             Switch::Leaf { node, from, to } => Switch::Leaf { node, from: to, to: from },
             Switch::Deleted { node, from, to } => Switch::Deleted { node, from: to, to: from },
             Switch::Inserted { at, from, to } => Switch::Inserted { at, from: to, to: from },
+            Switch::Option { at, from, to } => Switch::Option { at, from: to, to: from },
         }
     }
 }

@@ -63,6 +63,8 @@ pub(crate) enum OperationChange {
     Restore { guard: SectionDigest },
     /// Inserts a text message before the target.
     Insert { guard: SectionDigest, role: Role, new_value: String },
+    /// Puts a member into the body.
+    Option { key: String, new_value: Value },
     /// Takes every edit back.
     Reset,
     /// Replaces a finding.
@@ -179,6 +181,14 @@ impl<M: Fn(&str) -> String> View<'_, M> {
                     guard: guard(),
                     role: inserted.map_or(Role::User, Inserted::role),
                     new_value: text.unwrap_or_default(),
+                }
+            }
+            EditKind::Option => {
+                let option = self.draft.option_by(edit);
+                let value = option.and_then(|option| serde_json::from_str(option.json().expose()).ok());
+                OperationChange::Option {
+                    key: option.map_or("", |option| option.key()).to_owned(),
+                    new_value: value.unwrap_or(Value::Null),
                 }
             }
             EditKind::Reset => OperationChange::Reset,

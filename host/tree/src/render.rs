@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::draft::Draft;
+use crate::draft::{Draft, PutOption};
 use crate::escape::{self, Splice};
 use crate::insert::Inserted;
 use crate::lift::lift;
@@ -43,6 +43,7 @@ impl Draft {
         outside(&mut body, &deletions);
         body.extend(deletions);
         body.extend(self.insertions());
+        body.extend(self.put_options());
         body.sort_by_key(|splice| (splice.at.start, splice.at.end));
         body
     }
@@ -56,7 +57,11 @@ impl Draft {
         for parent in parents.into_iter().filter(|&parent| !self.is_deleted(parent)) {
             let elements: Vec<NodeId> = document.children(parent).collect();
             let gone = |at: usize| self.deleted().contains(&elements[at]);
-            let span = |at: usize| document.node(elements[at]).span();
+            let span = |at: usize| {
+                let node = document.node(elements[at]);
+                // A member goes with its key.
+                if node.key == (0, 0) { node.span() } else { node.key.0 as usize..node.span().end }
+            };
             let first_kept = (0..elements.len()).find(|&at| !gone(at));
             for at in (0..elements.len()).filter(|&at| gone(at)) {
                 let range = match first_kept {
@@ -100,6 +105,22 @@ impl Draft {
             }
         }
         splices
+    }
+
+    /// Members that were put in, behind the last one of the body that is kept.
+    fn put_options(&self) -> Vec<Splice> {
+        let document = self.document();
+        let kept = document.children(document.root()).filter(|node| !self.deleted().contains(node)).last();
+        let (at, mut separator) = match kept {
+            Some(last) => (document.node(last).span().end, ","),
+            None => (document.node(document.root()).span().start + 1, ""),
+        };
+        let option = |option: &PutOption| {
+            let with = format!("{separator}{}", option.spell());
+            separator = ",";
+            Splice { at: at..at, with, label: None }
+        };
+        self.options().map(option).collect()
     }
 }
 

@@ -112,13 +112,20 @@ impl Operation {
                 if *spelling(old_value) != *draft.text(node).expose() {
                     return Err(ReplayError::OtherText);
                 }
-                draft.set(node, &spelling(new_value), author)?;
+                match draft.document().model_leaf() {
+                    // Rules may name another model, though they may not write there as they like.
+                    Some(model) if model == node => draft.set_model(&spelling(new_value), author)?,
+                    _ => draft.set(node, &spelling(new_value), author)?,
+                };
             }
             OperationChange::Delete { guard } => {
                 draft.delete(self.section(draft, guard)?, author)?;
             }
             OperationChange::Restore { guard } => {
                 draft.restore(self.section(draft, guard)?, author)?;
+            }
+            OperationChange::Option { key, new_value } => {
+                draft.put_option(key, new_value, author)?;
             }
             OperationChange::Insert { guard, role, new_value } => {
                 draft.insert(self.section(draft, guard)?, *role, new_value, author)?;

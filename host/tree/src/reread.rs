@@ -136,6 +136,9 @@ impl<'d> Matching<'d> {
             parts.push(Origin::Received(child));
         }
         parts.extend(put_in.map(|(_, place)| Origin::Inserted(place)));
+        if container == self.draft.document().root() {
+            parts.extend(self.draft.options().map(|_| Origin::Within(container)));
+        }
         parts
     }
 }

@@ -176,7 +176,23 @@ impl Draft {
                 );
             }
         }
+        let list_gone = document.tool_list().filter(|&list| self.is_deleted(document.section(list).node));
+        if let Some(list) = list_gone
+            && document.format().spec().rules().calls_need_tools
+            && document
+                .sections()
+                .iter()
+                .any(|section| (is_call(section) || is_result(section)) && !self.is_deleted(section.node))
+        {
+            return Err(self.invalid(
+                document.section(list).node,
+                "earlier messages call tools, so a list of tools must be sent with them",
+            ));
+        }
         for choice in document.format().spec().chosen_tools(document) {
+            if self.is_deleted(choice) {
+                continue;
+            }
             let chosen = document.content_text(choice);
             if gone.iter().any(|section| section.tool.as_deref() == Some(&*chosen)) {
                 return Err(self.invalid(choice, "a tool is named here whose definition was deleted"));

@@ -39,7 +39,9 @@ impl Draft {
         let sections = self.deleted.iter().map(|&node| Switch::Deleted { node, from: true, to: false });
         let inserted = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands);
         let inserted = inserted.map(|(at, _)| Switch::Inserted { at, from: true, to: false });
-        let switches: Vec<_> = leaves.chain(sections).chain(inserted).collect();
+        let options = self.options.iter().enumerate().filter(|(_, option)| option.stands);
+        let options = options.map(|(at, _)| Switch::Option { at, from: true, to: false });
+        let switches: Vec<_> = leaves.chain(sections).chain(inserted).chain(options).collect();
         if switches.is_empty() {
             return None;
         }
@@ -63,6 +65,11 @@ impl Draft {
             Switch::Inserted { at, to, .. } => {
                 if let Some(inserted) = self.inserted.get_mut(at) {
                     Arc::make_mut(inserted).stands = to;
+                }
+            }
+            Switch::Option { at, to, .. } => {
+                if let Some(option) = self.options.get_mut(at) {
+                    Arc::make_mut(option).stands = to;
                 }
             }
         }

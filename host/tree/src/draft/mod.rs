@@ -7,6 +7,7 @@
 mod deleted;
 mod error;
 mod history;
+mod options;
 mod sections;
 mod standing;
 mod whole;
@@ -14,6 +15,7 @@ mod whole;
 use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
+pub use options::PutOption;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,6 +42,8 @@ pub struct Draft {
     deleted: Deleted,
     /// Every message that was ever put in, whether it stands now or not.
     inserted: Vec<Arc<Inserted>>,
+    /// Every member that was ever put into the body, whether it stands now or not.
+    options: Vec<Arc<PutOption>>,
     pins: BTreeMap<NodeId, Author>,
     journal: Journal,
 }
@@ -74,6 +78,7 @@ impl Draft {
             leaves: BTreeMap::new(),
             deleted: Deleted::default(),
             inserted: Vec::new(),
+            options: Vec::new(),
             pins: BTreeMap::new(),
             journal: Journal::default(),
         }
@@ -96,8 +101,9 @@ impl Draft {
         let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
         let inserted: usize =
             self.inserted.iter().map(|inserted| size_of::<Inserted>() + inserted.text.len()).sum();
+        let options: usize = self.options.iter().map(|option| option.memory()).sum();
         let marks = (self.deleted.len() + self.pins.len()) * 2 * size_of::<(NodeId, Author)>();
-        self.document.memory() + leaves + inserted + marks + self.journal.memory()
+        self.document.memory() + leaves + inserted + options + marks + self.journal.memory()
     }
 
     /// The present text of a leaf, or of a string that spells a document.
@@ -193,11 +199,15 @@ impl Draft {
     /// Says why not.
     pub fn may_edit(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
         match self.document.projection().access(node) {
-            Access::Frozen => return Err(EditError::Frozen),
-            Access::Opaque => return Err(EditError::Opaque),
-            Access::Protected if !author.is_person() => return Err(EditError::Protected),
-            Access::Protected | Access::Open => {}
+            Access::Frozen => Err(EditError::Frozen),
+            Access::Opaque => Err(EditError::Opaque),
+            Access::Protected if !author.is_person() => Err(EditError::Protected),
+            Access::Protected | Access::Open => self.may_change(node, author),
         }
+    }
+
+    /// Whether an author may change a leaf now, whatever its format says of it.
+    fn may_change(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
         if !author.is_person() {
             self.is_free(node)?;
         }
@@ -233,6 +243,16 @@ impl Draft {
         author: &Author,
     ) -> Result<Option<Version>, EditError> {
         self.may_edit(node, author)?;
+        self.replace(node, edits, author)
+    }
+
+    /// Does what [`Draft::splice`] does, of a leaf that the author may change.
+    fn replace(
+        &mut self,
+        node: NodeId,
+        edits: Vec<(Range<usize>, String)>,
+        author: &Author,
+    ) -> Result<Option<Version>, EditError> {
         let was = self.settable(node)?;
         let text = self.text(node).into_cow().into_owned();
         check_ranges(&text, edits.iter().map(|(range, _)| range))?;
@@ -362,7 +382,10 @@ impl Draft {
     /// Whether anything differs from what was received, redactions included.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
-        !self.deleted.is_empty() || self.inserted().next().is_some() || self.touched().next().is_some()
+        !self.deleted.is_empty()
+            || self.inserted().next().is_some()
+            || self.options().next().is_some()
+            || self.touched().next().is_some()
     }
 
     /// The edits that are in force, in order.

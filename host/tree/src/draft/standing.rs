@@ -18,6 +18,7 @@ impl Draft {
             states: BTreeMap::new(),
             deleted: BTreeSet::new(),
             inserted: BTreeSet::new(),
+            options: BTreeSet::new(),
         };
         let mut standing: Vec<&Edit> =
             self.journal.done.iter().rev().filter(|edit| way.passes(edit)).collect();
@@ -63,6 +64,7 @@ struct WayBack<'d> {
     states: BTreeMap<NodeId, usize>,
     deleted: BTreeSet<NodeId>,
     inserted: BTreeSet<usize>,
+    options: BTreeSet<usize>,
 }
 
 impl WayBack<'_> {
@@ -79,6 +81,11 @@ impl WayBack<'_> {
                     self.inserted.insert(at)
                         && to
                         && self.draft.inserted.get(at).is_some_and(|put_in| put_in.stands)
+                }
+                Switch::Option { at, to, .. } => {
+                    self.options.insert(at)
+                        && to
+                        && self.draft.options.get(at).is_some_and(|option| option.stands)
                 }
             };
         }

@@ -44,6 +44,7 @@ static RULES: Rules = Rules {
     part_kind: Some(content_kind),
     empty_text: false,
     user_first: true,
+    calls_need_tools: true,
     assistant_last: "the last message must not have the role `assistant`",
 };
 
@@ -99,6 +100,10 @@ impl Spec for AnthropicMessages {
 
     fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
         at_pointers(body, &["/tool_choice/name"])
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &["tools", "tool_choice"]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {

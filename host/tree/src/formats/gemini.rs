@@ -24,6 +24,7 @@ static RULES: Rules = Rules {
     part_kind: None,
     empty_text: false,
     user_first: true,
+    calls_need_tools: false,
     assistant_last: "the last turn must be the user's or a function's",
 };
 
@@ -104,6 +105,10 @@ impl Spec for Gemini {
             either(body, calling, ["allowedFunctionNames", "allowed_function_names"])
         });
         allowed.flat_map(|names| body.children(names)).filter(|&name| body.scalar(name).is_some()).collect()
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &["tools", "toolConfig", "tool_config"]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {

@@ -18,6 +18,7 @@ static RULES: Rules = Rules {
     part_kind: None,
     empty_text: true,
     user_first: false,
+    calls_need_tools: false,
     assistant_last: ANSWERS_ITSELF,
 };
 
@@ -68,6 +69,10 @@ impl Spec for Generic {
 
     fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
         Vec::new()
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &["tools", "tool_choice"]
     }
 
     fn message(&self, _: Role) -> Result<Spelling, &'static str> {

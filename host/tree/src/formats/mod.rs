@@ -97,6 +97,9 @@ pub(crate) trait Spec: Sync {
     /// Finds the leaves that name a tool which the model must call.
     fn chosen_tools(&self, body: &Index) -> Vec<NodeId>;
 
+    /// Returns the keys of the body that mean nothing without tools: first that of the list of tools. Empty where nothing is sent.
+    fn tool_options(&self) -> &'static [&'static str];
+
     /// Returns how a message of text is spelled that is put in, or why none can be.
     fn message(&self, role: Role) -> Result<Spelling, &'static str>;
 }
@@ -124,6 +127,8 @@ pub(crate) struct Rules {
     pub(crate) empty_text: bool,
     /// Whether the first message must be the user's.
     pub(crate) user_first: bool,
+    /// Whether messages that call tools are refused without a list of tools.
+    pub(crate) calls_need_tools: bool,
     /// Said where deletions leave an answer of the model as the last message.
     pub(crate) assistant_last: &'static str,
 }

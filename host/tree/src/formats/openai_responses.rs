@@ -41,6 +41,7 @@ static RULES: Rules = Rules {
     part_kind: Some(content_kind),
     empty_text: true,
     user_first: false,
+    calls_need_tools: false,
     assistant_last: ANSWERS_ITSELF,
 };
 
@@ -99,6 +100,10 @@ impl Spec for OpenaiResponses {
 
     fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
         at_pointers(body, &["/tool_choice/name"])
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {

@@ -20,6 +20,7 @@ static RULES: Rules = Rules {
     part_kind: Some(content_kind),
     empty_text: true,
     user_first: false,
+    calls_need_tools: false,
     assistant_last: ANSWERS_ITSELF,
 };
 
@@ -79,6 +80,10 @@ impl Spec for Raw {
 
     fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
         Vec::new()
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {

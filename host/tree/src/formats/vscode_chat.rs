@@ -20,6 +20,7 @@ static RULES: Rules = Rules {
     part_kind: None,
     empty_text: true,
     user_first: false,
+    calls_need_tools: false,
     assistant_last: ANSWERS_ITSELF,
 };
 
@@ -73,6 +74,10 @@ impl Spec for VscodeChat {
 
     fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
         Vec::new()
+    }
+
+    fn tool_options(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn message(&self, _: Role) -> Result<Spelling, &'static str> {
