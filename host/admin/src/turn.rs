@@ -408,6 +408,21 @@ pub struct Diff {
     pub deleted: Vec<String>,
     /// The inserted messages.
     pub inserted: Vec<InsertedDiff>,
+    /// The members that were put into the body, in the order in which that happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<OptionDiff>,
+}
+
+/// A member that was put into the body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OptionDiff {
+    /// Its key.
+    pub key: String,
+    /// Who put it in.
+    pub author: String,
+    /// Its value, as JSON.
+    pub json: ShownText,
 }
 
 /// An inserted message.

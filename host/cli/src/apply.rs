@@ -225,6 +225,12 @@ fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line("")?;
         printer.text(Style::Added, &format!("  [+{}+]\n", message.text))?;
     }
+    for option in shown.options {
+        printer.text(Style::Heading, &option.key)?;
+        printer.text(Style::Faint, &format!("  {}", option.author))?;
+        printer.line("")?;
+        printer.text(Style::Added, &format!("  [+{}+]\n", option.json))?;
+    }
     for section in shown.deleted {
         printer.text(Style::Heading, &section.path)?;
         printer.text(Style::Faint, &format!("  {}", section.authors))?;

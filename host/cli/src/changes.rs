@@ -27,12 +27,21 @@ pub(crate) struct InsertedMessage {
     pub(crate) text: String,
 }
 
+/// A member that was put into the body.
+pub(crate) struct PutOption {
+    pub(crate) key: String,
+    pub(crate) author: String,
+    pub(crate) json: String,
+}
+
 /// The changes of a draft, as text for people.
 pub(crate) struct ShownChanges {
     /// In body order.
     pub(crate) leaves: Vec<ChangedLeaf>,
     /// In the order of insertion.
     pub(crate) inserted: Vec<InsertedMessage>,
+    /// In the order in which they were put in.
+    pub(crate) options: Vec<PutOption>,
     /// In body order.
     pub(crate) deleted: Vec<DeletedSection>,
 }
@@ -52,12 +61,22 @@ pub(crate) fn of(draft: &Draft) -> ShownChanges {
         author: inserted.author().to_string(),
         text: inserted.text().into_cow().into_owned(),
     });
+    let options = changes.options.into_iter().map(|option| PutOption {
+        key: masking::masked(option.key()),
+        author: option.author().to_string(),
+        json: masking::masked(option.json().expose()),
+    });
     let deleted = changes.deleted.into_iter().map(|section| DeletedSection {
         path: path(document, section.node),
         authors: joined(&section.authors),
         label: masking::masked(&draft.section_label(section.section)),
     });
-    ShownChanges { leaves: leaves.collect(), inserted: inserted.collect(), deleted: deleted.collect() }
+    ShownChanges {
+        leaves: leaves.collect(),
+        inserted: inserted.collect(),
+        options: options.collect(),
+        deleted: deleted.collect(),
+    }
 }
 
 /// Returns the display path, masked, because a key may be a secret too.

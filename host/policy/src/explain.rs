@@ -6,12 +6,14 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Policy;
+use crate::glob::Glob;
 use crate::index::PluginIndex;
 use crate::plugin::World;
 use crate::rule::{
-    Action, DEFAULT_TIMEOUT, Decide, Edit, Mode, OnError, Pause, Phase, Redact, Restore, Rewrite, Rule,
-    Subagents,
+    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, OnError, Pause, Phase, Redact, Restore,
+    Rewrite, Rule, Subagents, Urgency,
 };
+use crate::shorten::Shorten;
 
 /// A policy in words: as text by `Display`, as JSON by `Serialize`.
 #[derive(Clone, Debug, Serialize)]
@@ -61,6 +63,18 @@ pub struct RuleExplanation {
     /// Its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Urgency>,
+    /// What it is about, in words of its author.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Who answers for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Where more is said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docs: Option<String>,
 }
 
 /// One plugin.
@@ -125,7 +139,11 @@ fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
         when: rule.when.as_ref().map(ToString::to_string),
         does: does(policy, &rule.action),
         on_error: rule.on_error,
-        reason: rule.reason.clone(),
+        reason: rule.reason.as_ref().map(ToString::to_string),
+        severity: rule.about.severity,
+        tags: rule.about.tags.clone(),
+        owner: rule.about.owner.clone(),
+        docs: rule.about.docs.clone(),
     }
 }
 
@@ -136,7 +154,22 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
             Some(to) => vec![format!("sets it to {to:?} and pins it")],
             None => vec!["pins it as it stands after redaction".to_owned()],
         },
+        Action::Edit(Edit::FilterTools(filter)) => filter_lines(filter),
+        Action::Edit(Edit::Options(options)) => options
+            .iter()
+            .map(|(key, value)| format!("gives the request the option {key} = {value}"))
+            .collect(),
+        Action::Edit(Edit::Model(model)) => vec![
+            format!("sends the request to the model {model:?}"),
+            "every other rule is asked about that model".to_owned(),
+        ],
         Action::Edit(Edit::Rewrite(rewrite)) => vec![match rewrite {
+            Rewrite::Shorten(Shorten { lines, chars }) => {
+                let most = |most: &Option<usize>, of: &str| most.map(|most| format!("{most} {of}"));
+                let limits: Vec<String> =
+                    [most(lines, "lines"), most(chars, "characters")].into_iter().flatten().collect();
+                format!("leaves out the middle of what has more than {}", limits.join(" or "))
+            }
             Rewrite::Set(text) => format!("sets it to {text:?}"),
             Rewrite::Prepend(text) => format!("writes {text:?} before it"),
             Rewrite::Append(text) => format!("writes {text:?} after it"),
@@ -193,6 +226,14 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     lines
 }
 
+fn filter_lines(filter: &FilterTools) -> Vec<String> {
+    let names = |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(", ");
+    let line = |what: &str, globs: &[Glob]| (!globs.is_empty()).then(|| format!("{what} {}", names(globs)));
+    let lines = [line("keeps the tools", &filter.keep), line("drops the tools", &filter.drop)];
+    let rest = "with the last tool goes what means nothing without tools".to_owned();
+    lines.into_iter().flatten().chain([rest]).collect()
+}
+
 fn pause_lines(pause: &Pause) -> Vec<String> {
     let timeout = pause.timeout.unwrap_or(DEFAULT_TIMEOUT);
     let mut lines =
@@ -209,7 +250,14 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
     let uses = |rule: &&Rule| match &rule.action {
         Action::Redact(redact) => redact.plugins.contains(&index),
         Action::Edit(Edit::Transform(transform)) => transform.plugin == index,
-        Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Insert(_))
+        Action::Edit(
+            Edit::Rewrite(_)
+            | Edit::Delete(_)
+            | Edit::Insert(_)
+            | Edit::FilterTools(_)
+            | Edit::Options(_)
+            | Edit::Model(_),
+        )
         | Action::Pin(_)
         | Action::Decide(_) => false,
     };
@@ -259,7 +307,13 @@ impl fmt::Display for RuleExplanation {
         }
         self.does.iter().try_for_each(|line| writeln!(f, "      {line}"))?;
         writeln!(f, "      if it cannot run: {}", self.on_error)?;
-        self.reason.iter().try_for_each(|reason| writeln!(f, "      reason: {reason}"))
+        self.reason.iter().try_for_each(|reason| writeln!(f, "      reason: {reason}"))?;
+        self.severity.iter().try_for_each(|severity| writeln!(f, "      severity: {severity}"))?;
+        if !self.tags.is_empty() {
+            writeln!(f, "      tags: {}", self.tags.join(", "))?;
+        }
+        self.owner.iter().try_for_each(|owner| writeln!(f, "      owner: {owner}"))?;
+        self.docs.iter().try_for_each(|docs| writeln!(f, "      docs: {docs}"))
     }
 }
 

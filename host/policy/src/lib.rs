@@ -28,10 +28,12 @@ mod outside;
 mod paths;
 mod pattern;
 pub mod plugin;
+mod reason;
 mod report;
 mod request;
 mod rule;
 mod selector;
+mod shorten;
 mod verdict;
 mod work;
 
@@ -52,7 +54,7 @@ pub use outside::{Outside, Part};
 pub use report::{Note, PhaseTime, Report, RuleReport};
 pub use rule::{
     DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
-    With,
+    Urgency, With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, SAVED_EDITS, STRUCTURE, Verdict};
 

@@ -13,6 +13,7 @@ use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
+use crate::file::requires;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::plugin::PluginLoader;
@@ -126,6 +127,7 @@ impl Loading {
         let file = self.diagnostics.add_file(name.to_owned(), text);
         let raw = raw::read(file, &mut self.diagnostics);
         let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
+        requires::check(&raw, &mut complaints);
         let mode =
             raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::WORDS, Mode::from_word));
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });

@@ -118,10 +118,15 @@ impl Literals {
                 of_pattern(pattern.as_str(), false)
             }
             Action::Edit(
-                Edit::Rewrite(Rewrite::Set(_) | Rewrite::Prepend(_) | Rewrite::Append(_))
+                Edit::Rewrite(
+                    Rewrite::Set(_) | Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Shorten(_),
+                )
                 | Edit::Delete(_)
                 | Edit::Insert(_)
-                | Edit::Transform(_),
+                | Edit::Transform(_)
+                | Edit::FilterTools(_)
+                | Edit::Options(_)
+                | Edit::Model(_),
             )
             | Action::Redact(_)
             | Action::Pin(_)

@@ -10,8 +10,11 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::condition::{Condition, RequestFacts};
+use crate::glob::Glob;
 use crate::index::{EngineIndex, PluginIndex};
+use crate::reason::Reason;
 use crate::selector::Selector;
+use crate::shorten::Shorten;
 
 /// An enum whose values are words of a rule file.
 macro_rules! words {
@@ -41,6 +44,22 @@ macro_rules! words {
             }
         }
     };
+}
+
+words! {
+    /// How much it matters that a rule applied: `severity` in rule files.
+    Urgency {
+        /// Good to know.
+        Info = "info",
+        /// It matters little.
+        Low = "low",
+        /// It matters.
+        Medium = "medium",
+        /// It matters much.
+        High = "high",
+        /// Somebody must look at once.
+        Critical = "critical",
+    }
 }
 
 words! {
@@ -154,7 +173,18 @@ pub(crate) struct Rule {
     pub(crate) mode: Mode,
     pub(crate) on_error: OnError,
     /// The rule's own words; clients may see them.
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Reason>,
+    /// What people say about it.
+    pub(crate) about: About,
+}
+
+/// What people say about a rule. It decides nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    pub(crate) severity: Option<Urgency>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) owner: Option<String>,
+    pub(crate) docs: Option<String>,
 }
 
 impl Rule {
@@ -165,6 +195,7 @@ impl Rule {
     /// Whether its condition asks for the estimate of tokens.
     pub(crate) fn asks_for_tokens(&self) -> bool {
         self.when.as_ref().is_some_and(Condition::asks_for_tokens)
+            || self.reason.as_ref().is_some_and(Reason::asks_for_tokens)
     }
 
     /// Whether it asks about the request as a whole, and about no leaf of it.
@@ -190,6 +221,11 @@ pub(crate) enum Edit {
     Delete(Delete),
     Insert(Insert),
     Transform(Transform),
+    FilterTools(FilterTools),
+    /// Members of the body with their values, in file order.
+    Options(Vec<(String, serde_json::Value)>),
+    /// Another model.
+    Model(String),
 }
 
 /// What a rule of the deciding phase does.
@@ -204,10 +240,11 @@ impl Action {
         match self {
             Action::Redact(_) => "redact",
             Action::Pin(_) => "pin",
-            Action::Edit(Edit::Rewrite(_)) => "rewrite",
+            Action::Edit(Edit::Rewrite(_) | Edit::Options(_) | Edit::Model(_)) => "rewrite",
             Action::Edit(Edit::Delete(_)) => "delete",
             Action::Edit(Edit::Insert(_)) => "insert",
             Action::Edit(Edit::Transform(_)) => "transform",
+            Action::Edit(Edit::FilterTools(_)) => "filter-tools",
             Action::Decide(Decide::Pause(_)) => "pause",
             Action::Decide(Decide::Block) => "block",
         }
@@ -304,6 +341,24 @@ pub(crate) enum Rewrite {
     Replace { pattern: Regex, with: String },
     Prepend(String),
     Append(String),
+    Shorten(Shorten),
+}
+
+/// `filter-tools`.
+#[derive(Debug)]
+pub(crate) struct FilterTools {
+    /// The tools that stay; all where it is empty.
+    pub(crate) keep: Vec<Glob>,
+    /// Those of them that go.
+    pub(crate) drop: Vec<Glob>,
+}
+
+impl FilterTools {
+    /// Whether a tool of this name stays.
+    pub(crate) fn passes(&self, name: &str) -> bool {
+        let named = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(name));
+        (self.keep.is_empty() || named(&self.keep)) && !named(&self.drop)
+    }
 }
 
 /// `delete`.

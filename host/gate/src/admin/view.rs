@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use leafgate_admin::{
     CapturePreview, Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView,
-    Payload, Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
+    OptionDiff, Payload, Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, MessageIndex, NodeId, NodeType, SectionId,
+    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType, PutOption, Role,
+    SectionId,
     SectionKind, ValueSource, ValueType, display_mask,
 };
 
@@ -84,9 +85,19 @@ pub(super) fn diff(draft: &Draft) -> Diff {
         author: inserted.author().to_string(),
         text: ShownText::new(inserted.text().into_cow()),
     });
+    let options = changes.options.into_iter().map(|option| OptionDiff {
+        key: option.key().to_owned(),
+        author: option.author().to_string(),
+        json: ShownText::new(option.json().into_cow()),
+    });
     // Nothing is left of these in the present order.
     let deleted = changes.deleted.iter().map(|section| document.display_path(section.node));
-    Diff { leaves: leaves.collect(), deleted: deleted.collect(), inserted: inserted.collect() }
+    Diff {
+        leaves: leaves.collect(),
+        deleted: deleted.collect(),
+        inserted: inserted.collect(),
+        options: options.collect(),
+    }
 }
 
 /// The first sections of a turn, each with those inside it.
@@ -141,26 +152,59 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             leaves: leaves.remove(&id).unwrap_or_default(),
         });
     }
+    views.extend(draft.options().enumerate().map(|(at, option)| option_view(at, option)));
     views
 }
 
-/// A message that was put in. Undo takes it out; its text is nobody's to edit.
-fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
-    let leaf = LeafView {
+/// A text that was put in. Undo takes it out; it is nobody's to edit.
+fn put_in(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
+    LeafView {
         pointer: String::new(),
-        path: "content".to_owned(),
-        kind: LeafKind::Text,
+        path: path.to_owned(),
+        kind,
         value: ValueType::Text,
         access: Access::Frozen,
-        text: ShownText::new(inserted.text().into_cow()),
-        redacted: inserted
-            .redacted()
-            .iter()
-            .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
-            .collect(),
+        text: ShownText::new(text.into_cow()),
+        redacted: Vec::new(),
         changed: true,
         pinned: false,
-    };
+    }
+}
+
+/// A member that was put into the body.
+fn option_view(at: usize, option: &PutOption) -> SectionView {
+    SectionView {
+        key: format!("option-{at}"),
+        label: format!("Put in by {}", option.author()),
+        kind: SectionKind::RequestOption,
+        node_type: NodeType::RequestOption,
+        role: Role::Other,
+        parent: None,
+        path: option.key().to_owned(),
+        pointer: String::new(),
+        source_message_index: None,
+        content_index: None,
+        content_kind: None,
+        tool_call_index: None,
+        tool_invocation: None,
+        editable: false,
+        deletable: false,
+        deleted: false,
+        pinned: false,
+        pinned_by: None,
+        content: None,
+        original_content: None,
+        leaves: vec![put_in(option.key(), LeafKind::RequestOption, option.json())],
+    }
+}
+
+/// A message that was put in.
+fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
+    let redacted = inserted.redacted().iter();
+    let redacted =
+        redacted.map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() });
+    let leaf =
+        LeafView { redacted: redacted.collect(), ..put_in("content", LeafKind::Text, inserted.text()) };
     SectionView {
         key: format!("inserted-{at}"),
         label: format!("Put in by {}", inserted.author()),

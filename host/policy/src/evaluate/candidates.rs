@@ -158,7 +158,8 @@ impl<'p> Run<'p> {
     pub(super) fn is_idle(&mut self, index: RuleIndex) -> bool {
         let rule = &self.policy.rules[index];
         let looks_further = match &rule.action {
-            Action::Decide(_) | Action::Edit(Edit::Insert(_)) => {
+            Action::Decide(_)
+            | Action::Edit(Edit::Insert(_) | Edit::FilterTools(_) | Edit::Options(_) | Edit::Model(_)) => {
                 rule.is_of_request() || self.may_apply_to_inserted(index)
             }
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))

@@ -46,6 +46,9 @@ impl<'p> Run<'p> {
             }
             Edit::Insert(insert) => self.insert(index, rule, insert),
             Edit::Transform(transform) => self.transform(index, transform),
+            Edit::FilterTools(filter) => self.filter_tools(index, rule, filter),
+            Edit::Options(options) => self.put_options(index, rule, options),
+            Edit::Model(model) => self.set_model(index, rule, model),
         }
     }
 
@@ -110,9 +113,18 @@ impl<'p> Run<'p> {
         for &node in selected {
             let change = match rewrite {
                 Rewrite::Set(text) => Some(Change::Set(text)),
+                Rewrite::Shorten(shorten) if self.is_text(node) => {
+                    // A token is left out whole, or not at all.
+                    let redacted: Vec<_> =
+                        self.draft.redacted(node).into_iter().map(|(range, _)| range).collect();
+                    let cut = shorten.cut(self.draft.text(node).expose(), &redacted);
+                    cut.map(|part| Change::Splice(vec![part]))
+                }
                 part if self.is_text(node) => part_of_text(part, self.draft.text(node).expose()),
                 // A number has no beginning to write before.
-                Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Replace { .. } => None,
+                Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Replace { .. } | Rewrite::Shorten(_) => {
+                    None
+                }
             };
             if let Some(change) = change {
                 self.write(index, rule, node, change, &mut edits)?;
@@ -207,6 +219,7 @@ fn part_of_text<'r>(rewrite: &'r Rewrite, text: &str) -> Option<Change<'r>> {
         Rewrite::Prepend(new) => vec![(0..0, new.clone())],
         Rewrite::Append(new) => vec![(text.len()..text.len(), new.clone())],
         Rewrite::Replace { pattern, with } => replacements(pattern, with, text),
+        Rewrite::Shorten(_) => Vec::new(),
     };
     (!parts.is_empty()).then_some(Change::Splice(parts))
 }

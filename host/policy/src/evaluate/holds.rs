@@ -130,10 +130,14 @@ impl Run<'_> {
                 (None, OnTimeout::Cancel)
             }
         };
-        let reason = rule.reason.clone().unwrap_or_else(|| cause.fixed_reason().to_owned());
+        let place = place(self);
+        let reason = match &rule.reason {
+            Some(reason) => self.told_reason(rule, reason, place.node),
+            None => cause.fixed_reason().to_owned(),
+        };
         let rule = Arc::clone(&rule.id);
         let mut hold = Hold { timeout, on_timeout, ..Hold::new(rule, cause, reason) };
-        hold.add(place(self));
+        hold.add(place);
         self.holds.push(hold, blocks);
     }
 
@@ -146,7 +150,14 @@ impl Run<'_> {
             (Action::Redact(redact), _) => redact.on_unredactable,
             (Action::Edit(Edit::Transform(transform)), _) => transform.on_unredactable,
             (
-                Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Insert(_))
+                Action::Edit(
+                    Edit::Rewrite(_)
+                    | Edit::Delete(_)
+                    | Edit::Insert(_)
+                    | Edit::FilterTools(_)
+                    | Edit::Options(_)
+                    | Edit::Model(_),
+                )
                 | Action::Pin(_)
                 | Action::Decide(_),
                 _,

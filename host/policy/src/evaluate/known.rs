@@ -150,7 +150,11 @@ impl<'p> Known<'p> {
                 Site::Seam(window) => {
                     seams.list_of(window).into_iter().for_each(|list| note(list, What::Seams))
                 }
-                Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {}
+                Site::Inserted(_)
+                | Site::Option(_)
+                | Site::Outside(_)
+                | Site::OutsideName(_)
+                | Site::Elsewhere => {}
             }
         }
         // Each distinct key was searched once, wherever it stands.

@@ -19,6 +19,7 @@ mod hits;
 mod holds;
 mod insert;
 mod known;
+mod options;
 mod outgoing;
 mod outside;
 mod redact;
@@ -100,9 +101,12 @@ impl Recall {
         self.held.iter().filter_map(|held| match held.site {
             Site::Leaf(node) => Some(Unredactable { node, in_key: false }),
             Site::Key(node) => Some(Unredactable { node, in_key: true }),
-            Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
-                None
-            }
+            Site::Seam(_)
+            | Site::Inserted(_)
+            | Site::Option(_)
+            | Site::Outside(_)
+            | Site::OutsideName(_)
+            | Site::Elsewhere => None,
         })
     }
 }
@@ -174,6 +178,8 @@ struct Run<'p> {
     draft: Draft,
     /// What each rule selects in this request; `None` where it does not apply to it.
     active: Vec<Option<Active<'p>>>,
+    /// The rule that chose the model.
+    chosen_model: Option<RuleIndex>,
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
     outside: &'p [Outside<'p>],
@@ -199,7 +205,24 @@ struct Active<'p> {
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
-        let request = request::facts(policy.lookup.asked(), document, context);
+        let mut request = request::facts(policy.lookup.asked(), document, context);
+        let chosen = options::chosen_model(policy, document, &request);
+        let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
+        let mut run = Run::of_facts(policy, document, context, vault, request);
+        if let (Some((index, _)), Some(before)) = (chosen, before) {
+            run.choose_model(index, before);
+        }
+        run
+    }
+
+    /// Begins with facts about a request; every rule is asked about these.
+    fn of_facts(
+        policy: &'p Policy,
+        document: &'p Arc<Document>,
+        context: &Context<'p>,
+        vault: &'p Vault,
+        request: RequestFacts,
+    ) -> Self {
         let mut places = Places::of(document, policy.lookup.paths());
         let rules = policy.rules.iter().enumerate();
         let active = rules
@@ -213,6 +236,7 @@ impl<'p> Run<'p> {
             spent: policy.plugins.iter().map(|_| Spent::default()).collect(),
             draft: Draft::new(Arc::clone(document)),
             active,
+            chosen_model: None,
             candidates: None,
             outside: context.outside,
             findings: BTreeMap::new(),

@@ -20,7 +20,7 @@ use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, Reread};
 
 use super::holds::Held;
 use super::site::{Site, Why};
-use super::{FactsOf, Run, author};
+use super::{FactsOf, Run, author, request};
 use crate::Context;
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
@@ -44,7 +44,9 @@ impl Run<'_> {
         }
         let reread = self.draft.reread(&Limits::default()).map_err(|error| unreadable(&error))?;
         let document = Arc::clone(reread.document());
-        let mut now = Run::new(self.policy, &document, context, self.vault);
+        let facts = request::facts(self.policy.lookup.asked(), &document, context);
+        // The model has been chosen: what stands there is what it goes to.
+        let mut now = Run::of_facts(self.policy, &document, context, self.vault, facts);
         now.keep_places(self.document, &reread);
         now.keep_findings(self, &reread);
         let marks = now.draft.redactions().count();

@@ -65,6 +65,7 @@ impl<'p> Run<'p> {
         }
         search.seams(&mut seams, |_| &rules);
         search.inserted(&rules);
+        search.options(&rules);
         let found = search.finish();
         self.settle(&rules, found, &seams);
     }
@@ -120,7 +121,9 @@ impl<'p> Run<'p> {
                 Site::Leaf(node) => leaves.entry(node).or_default().push(hit),
                 Site::Inserted(number) => inserted.entry(number).or_default().push(hit),
                 Site::Seam(number) => borders.push((number, hit)),
-                Site::Key(_) | Site::Outside(_) | Site::OutsideName(_) => fixed.push((site, hit)),
+                Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) => {
+                    fixed.push((site, hit));
+                }
                 Site::Elsewhere => {}
             }
         }
@@ -334,13 +337,19 @@ impl<'p> Run<'p> {
             match site {
                 Site::Key(node) => in_keys.push((node, hit, why)),
                 Site::OutsideName(number) => _ = self.tainted_names.insert(number),
-                Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::Elsewhere => {}
+                Site::Leaf(_)
+                | Site::Seam(_)
+                | Site::Inserted(_)
+                | Site::Option(_)
+                | Site::Outside(_)
+                | Site::Elsewhere => {}
             }
         }
         self.hold_keys(&in_keys);
         for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
             self.count_finding(hit.rule, hit.label.as_str());
-            self.unredactable(hit.rule, *site, &hit.label, Why::Outside);
+            let why = if matches!(site, Site::Option(_)) { Why::Option } else { Why::Outside };
+            self.unredactable(hit.rule, *site, &hit.label, why);
         }
     }
 
@@ -436,6 +445,9 @@ impl<'p> Run<'p> {
                 .unwrap_or_default(),
             Site::Outside(number) => {
                 Cow::Borrowed(self.outside.get(number).map_or("", |outside| outside.text))
+            }
+            Site::Option(number) => {
+                self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()
             }
             Site::Key(_) | Site::Seam(_) | Site::OutsideName(_) | Site::Elsewhere => Cow::Borrowed(""),
         }

@@ -95,7 +95,7 @@ impl Run<'_> {
             }
             Site::Outside(_) | Site::OutsideName(_) => true,
             // These were searched again.
-            Site::Inserted(_) | Site::Seam(_) | Site::Elsewhere => false,
+            Site::Inserted(_) | Site::Option(_) | Site::Seam(_) | Site::Elsewhere => false,
         }
     }
 

@@ -317,7 +317,12 @@ impl<'s, 'p> Search<'s, 'p> {
             Site::Outside(_) | Site::OutsideName(_) => {
                 self.run.policy.rules[rule].selector.is_everything_in_a_request()
             }
-            Site::Leaf(_) | Site::Key(_) | Site::Seam(_) | Site::Inserted(_) | Site::Elsewhere => true,
+            Site::Leaf(_)
+            | Site::Key(_)
+            | Site::Seam(_)
+            | Site::Inserted(_)
+            | Site::Option(_)
+            | Site::Elsewhere => true,
         }
     }
 
@@ -449,7 +454,7 @@ impl Found {
         let findings = self.without_kept(run, findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
-            Site::Key(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+            Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
                 let text = subject.text();
                 let hits = exempt(hits.collect(), &run.vault.keys().find(text), text);
                 self.hits.extend(hits.into_iter().map(|hit| (site, hit)));

@@ -26,6 +26,8 @@ pub(crate) enum Site {
     Seam(usize),
     /// A message that was put in, by its number among those that stand.
     Inserted(usize),
+    /// A member that was put into the body, by its number among those that stand.
+    Option(usize),
     /// A part of the request outside its body, by its number in the context.
     Outside(usize),
     /// The name of such a part.
@@ -39,9 +41,12 @@ impl Site {
     pub(super) fn node(self) -> Option<NodeId> {
         match self {
             Site::Leaf(node) | Site::Key(node) => Some(node),
-            Site::Seam(_) | Site::Inserted(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
-                None
-            }
+            Site::Seam(_)
+            | Site::Inserted(_)
+            | Site::Option(_)
+            | Site::Outside(_)
+            | Site::OutsideName(_)
+            | Site::Elsewhere => None,
         }
     }
 }
@@ -63,6 +68,8 @@ pub(crate) enum Why {
     Pinned,
     /// The draft refuses it.
     Refused,
+    /// A rule or somebody else put it there, as a value of its own.
+    Option,
     /// Path, query and headers are sent as they came.
     Outside,
     /// It is seen once escapes are undone that the tree did not walk.
@@ -85,6 +92,7 @@ impl fmt::Display for Why {
             Why::PartOfNumber => "in a number that it is only a part of",
             Why::Pinned => "in a pinned leaf",
             Why::Refused => "where nothing can be replaced",
+            Why::Option => "in an option that is put in",
             Why::Outside => "outside the body",
             Why::Escapes => "below nested escapes",
             Why::Outgoing => "in the request as it would leave",
@@ -103,6 +111,12 @@ impl Run<'_> {
                 let before = self.draft.inserted().nth(number).map(|inserted| inserted.before());
                 self.pointer(before.unwrap_or(self.document.root()))
             }
+            Site::Option(number) => self
+                .draft
+                .options()
+                .nth(number)
+                .map(|option| format!("/{}", option.key()))
+                .unwrap_or_default(),
             Site::Outside(number) => self.outside_place(number, false),
             Site::OutsideName(number) => self.outside_place(number, true),
             Site::Seam(_) | Site::Elsewhere => String::new(),
@@ -125,6 +139,8 @@ impl Run<'_> {
         match (site, why) {
             (Site::Outside(_) | Site::OutsideName(_), Why::Outside) => label.to_owned(),
             (Site::Key(_), Why::Encoded(how)) => format!("{label} {how} of a key"),
+            (Site::Option(_), Why::Option) => format!("{label} {}", Why::Option),
+            (Site::Option(_), why) => format!("{label} {why} of an option that is put in"),
             (Site::Inserted(_), why) => format!("{label} {why} of a message that is put in"),
             (_, why) => format!("{label} {why}"),
         }

@@ -154,8 +154,7 @@ impl<'p> Run<'p> {
             format: self.request.format,
             model: &self.request.model,
             session: &self.request.session,
-            // No gate can tell yet; the contract has the field for the day when one can.
-            subagent: false,
+            subagent: self.request.subagent,
             sections: &sections,
             leaves: &leaves,
         };

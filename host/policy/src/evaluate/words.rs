@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::NodeId;
+use leafgate_tree::{Leaf, NodeId};
 use leafgate_vault::mask;
 
 use super::Run;
@@ -12,6 +12,8 @@ use super::search::{Search, Subject};
 use super::site::Site;
 use crate::index::RuleIndex;
 use crate::plugin::Fault;
+use crate::reason::{Fact, Reason, plain_name};
+use crate::rule::Rule;
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
 const MAX_WORDS: usize = 1000;
@@ -47,6 +49,31 @@ impl Run<'_> {
         // Cut after masking: the beginning of a secret is no finding.
         text.truncate(text.floor_char_boundary(MAX_WORDS));
         self.note(index, plugin, about, node, text);
+    }
+
+    /// Returns a rule's own words about this request, and about a leaf where there is one.
+    pub(super) fn told_reason(&self, rule: &Rule, reason: &Reason, node: Option<NodeId>) -> String {
+        let leaf = node.and_then(|node| self.document.settable(node));
+        let of_leaf = |tell: fn(&Leaf<'_>) -> String| leaf.as_ref().map_or("request".to_owned(), tell);
+        let name = |name: &str| plain_name(&self.masked(name).unwrap_or_default());
+        let request = &self.request;
+        reason.told(|fact| match fact {
+            Fact::Rule => rule.id.to_string(),
+            Fact::LeafKind => of_leaf(|leaf| leaf.kind().to_string()),
+            Fact::LeafRole => of_leaf(|leaf| leaf.role().to_string()),
+            Fact::LeafSection => {
+                let section = leaf.as_ref().and_then(|leaf| leaf.section());
+                section.map_or("request".to_owned(), |at| self.document.section(at).kind.to_string())
+            }
+            Fact::LeafTool => name(leaf.as_ref().and_then(|leaf| leaf.tool()).unwrap_or("no tool")),
+            Fact::RequestFormat => request.format.to_owned(),
+            Fact::RequestModel => name(&request.model),
+            Fact::RequestAgent => request.agent.clone(),
+            Fact::RequestBytes => request.bytes.to_string(),
+            Fact::RequestTokens => request.tokens.to_string(),
+            Fact::RequestMessages => request.messages.to_string(),
+            Fact::RequestTools => request.tools.to_string(),
+        })
     }
 
     /// Masks whatever any redact rule of the policy finds in a text, encoded or not; `None` where

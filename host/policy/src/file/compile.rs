@@ -20,11 +20,13 @@ use crate::rule::{
     Redact, Restore, Rewrite, Rule, Sees, Subagents, Transform, With,
 };
 use crate::selector::Selector;
+use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
 
-const ACTIONS: &[&str] = &["redact", "pin", "rewrite", "delete", "insert", "transform", "pause", "block"];
+const ACTIONS: &[&str] =
+    &["redact", "pin", "rewrite", "delete", "insert", "filter-tools", "transform", "pause", "block"];
 
 /// Known by name and refused: no list of what may be written offers them.
-const PLANNED_ACTIONS: &[&str] = &["filter-tools"];
+const PLANNED_ACTIONS: &[&str] = &["strip-tools", "normalise-tools", "route"];
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
@@ -32,6 +34,24 @@ const REGEX_SIZE: usize = 1 << 20;
 
 /// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+type Change = (&'static str, fn(&RawRule) -> bool);
+
+/// What a `rewrite` rule may do, and whether a rule says so.
+const CHANGES: &[Change] = &[
+    ("set", |raw| raw.set.is_some()),
+    ("replace", |raw| raw.replace.is_some()),
+    ("prepend", |raw| raw.prepend.is_some()),
+    ("append", |raw| raw.append.is_some()),
+    ("max_lines", |raw| raw.max_lines.is_some()),
+    ("max_chars", |raw| raw.max_chars.is_some()),
+    ("options", |raw| raw.options.is_some()),
+    ("model", |raw| raw.model.is_some()),
+];
+
+fn one_of_changes() -> String {
+    CHANGES.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
 
 /// Everything that compiling one rule may look at.
 pub(crate) struct Compiler<'c, 'd> {
@@ -66,8 +86,10 @@ impl Compiler<'_, '_> {
             action: action?,
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
-            reason: raw.reason.as_ref().map(|reason| reason.get_ref().clone()),
+            reason: self.reason(raw),
+            about: self.about(raw),
         };
+        self.model_is_of_request(&rule, raw);
         if let Some(paths) = raw.matches.as_ref().and_then(|table| table.get_ref().path.as_ref()) {
             idle::warn(&rule, paths.span(), &mut self.complaints);
         }
@@ -141,9 +163,10 @@ impl Compiler<'_, '_> {
         match action {
             "redact" => self.redact(raw, header).map(Action::Redact),
             "pin" => self.pin(raw).map(Action::Pin),
-            "rewrite" => self.rewrite(raw, header).map(Edit::Rewrite).map(Action::Edit),
+            "rewrite" => self.rewrite(raw, header).map(Action::Edit),
             "delete" => Some(Action::Edit(Edit::Delete(delete(raw)))),
             "insert" => self.insert(raw, header).map(Edit::Insert).map(Action::Edit),
+            "filter-tools" => self.filter_tools(raw, header).map(Action::Edit),
             "transform" => self.transform(raw, header).map(Edit::Transform).map(Action::Edit),
             "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
             "block" => Some(Action::Decide(Decide::Block)),
@@ -231,36 +254,52 @@ impl Compiler<'_, '_> {
         Some(Pin { to: raw.to.as_ref().map(|to| to.get_ref().clone()) })
     }
 
-    fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Rewrite> {
-        let text = |field: &Option<Spanned<String>>| field.as_ref().map(|text| text.get_ref().clone());
-        let given: Vec<Rewrite> = [
-            text(&raw.set).map(Rewrite::Set),
-            text(&raw.prepend).map(Rewrite::Prepend),
-            text(&raw.append).map(Rewrite::Append),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        match (given.len(), &raw.replace) {
-            (1, None) => given.into_iter().next(),
-            (0, None)
-                if ["set", "replace", "prepend", "append"].iter().any(|&key| raw.broken.contains(key)) =>
-            {
-                None
-            }
-            (0, Some(_)) => self.replace(raw),
-            (0, None) => {
-                let hint = "give exactly one of `set`, `replace`, `prepend`, `append`";
+    fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Edit> {
+        let given: Vec<&str> =
+            CHANGES.iter().filter(|(_, is_given)| is_given(raw)).map(|(name, _)| *name).collect();
+        let limits = given.iter().all(|name| matches!(*name, "max_lines" | "max_chars"));
+        match given.as_slice() {
+            [] if CHANGES.iter().any(|(name, _)| raw.broken.contains(*name)) => None,
+            [] => {
+                let hint = format!("give exactly one of {}", one_of_changes());
                 self.complaints.error(header, "`rewrite` needs to know what to write", hint);
                 None
             }
+            _ if limits => self.shorten(raw).map(Rewrite::Shorten).map(Edit::Rewrite),
+            ["options"] => self.options(raw),
+            ["model"] => self.model(raw.model.as_ref()?),
+            ["replace"] => self.replace(raw).map(Edit::Rewrite),
+            [_] => {
+                let text = |field: &Option<Spanned<String>>| field.as_ref().map(|it| it.get_ref().clone());
+                let set = text(&raw.set).map(Rewrite::Set);
+                let prepend = || text(&raw.prepend).map(Rewrite::Prepend);
+                let append = || text(&raw.append).map(Rewrite::Append);
+                set.or_else(prepend).or_else(append).map(Edit::Rewrite)
+            }
             _ => {
-                let hint =
-                    "give exactly one of `set`, `replace`, `prepend`, `append`; two changes are two rules";
+                let hint = format!("give exactly one of {}; two changes are two rules", one_of_changes());
                 self.complaints.error(header, "`rewrite` does one thing", hint);
                 None
             }
         }
+    }
+
+    /// `max_lines` and `max_chars`, which may stand together.
+    fn shorten(&mut self, raw: &RawRule) -> Option<Shorten> {
+        let mut limit = |field: &str, value: &Option<Spanned<i64>>, least: usize| match value {
+            None => Some(None),
+            Some(value) => match usize::try_from(*value.get_ref()).ok().filter(|&limit| limit >= least) {
+                Some(limit) => Some(Some(limit)),
+                None => {
+                    let hint = "the line that says how much is missing needs room too";
+                    self.complaints.error(value.span(), format!("`{field}` is at least {least}"), hint);
+                    None
+                }
+            },
+        };
+        let lines = limit("max_lines", &raw.max_lines, LEAST_LINES);
+        let chars = limit("max_chars", &raw.max_chars, LEAST_CHARS);
+        Some(Shorten { lines: lines?, chars: chars? })
     }
 
     fn replace(&mut self, raw: &RawRule) -> Option<Rewrite> {
@@ -363,7 +402,7 @@ impl Compiler<'_, '_> {
         read
     }
 
-    fn optional<T>(
+    pub(super) fn optional<T>(
         &mut self,
         field: &str,
         value: &Option<Spanned<String>>,

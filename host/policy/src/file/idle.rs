@@ -18,7 +18,11 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
     let writes = match &rule.action {
         Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
         Action::Pin(pin) => pin.to.is_some(),
-        Action::Redact(_) | Action::Edit(Edit::Delete(_) | Edit::Insert(_)) | Action::Decide(_) => false,
+        Action::Edit(
+            Edit::Delete(_) | Edit::Insert(_) | Edit::FilterTools(_) | Edit::Options(_) | Edit::Model(_),
+        )
+        | Action::Redact(_)
+        | Action::Decide(_) => false,
     };
     if !writes || rule.selector.paths.is_empty() {
         return;

@@ -162,7 +162,11 @@ fn bits<T: Copy>(
     bits
 }
 
-fn globs(raw: &Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complaints<'_>) -> Vec<Glob> {
+pub(super) fn globs(
+    raw: &Option<Spanned<OneOrMany>>,
+    field: &str,
+    complaints: &mut Complaints<'_>,
+) -> Vec<Glob> {
     let mut globs = Vec::new();
     for (word, span) in words(raw, field, complaints) {
         if (1..=MAX_GLOB).contains(&word.len()) {

@@ -4,17 +4,20 @@
 //! [`crate::rule::Rule`]s and loaded plugins. Nothing in a file is ignored silently; what is known
 //! but not built yet is refused as such.
 
+mod about;
 mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
 mod fields;
 mod idle;
 pub(crate) mod matches;
+mod options;
 pub(crate) mod plugins;
 pub(crate) mod raw;
 #[cfg(test)]
 mod reference_tests;
 mod replacement;
+pub(crate) mod requires;
 
 use std::ops::Range;
 

@@ -21,13 +21,14 @@ use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
 pub(crate) struct RawFile {
     pub(crate) extends: Option<Spanned<String>>,
     pub(crate) mode: Option<Spanned<String>>,
+    pub(crate) requires: Option<Spanned<OneOrMany>>,
     pub(crate) rules: Vec<Spanned<RawRule>>,
     pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
     /// Names of plugin tables that could not be read.
     pub(crate) broken_plugins: Vec<String>,
 }
 
-pub(super) const TOP_LEVEL: &[&str] = &["extends", "mode", "plugins", "rule"];
+pub(super) const TOP_LEVEL: &[&str] = &["extends", "mode", "requires", "plugins", "rule"];
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["on_drift", "releasable"];
@@ -43,6 +44,10 @@ pub(crate) struct RawRule {
     pub(crate) action: Option<Spanned<String>>,
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) reason: Option<Spanned<String>>,
+    pub(crate) severity: Option<Spanned<String>>,
+    pub(crate) tags: Option<Spanned<OneOrMany>>,
+    pub(crate) owner: Option<Spanned<String>>,
+    pub(crate) docs: Option<Spanned<String>>,
     pub(crate) on_error: Option<Spanned<String>>,
     pub(crate) detect: Option<Spanned<OneOrMany>>,
     pub(crate) with: Option<Spanned<String>>,
@@ -56,6 +61,12 @@ pub(crate) struct RawRule {
     pub(crate) replace: Option<Spanned<RawReplace>>,
     pub(crate) prepend: Option<Spanned<String>>,
     pub(crate) append: Option<Spanned<String>>,
+    pub(crate) max_lines: Option<Spanned<i64>>,
+    pub(crate) max_chars: Option<Spanned<i64>>,
+    pub(crate) options: Option<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
+    pub(crate) model: Option<Spanned<String>>,
+    pub(crate) keep: Option<Spanned<OneOrMany>>,
+    pub(crate) drop: Option<Spanned<OneOrMany>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) path: Option<Spanned<String>>,
     pub(crate) history: Option<Spanned<bool>>,
@@ -197,6 +208,7 @@ impl Reader<'_> {
         match key.get_ref().as_ref() {
             "extends" => self.out.extends = self.take(value),
             "mode" => self.out.mode = self.take(value),
+            "requires" => self.out.requires = self.take(value),
             "rule" => self.rules(value),
             "plugins" => self.plugins(value),
             other => {

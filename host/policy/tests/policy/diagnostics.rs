@@ -456,7 +456,17 @@ fn what_is_known_and_not_built_yet_is_refused_as_such() {
 [[rule]]
 id = "b"
 match = {}
-action = "filter-tools"
+action = "strip-tools"
+
+[[rule]]
+id = "n"
+match = {}
+action = "normalise-tools"
+
+[[rule]]
+id = "w"
+match = {}
+action = "route"
 
 [[rule]]
 id = "c"
@@ -471,6 +481,77 @@ match = {}
 action = "redact"
 detect = ["secrets"]
 releasable = true
+"#
+    ));
+}
+
+#[test]
+fn what_rules_say_about_a_request_as_a_whole() {
+    snapshot!(complaints(
+        r#"
+requires = ["leafgate >= 99.1", "leafgate soon", "mitmproxy >= 1", "leafgate >= 0.1, < 99"]
+
+[[rule]]
+id = "a"
+match = {}
+action = "filter-tools"
+
+[[rule]]
+id = "b"
+match = {}
+action = "filter-tools"
+keep = []
+set = "x"
+
+[[rule]]
+id = "c"
+match = {}
+action = "rewrite"
+options = { model = "x", stream = true, messages = [], since = 2026-01-01, ratio = nan, top_p = 1 }
+
+[[rule]]
+id = "d"
+match = {}
+action = "rewrite"
+options = {}
+
+[[rule]]
+id = "e"
+match = { role = "user" }
+when = 'leaf.text == "x"'
+action = "rewrite"
+model = "gpt-4o"
+
+[[rule]]
+id = "f"
+match = {}
+action = "rewrite"
+model = "gpt *"
+
+[[rule]]
+id = "g"
+match = {}
+action = "rewrite"
+max_lines = 1
+max_chars = -5
+
+[[rule]]
+id = "h"
+match = {}
+action = "rewrite"
+max_lines = 10
+set = "x"
+
+[[rule]]
+id = "i"
+match = {}
+action = "block"
+keep = ["x"]
+reason = "It says ${leaf.text} in ${leaf.tol}, costs $5 and $${this}"
+severity = "hgh"
+tags = ["Customer Data", "gdpr"]
+owner = 5
+docs = "https://example.org"
 "#
     ));
 }

@@ -21,6 +21,7 @@ mod explain;
 mod insert;
 mod memo;
 mod monitor;
+mod options;
 mod outgoing;
 mod outside;
 mod properties;

@@ -186,6 +186,12 @@ fn action() -> impl Strategy<Value = (&'static str, String)> {
             "replace = { pattern = 'x?', with = 'y' }",
         ]),
         1 => with("delete", &["", "history = true"]),
+        1 => with("rewrite", &[
+            r#"options = { temperature = 3, note = "jane.doe@mail.example.org" }"#,
+            r#"options = { metadata = { note = "ab" } }"#,
+            "max_lines = 3\nmax_chars = 80",
+        ]),
+        1 => with("filter-tools", &[r#"drop = "f""#, r#"keep = "gone""#]),
         1 => with("insert", &[r#"text = "ab and prod-db""#, r#"text = "write to jane.doe@mail.example.org""#]),
         1 => with("transform", &[r#"plugin = "edits""#, "plugin = \"edits\"\nsees = \"raw\""]),
         2 => with("pause", &[""]),

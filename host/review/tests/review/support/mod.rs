@@ -329,6 +329,7 @@ impl FakeTurn {
             leaves: leaves.collect(),
             deleted: deleted.map(|section| document.display_path(section.node)).collect(),
             inserted: Vec::new(),
+            options: Vec::new(),
         }
     }
 }

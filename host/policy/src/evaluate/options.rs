@@ -1,0 +1,178 @@
+//! What rules do to a request as a whole: tools that it offers, options, the model.
+//!
+//! Like a message that is put in, such a change is made once for the request, where the rule applies
+//! to any leaf of it. The model is another matter: which rules apply may depend on it, so it is
+//! chosen before any of them is asked ([`Run::choose_model`]), and the edit follows in its phase.
+
+use leafgate_tree::{Document, EditError, NodeId, NodeType, SectionId, ValueType};
+use serde_json::Value;
+
+use super::search::{Rules, Search, Subject};
+use super::site::Site;
+use super::{Run, author};
+use crate::Policy;
+use crate::condition::RequestFacts;
+use crate::index::RuleIndex;
+use crate::rule::{Action, Edit, FilterTools, Phase, Rule};
+use crate::selector::Places;
+
+/// Returns the rule that chooses the model of a request, and the model: the first in file order that
+/// applies.
+pub(super) fn chosen_model<'p>(
+    policy: &'p Policy,
+    document: &Document,
+    request: &RequestFacts,
+) -> Option<(RuleIndex, &'p str)> {
+    // Where the path names the model there is nothing to edit.
+    document.model_leaf()?;
+    let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
+    rules.filter(|&&index| !policy.rules[index].monitors()).find_map(|&index| {
+        let rule = &policy.rules[index];
+        let Action::Edit(Edit::Model(model)) = &rule.action else { return None };
+        let applies = rule.selector.request.applies(document.format(), request)
+            && rule.when.as_ref().is_none_or(|when| when.of_request(request) == Ok(true));
+        applies.then_some((index, model.as_str()))
+    })
+}
+
+impl<'p> Run<'p> {
+    /// Records which rule chose the model. That rule was asked about the model before.
+    pub(super) fn choose_model(&mut self, index: RuleIndex, before: String) {
+        self.chosen_model = Some(index);
+        let rule = &self.policy.rules[index];
+        let request = RequestFacts { model: before, ..self.request.clone() };
+        let mut places = Places::of(self.document, self.policy.lookup.paths());
+        self.active[index.get()] = super::activate(index, rule, self.document, &request, &mut places);
+    }
+
+    /// Leaves out the definitions of tools that a rule does not let pass, and with the last one
+    /// what means nothing without tools.
+    pub(super) fn filter_tools(&mut self, index: RuleIndex, rule: &Rule, filter: &FilterTools) {
+        self.edit_request(index, |run| {
+            let document = run.document;
+            let mut made = 0;
+            let tools = document.tools();
+            for &tool in &tools {
+                let node = document.section(tool).node;
+                let stays = run.draft.is_deleted(node) || filter.passes(&name_of(document, tool));
+                if !stays {
+                    made += run.leave_out(index, rule, tool)?;
+                }
+            }
+            // A group whose tools are all gone would be an empty list.
+            let mut around: Vec<SectionId> =
+                tools.iter().filter_map(|&tool| document.section(tool).parent).collect();
+            around.dedup();
+            for group in around.into_iter().filter(|&group| document.section(group).deletable) {
+                if made > 0 && run.holds_no_tool(&tools, Some(group)) {
+                    made += run.leave_out(index, rule, group)?;
+                }
+            }
+            if let Some(list) = document.tool_list().filter(|_| made > 0 && run.holds_no_tool(&tools, None)) {
+                made += run.leave_out(index, rule, list)?;
+            }
+            Ok(made)
+        });
+    }
+
+    /// Whether every tool, of a group or of all, is left out.
+    fn holds_no_tool(&self, tools: &[SectionId], group: Option<SectionId>) -> bool {
+        let sections = tools.iter().map(|&tool| self.document.section(tool));
+        let mut of_group = sections.filter(|section| group.is_none() || section.parent == group);
+        of_group.all(|section| self.draft.is_deleted(section.node))
+    }
+
+    fn leave_out(&mut self, index: RuleIndex, rule: &Rule, section: SectionId) -> Result<usize, EditError> {
+        match self.draft.delete(section, &author(rule)) {
+            Ok(_) => Ok(1),
+            Err(error) => self.skip(index, error).map(|()| 0),
+        }
+    }
+
+    /// Gives the body the options of a rule.
+    pub(super) fn put_options(&mut self, index: RuleIndex, rule: &Rule, options: &[(String, Value)]) {
+        self.edit_request(index, |run| {
+            let mut made = 0;
+            for (key, value) in options {
+                match run.draft.put_option(key, value, &author(rule)) {
+                    Ok(done) => made += usize::from(done.is_some()),
+                    Err(error) => run.skip(index, error)?,
+                }
+            }
+            Ok(made)
+        });
+    }
+
+    /// Names the model that was chosen.
+    pub(super) fn set_model(&mut self, index: RuleIndex, rule: &Rule, model: &str) {
+        if self.chosen_model != Some(index) && !rule.monitors() {
+            // It does not apply, or an earlier rule has chosen; or nobody can tell.
+            if let Err(error) = self.first_match(index) {
+                self.rule_failed(index, error.to_string());
+            }
+            return;
+        }
+        self.edit_request(index, |run| match run.draft.set_model(model, &author(rule)) {
+            Ok(done) => Ok(usize::from(done.is_some())),
+            // All rules were asked about a model that the request would not go to.
+            Err(error) => Err(error),
+        });
+    }
+
+    /// Makes one change of the request, where a rule applies to any leaf of it. Its parts stay
+    /// together or not at all, and in monitor mode not at all.
+    fn edit_request(&mut self, index: RuleIndex, edit: impl FnOnce(&mut Self) -> Result<usize, EditError>) {
+        match self.first_match(index) {
+            Ok(None) => return,
+            Ok(Some(_)) => self.report.rules[index].matched += 1,
+            Err(error) => return self.rule_failed(index, error.to_string()),
+        }
+        let before = self.draft.checkpoint();
+        match edit(self) {
+            Ok(made) => {
+                self.report.rules[index].edits += made;
+                if self.policy.rules[index].monitors() {
+                    self.take_back(before);
+                } else if made > 0 {
+                    // Which leaves there are, and what they say, may have changed.
+                    self.candidates = None;
+                    let written = self.draft.written();
+                    self.redact_again(&written);
+                }
+            }
+            Err(error) => {
+                self.take_back(before);
+                self.rule_failed(index, format!("its edits were taken back: {error}"));
+            }
+        }
+    }
+}
+
+impl<'p> Search<'_, 'p> {
+    /// Searches every member that was put into the body and stands.
+    pub(super) fn options(&mut self, rules: &Rules<'p>) {
+        for (number, option) in self.run.draft.options().enumerate() {
+            let json = option.json().into_cow().into_owned();
+            let subject = Subject {
+                key: option.key().to_owned().into(),
+                unwalked: true,
+                ..Subject::new(Site::Option(number), json)
+            };
+            self.text(rules, subject);
+        }
+    }
+}
+
+/// The name by which rules know a tool: its own, or the type of one that the provider runs.
+fn name_of(document: &Document, tool: SectionId) -> String {
+    let section = document.section(tool);
+    debug_assert_eq!(section.node_type, NodeType::RequestOption, "tools are options");
+    if let Some(name) = &section.tool {
+        return name.to_string();
+    }
+    let text = |node: NodeId| {
+        let leaf = document.leaf(node).filter(|leaf| leaf.value_type() == ValueType::Text);
+        leaf.map(|leaf| leaf.text().into_cow().into_owned())
+    };
+    document.member(section.node, "type").and_then(text).unwrap_or_default()
+}

@@ -1,0 +1,58 @@
+//! What people say about a rule: its reason, how much it matters, who answers for it.
+
+use toml::Spanned;
+
+use super::compile::Compiler;
+use super::raw::RawRule;
+use crate::diagnostic::hint_for;
+use crate::reason::{Fact, Reason};
+use crate::rule::{About, Urgency};
+
+impl Compiler<'_, '_> {
+    /// The rule's own words; each name in braces must be a fact without text.
+    pub(super) fn reason(&mut self, raw: &RawRule) -> Option<Reason> {
+        let words = raw.reason.as_ref()?;
+        match Reason::parse(words.get_ref()) {
+            Ok(reason) => Some(reason),
+            Err(unknown) => {
+                for unknown in unknown {
+                    let (message, hint) = match unknown.name.as_str() {
+                        "leaf.text" | "leaf.findings" | "leaf.key" | "leaf.path" | "leaf.pointer" => (
+                            format!("`{}` may hold what must not be told", unknown.name),
+                            format!(
+                                "clients and logs read the reason; it can name {}",
+                                Fact::NAMES.join(", ")
+                            ),
+                        ),
+                        name => (format!("a reason has no `{name}`"), hint_for(name, Fact::NAMES)),
+                    };
+                    self.complaints.error_inside(
+                        words.span(),
+                        words.get_ref(),
+                        unknown.at,
+                        message,
+                        Some(hint),
+                    );
+                }
+                None
+            }
+        }
+    }
+
+    pub(super) fn about(&mut self, raw: &RawRule) -> About {
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        let mut tags = Vec::new();
+        for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
+            match super::is_kebab_case(tag) {
+                true => tags.push(tag.to_owned()),
+                false => self.complaints.error(
+                    span,
+                    format!("`{tag}` is not kebab-case"),
+                    "write it like `customer-data`",
+                ),
+            }
+        }
+        let severity = self.optional("severity", &raw.severity, Urgency::WORDS, Urgency::from_word);
+        About { severity, tags, owner: text(&raw.owner), docs: text(&raw.docs) }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a rule says about a request as a whole: options, another model, tools to keep.
+
+use serde_json::Value;
+use toml::Spanned;
+
+use super::compile::Compiler;
+use super::raw::RawRule;
+use crate::glob::Glob;
+use crate::rule::{Edit, FilterTools, Rule};
+
+/// Members of a body that are no options, and what to write instead.
+const NO_OPTIONS: &[(&[&str], &str)] = &[
+    (&["model"], "write `model = \"…\"` beside `action`"),
+    (
+        &["tools", "tool_choice", "functions", "function_call", "toolConfig"],
+        "`action = \"filter-tools\"` keeps or drops tools",
+    ),
+    (
+        &["messages", "input", "contents", "prompt", "system", "instructions", "systemInstruction"],
+        "`insert`, `delete` and the other fields of `rewrite` change what is said",
+    ),
+    (&["stream"], "the gate answers in the form that the client asked for"),
+    (&["previous_response_id", "conversation"], "it names what the server stored"),
+];
+
+impl Compiler<'_, '_> {
+    /// `options = { … }` of a rewrite rule.
+    pub(super) fn options(&mut self, raw: &RawRule) -> Option<Edit> {
+        let table = raw.options.as_ref()?;
+        if table.get_ref().is_empty() {
+            let hint = "name at least one: `options = { temperature = 0.2 }`";
+            self.complaints.error(table.span(), "`options` sets nothing", hint);
+        }
+        let mut options = Vec::new();
+        for (key, value) in table.get_ref() {
+            let no_option = NO_OPTIONS.iter().find(|(keys, _)| keys.contains(&key.as_str()));
+            match (no_option, json(value.get_ref())) {
+                (Some((_, hint)), _) => {
+                    self.complaints.error(value.span(), format!("`{key}` is no option"), *hint);
+                }
+                (None, None) => {
+                    let hint = "texts, finite numbers, true, false, lists and tables of them";
+                    self.complaints.error(value.span(), format!("no JSON can spell this `{key}`"), hint);
+                }
+                (None, Some(value)) => options.push((key.clone(), value)),
+            }
+        }
+        Some(Edit::Options(options))
+    }
+
+    /// `model = "…"` of a rewrite rule.
+    pub(super) fn model(&mut self, model: &Spanned<String>) -> Option<Edit> {
+        let name = model.get_ref();
+        if name.is_empty() || name.contains(|c: char| c.is_control() || c.is_whitespace() || c == '*') {
+            let hint = "write the name as the upstream knows it: `model = \"gpt-4o-mini\"`";
+            self.complaints.error(model.span(), format!("`{name}` is no name of a model"), hint);
+            return None;
+        }
+        Some(Edit::Model(name.clone()))
+    }
+
+    /// The model is chosen before anything is read, so no leaf can decide it.
+    pub(super) fn model_is_of_request(&mut self, rule: &Rule, raw: &RawRule) {
+        let Edit::Model(_) = (match &rule.action {
+            crate::rule::Action::Edit(edit) => edit,
+            _ => return,
+        }) else {
+            return;
+        };
+        if rule.is_of_request() {
+            return;
+        }
+        let span = raw.model.as_ref().map(Spanned::span).unwrap_or_default();
+        let hint = "which rules apply may depend on the model: ask for `format`, `agent`, `header`, `option`, `request.tokens` and the like";
+        self.complaints.error(span, "no leaf can decide which model a request goes to", hint);
+    }
+
+    /// `filter-tools`.
+    pub(super) fn filter_tools(&mut self, raw: &RawRule, header: std::ops::Range<usize>) -> Option<Edit> {
+        if raw.broken.contains("keep") || raw.broken.contains("drop") {
+            return None;
+        }
+        if raw.keep.is_none() && raw.drop.is_none() {
+            let hint = "name the tools that stay or those that go: `keep = [\"Read\", \"mcp__docs__*\"]`";
+            self.complaints.error(header, "`filter-tools` needs `keep` or `drop`", hint);
+            return None;
+        }
+        let mut globs =
+            |field, value| -> Vec<Glob> { super::matches::globs(value, field, &mut self.complaints) };
+        let (keep, drop) = (globs("keep", &raw.keep), globs("drop", &raw.drop));
+        Some(Edit::FilterTools(FilterTools { keep, drop }))
+    }
+}
+
+/// A value of TOML as JSON; `None` for dates and for numbers that are none.
+fn json(value: &toml::Value) -> Option<Value> {
+    Some(match value {
+        toml::Value::String(text) => text.as_str().into(),
+        toml::Value::Integer(number) => (*number).into(),
+        toml::Value::Float(number) => Value::Number(serde_json::Number::from_f64(*number)?),
+        toml::Value::Boolean(truth) => (*truth).into(),
+        toml::Value::Datetime(_) => return None,
+        toml::Value::Array(items) => Value::Array(items.iter().map(json).collect::<Option<_>>()?),
+        toml::Value::Table(table) => {
+            let member = |(key, value): (&String, &toml::Value)| Some((key.clone(), json(value)?));
+            Value::Object(table.iter().map(member).collect::<Option<_>>()?)
+        }
+    })
+}

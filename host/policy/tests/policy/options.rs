@@ -1,0 +1,280 @@
+//! What rules do to a request as a whole: tools, options, another model; and how long a text may be.
+
+use leafgate_policy::{Cause, Context, Evaluation, Policy, Verdict};
+use leafgate_tree::{Author, Format};
+use serde_json::{Value, json};
+
+use super::support::*;
+
+fn rule(action: &str) -> Policy {
+    policy(&format!("[[rule]]\nid = 'r'\nmatch = {{}}\n{action}\n"))
+}
+
+fn offering(tools: &[&str]) -> Value {
+    let tools: Vec<Value> =
+        tools.iter().map(|name| json!({ "type": "function", "function": { "name": name } })).collect();
+    let mut body = chat("hello");
+    body["tools"] = json!(tools);
+    body["tool_choice"] = json!("auto");
+    body["parallel_tool_calls"] = json!(false);
+    body
+}
+
+fn names(evaluation: &Evaluation) -> Option<Vec<String>> {
+    let name = |tool: &Value| {
+        let function = tool.get("function").unwrap_or(tool);
+        function.get("name").or(tool.get("type")).unwrap().as_str().unwrap().to_owned()
+    };
+    Some(sent(evaluation).get("tools")?.as_array()?.iter().map(name).collect())
+}
+
+#[test]
+fn tools_are_kept_and_dropped_by_name() {
+    let body = offering(&["Read", "Bash", "mcp__docs__find", "mcp__mail__send"]);
+    for (filter, left) in [
+        ("keep = ['Read', 'mcp__docs__*']", vec!["Read", "mcp__docs__find"]),
+        ("drop = 'mcp__*'", vec!["Read", "Bash"]),
+        ("keep = ['*_*', 'Read']\ndrop = ['*send']", vec!["Read", "mcp__docs__find"]),
+        ("keep = '*'", vec!["Read", "Bash", "mcp__docs__find", "mcp__mail__send"]),
+    ] {
+        let evaluation = evaluate(&rule(&format!("action = 'filter-tools'\n{filter}")), &body);
+        assert_forward(&evaluation);
+        assert_eq!(names(&evaluation).unwrap(), left, "{filter}");
+    }
+    let none = evaluate(&rule("action = 'filter-tools'\nkeep = '*'"), &body);
+    assert!(!none.draft.is_dirty(), "a filter that takes nothing away changes nothing");
+}
+
+#[test]
+fn with_the_last_tool_goes_what_means_nothing_without_tools() {
+    let evaluation = evaluate(&rule("action = 'filter-tools'\ndrop = '*'"), &offering(&["Read", "Bash"]));
+    assert_forward(&evaluation);
+    assert_eq!(sent(&evaluation), chat("hello"));
+    let without_tools = evaluate(&rule("action = 'filter-tools'\ndrop = '*'"), &chat("hello"));
+    assert!(!without_tools.draft.is_dirty());
+}
+
+#[test]
+fn a_tool_without_a_name_is_known_by_its_type() {
+    let body = json!({ "input": "hello", "tools": [
+        { "type": "web_search" }, { "type": "function", "name": "f", "parameters": {} }, { "type": "mcp" },
+    ] });
+    let policy = rule("action = 'filter-tools'\nkeep = ['f', 'web_*']");
+    let document = parse(&body.to_string(), Format::OpenaiResponses);
+    let evaluation = policy.evaluate(document, &Context::default(), &vault());
+    assert_eq!(names(&evaluation).unwrap(), ["web_search", "f"]);
+}
+
+#[test]
+fn a_group_whose_tools_are_all_gone_goes_too() {
+    let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "x" }] }], "tools": [
+        { "functionDeclarations": [{ "name": "a" }, { "name": "b" }] }, { "googleSearch": {} },
+    ], "toolConfig": {} });
+    let left = |drop: &str| {
+        let policy = rule(&format!("action = 'filter-tools'\ndrop = {drop}"));
+        let document = parse(&body.to_string(), Format::Gemini);
+        let evaluation = policy.evaluate(document, &Context::default(), &vault());
+        assert_forward(&evaluation);
+        sent(&evaluation)
+    };
+    assert_eq!(left("['a']")["tools"][0], json!({ "functionDeclarations": [{ "name": "b" }] }));
+    assert_eq!(left("['a', 'b']")["tools"], json!([{ "googleSearch": {} }]));
+    let nothing = left("['a', 'b', 'googleSearch']");
+    assert!(nothing.get("tools").is_none() && nothing.get("toolConfig").is_none(), "{nothing}");
+}
+
+#[test]
+fn a_tool_that_the_model_must_call_is_not_taken_away_in_silence() {
+    let mut body = offering(&["Read", "Bash"]);
+    body["tool_choice"] = json!({ "type": "function", "function": { "name": "Bash" } });
+    let evaluation = evaluate(&rule("action = 'filter-tools'\nkeep = 'Read'"), &body);
+    let Verdict::Pause(holds) = &evaluation.verdict else { panic!("{:?}", evaluation.verdict) };
+    assert_eq!(holds[0].cause, Cause::Invalid);
+}
+
+#[test]
+fn a_pinned_tool_stays_and_a_monitored_filter_only_counts() {
+    let pinned = policy(
+        "[[rule]]\nid='p'\nmatch={ tool = 'Bash' }\naction='pin'\n\
+         [[rule]]\nid='f'\nmatch={}\naction='filter-tools'\nkeep='Read'\n",
+    );
+    let body = offering(&["Read", "Bash", "Write"]);
+    let evaluation = evaluate(&pinned, &body);
+    assert_eq!(names(&evaluation).unwrap(), ["Read", "Bash"]);
+    assert_eq!(evaluation.report.rules[1].skipped["pinned"], 1);
+    let monitored = evaluate(&rule("action='filter-tools'\nkeep='Read'\nmode='monitor'"), &body);
+    assert!(!monitored.draft.is_dirty());
+    assert_eq!(monitored.report.rules[0].edits, 2);
+}
+
+#[test]
+fn a_filter_applies_where_its_rule_does() {
+    let policy = policy(
+        "[[rule]]\nid='f'\nmatch={ agent = 'codex', latest = true }\nwhen = 'leaf.text.contains(\"prod\")'\n\
+         action='filter-tools'\ndrop='Bash'\n",
+    );
+    let filtered = |text: &str, agent| {
+        let mut body = offering(&["Read", "Bash"]);
+        body["messages"][0]["content"] = json!(text);
+        let context = Context { agent: Some(agent), ..Context::default() };
+        names(&policy.evaluate(document(&body), &context, &vault())).unwrap().len() == 1
+    };
+    assert!(filtered("in prod", "codex"));
+    assert!(!filtered("in test", "codex") && !filtered("in prod", "curl"));
+}
+
+#[test]
+fn options_are_set_whether_they_stand_there_or_not() {
+    let policy =
+        rule("action = 'rewrite'\noptions = { temperature = 0.2, user = 'team', stop = ['x'], n = 1 }");
+    let mut body = chat("hello");
+    body["temperature"] = json!(1);
+    body["stop"] = json!("y");
+    body["n"] = json!(1);
+    let evaluation = evaluate(&policy, &body);
+    assert_forward(&evaluation);
+    let mut wanted = body.clone();
+    wanted["temperature"] = json!(0.2);
+    wanted["user"] = json!("team");
+    wanted["stop"] = json!(["x"]);
+    assert_eq!(sent(&evaluation), wanted);
+    assert_eq!(evaluation.report.rules[0].edits, 3);
+    let again = evaluate(&policy, &wanted);
+    assert!(!again.draft.is_dirty(), "the same request gives the same bytes however often it passes");
+}
+
+#[test]
+fn a_value_that_redact_rules_find_is_not_put_in() {
+    let secrets = "[[rule]]\nid='s'\nmatch={}\ndetect=['secrets', 'pii/email']\naction='redact'\n";
+    for value in [EMAIL.to_owned(), format!("[\\\"{EMAIL}\\\"]")] {
+        let put =
+            format!("[[rule]]\nid='o'\nmatch={{}}\naction='rewrite'\noptions={{ user = \"{value}\" }}\n");
+        let evaluation = evaluate(&policy(&(secrets.to_owned() + &put)), &chat("hello"));
+        let hold = block(&evaluation);
+        assert_eq!((&*hold.rule, hold.cause), ("s", Cause::Unredactable), "{value}");
+        assert!(hold.detail.contains("option") && hold.detail.contains("/user"), "{}", hold.detail);
+        assert!(!told(&evaluation).contains(EMAIL));
+    }
+    let monitored = format!(
+        "[[rule]]\nid='o'\nmatch={{}}\naction='rewrite'\nmode='monitor'\noptions={{ user = '{EMAIL}' }}\n"
+    );
+    assert_forward(&evaluate(&policy(&(secrets.to_owned() + &monitored)), &chat("hello")));
+}
+
+#[test]
+fn what_somebody_puts_in_by_a_record_is_searched_too() {
+    let policy = policy("[[rule]]\nid='s'\nmatch={}\ndetect=['pii/email']\naction='redact'\n");
+    let mut steps = vec![json!(EMAIL)].into_iter();
+    let evaluation = policy.replay(document(&chat("hello")), &Context::default(), &vault(), |draft| {
+        let step = steps.next();
+        if let Some(value) = &step {
+            draft.put_option("user", value, &Author::Person).unwrap();
+        }
+        step.is_some()
+    });
+    assert_eq!(block(&evaluation).cause, Cause::Unredactable);
+    // A person who does the same to a turn that waits is refused.
+    let waiting = evaluate(&policy, &chat("hello"));
+    let mut draft = waiting.draft.clone();
+    draft.put_option("user", &json!(EMAIL), &Author::Person).unwrap();
+    let context = Context { session: "s1", ..Context::default() };
+    assert!(policy.review(&mut draft, &context, &vault(), &waiting.recall).is_err());
+}
+
+#[test]
+fn every_rule_is_asked_about_the_model_that_a_request_goes_to() {
+    let rules = "
+        [[rule]]
+        id = 'look'
+        match = { model = 'big-*' }
+        action = 'pause'
+
+        [[rule]]
+        id = 'mail'
+        match = { model = 'big-1' }
+        detect = ['pii/email']
+        action = 'redact'
+
+        [[rule]]
+        id = 'larger'
+        match = { model = 'small', option = { effort = 'high' } }
+        action = 'rewrite'
+        model = 'big-1'
+
+        [[rule]]
+        id = 'another'
+        match = { model = ['small', 'big-1'] }
+        action = 'rewrite'
+        model = 'big-2'
+    ";
+    let policy = policy(rules);
+    let ask = |model: &str, effort: &str| {
+        let body = json!({ "model": model, "effort": effort,
+            "messages": [{ "role": "user", "content": format!("mail {EMAIL}") }] });
+        evaluate(&policy, &body)
+    };
+    let larger = ask("small", "high");
+    assert_eq!(sent(&larger)["model"], "big-1", "the first that applies chooses");
+    assert!(!sent(&larger).to_string().contains(EMAIL), "a redact rule for the new model runs");
+    assert!(matches!(&larger.verdict, Verdict::Pause(holds) if &*holds[0].rule == "look"));
+    let Evaluation { mut draft, recall, .. } = larger;
+    let context = Context { session: "s1", ..Context::default() };
+    let reviewed = policy.review(&mut draft, &context, &vault(), &recall).unwrap();
+    assert!(matches!(reviewed, Verdict::Pause(_)));
+    assert_eq!(sent(&ask("small", "low"))["model"], "big-2");
+    assert_eq!(sent(&ask("other", "high"))["model"], "other");
+    assert!(sent(&ask("other", "high")).to_string().contains(EMAIL));
+}
+
+#[test]
+fn a_model_rule_that_cannot_be_asked_holds_the_request() {
+    let failing = "[[rule]]\nid='m'\nmatch={}\nwhen='int(request.model) > 3'\naction='rewrite'\nmodel='b'\n";
+    assert_eq!(block(&evaluate(&policy(failing), &chat("hello"))).cause, Cause::Error);
+    let nameless = json!({ "messages": [{ "role": "user", "content": "x" }] });
+    let evaluation = evaluate(&rule("action = 'rewrite'\nmodel = 'b'"), &nameless);
+    assert!(!evaluation.draft.is_dirty(), "the path names it, and nobody can edit that");
+    let monitored = evaluate(&rule("action = 'rewrite'\nmodel = 'b'\nmode = 'monitor'"), &chat("hello"));
+    assert!(!monitored.draft.is_dirty());
+    assert_eq!(monitored.report.rules[0].edits, 1);
+    let pinned = policy(
+        "[[rule]]\nid='p'\nmatch={ path = 'model' }\naction='pin'\n\
+         [[rule]]\nid='m'\nmatch={}\naction='rewrite'\nmodel='b'\n",
+    );
+    let hold = evaluate(&pinned, &chat("hello"));
+    assert_eq!(&*block(&hold).rule, "m", "rules were asked about a model that it would not go to");
+}
+
+#[test]
+fn long_texts_lose_their_middle_and_no_token_is_cut() {
+    let rules = "[[rule]]\nid='mail'\nmatch={}\ndetect=['pii/email']\naction='redact'\n\
+                 [[rule]]\nid='short'\nmatch={ kind='tool-result' }\naction='rewrite'\nmax_lines=5\nmax_chars=400\n";
+    let policy = policy(rules);
+    let result: String = (1..=100).map(|line| format!("line {line}\n")).collect();
+    let evaluation = evaluate(&policy, &tool_chat(&json!({}), &result));
+    assert_eq!(
+        sent_at(&evaluation, "/messages/2/content"),
+        "line 1\nline 2\n[96 lines left out]\nline 99\nline 100\n"
+    );
+    let mails = format!("{}{EMAIL}{}", "a ".repeat(85), " b".repeat(400));
+    let evaluation = evaluate(&policy, &tool_chat(&json!({}), &mails));
+    let short = sent_at(&evaluation, "/messages/2/content");
+    assert!(short.chars().count() <= 400 && short.contains("characters left out"), "{short}");
+    assert!(!short.contains("EMAIL_") && !short.contains("EMAIL"), "half a token is left: {short}");
+}
+
+#[test]
+fn a_reason_tells_facts_and_no_text() {
+    let rules = format!(
+        "[[rule]]\nid='mail'\nmatch={{}}\ndetect=['pii/email']\naction='redact'\non_unredactable='pause'\nmode='monitor'\n\
+         [[rule]]\nid='sql'\nmatch={{ section='tool-result' }}\naction='block'\n\
+         reason='{}'\n",
+        "${rule.id}: ${leaf.tool} says ${leaf.kind} to ${request.model} (${request.messages} messages, $${x})"
+    );
+    let evaluation = evaluate(&policy(&rules), &tool_chat(&json!({}), "prod"));
+    assert_eq!(block(&evaluation).reason, "sql: run_sql says tool-result to gpt-4o (3 messages, ${x})");
+    let mut named = tool_chat(&json!({}), "prod");
+    named["messages"][1]["tool_calls"][0]["function"]["name"] = json!(format!("a\n{EMAIL}"));
+    let evaluation = evaluate(&policy(&rules), &named);
+    let reason = &block(&evaluation).reason;
+    assert!(!reason.contains(EMAIL) && reason.contains("EMAIL") && !reason.contains('\n'), "{reason}");
+}
