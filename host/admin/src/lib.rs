@@ -66,7 +66,8 @@ pub use saved::{
 pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, NoteView,
-    OnTimeout, OptionDiff, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary, TurnView,
+    OnTimeout, OptionDiff, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary,
+    TurnView,
 };
 
 use schemars::JsonSchema;

@@ -77,8 +77,8 @@ impl Capture {
                     },
                     None => continue,
                 },
-                // What stands of these, other edits say.
-                EditKind::Restore | EditKind::Reset => continue,
+                // What stands of these, other edits say; and only rules put members into a body.
+                EditKind::Restore | EditKind::Reset | EditKind::Option => continue,
             };
             // Of several edits of one value, the present text is that of all.
             if matches!(change, SavedChange::Insert { .. }) || seen.insert(node) {

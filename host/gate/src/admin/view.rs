@@ -11,9 +11,8 @@ use leafgate_admin::{
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType, PutOption, Role,
-    SectionId,
-    SectionKind, ValueSource, ValueType, display_mask,
+    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType,
+    PutOption, Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::Failure;
