@@ -119,17 +119,17 @@ impl Selector {
 /// select, the latest message of the user, and the kinds of its sections.
 pub(crate) struct Places {
     ranges: Ranges,
-    latest: Option<Range<usize>>,
+    /// Where the user spoke last.
+    latest: Vec<Range<usize>>,
     /// For each section the kinds of itself and of the sections around it.
     around: Arc<[Bits]>,
 }
 
 impl Places {
     pub(crate) fn of(document: &Document, paths: &Paths) -> Self {
-        let latest = document.latest_user_message();
         Places {
             ranges: paths.select(document),
-            latest: latest.map(|message| document.subtree(document.section(message).node)),
+            latest: document.latest_user_words(),
             around: kinds_around(document).into(),
         }
     }
@@ -140,16 +140,14 @@ impl Places {
         if !selector.is_by_place() {
             return None;
         }
-        let latest = || self.latest.clone().into_iter().collect::<Vec<_>>();
         if selector.paths.is_empty() {
-            return Some(latest());
+            return Some(self.latest.clone());
         }
         let by_path = self.ranges.remove(&rule).unwrap_or_default();
-        Some(match (selector.latest, latest().pop()) {
-            (false, _) => by_path,
-            (true, None) => Vec::new(),
-            (true, Some(latest)) => ranges_within(&by_path, &latest).collect(),
-        })
+        if !selector.latest {
+            return Some(by_path);
+        }
+        Some(self.latest.iter().flat_map(|latest| ranges_within(&by_path, latest)).collect())
     }
 }
 

@@ -10,10 +10,13 @@ use crate::document::Document;
 use crate::escape;
 use crate::formats::Spelling;
 use crate::journal::{Author, Redaction};
-use crate::kinds::{Role, SectionKind};
+use crate::kinds::{LeafKind, Role, SectionKind};
 use crate::node::NodeId;
 use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
+
+/// The beginning of what Claude Code tells the model in the user's name.
+const REMINDER: &str = "<system-reminder>";
 
 /// A message that was put in.
 #[derive(Clone)]
@@ -142,5 +145,43 @@ impl Document {
             is_question(section) && !parts.into_iter().any(|part| part.kind == SectionKind::ToolResult)
         });
         latest.map(|(place, _)| SectionId::from_index(place))
+    }
+
+    /// Returns where the user says something for the last time: that message, and of later ones that carry results of tools the other
+    /// parts. Sorted, and as places of nodes like [`crate::Index::subtree`].
+    #[must_use]
+    pub fn latest_user_words(&self) -> Vec<Range<usize>> {
+        let sections = self.sections();
+        let mut latest = Vec::new();
+        for (place, message) in sections.iter().enumerate().rev() {
+            let speaks = message.role == Role::User && message.kind == SectionKind::User;
+            if !speaks || message.node_type != NodeType::Message {
+                continue;
+            }
+            let below = sections[place + 1..].iter().take_while(|part| part.message == message.message);
+            let parts = below.filter(|part| part.parent == Some(SectionId::from_index(place)));
+            let (results, words): (Vec<&Section>, Vec<&Section>) =
+                parts.partition(|part| part.kind == SectionKind::ToolResult);
+            if results.is_empty() {
+                latest.push(self.subtree(message.node));
+                break;
+            }
+            latest.extend(words.iter().rev().map(|part| self.subtree(part.node)));
+            if words.into_iter().any(|part| !self.is_reminder(part)) {
+                break;
+            }
+        }
+        latest.reverse();
+        latest
+    }
+
+    /// Whether a part is what clients put beside results by themselves. Anybody can write that, so it hides nothing: what the user said
+    /// before it is looked for too.
+    fn is_reminder(&self, part: &Section) -> bool {
+        let text = self.subtree(part.node).find_map(|at| {
+            let leaf = self.leaf(NodeId::from_index(at))?;
+            (leaf.kind() == LeafKind::Text).then(|| leaf.spelling().0)
+        });
+        part.kind != SectionKind::ContentPart || text.is_none_or(|text| text.starts_with(REMINDER))
     }
 }

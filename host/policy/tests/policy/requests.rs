@@ -159,6 +159,22 @@ fn conversations() -> Vec<(Format, Value)> {
         ] }),
         ),
         (
+            Format::AnthropicMessages,
+            json!({ "max_tokens": 9, "messages": [
+                { "role": "user", "content": "then" },
+                { "role": "assistant", "content": [{ "type": "tool_use", "id": "1", "name": "f", "input": {} }] },
+                { "role": "user", "content": [
+                    { "type": "tool_result", "tool_use_id": "1", "content": [{ "type": "text", "text": "then" }] },
+                    { "type": "text", "text": "now" },
+                ] },
+                { "role": "assistant", "content": [{ "type": "tool_use", "id": "2", "name": "f", "input": {} }] },
+                { "role": "user", "content": [
+                    { "type": "tool_result", "tool_use_id": "2", "content": "then" },
+                    { "type": "text", "text": "<system-reminder>\nthen\n</system-reminder>" },
+                ] },
+            ] }),
+        ),
+        (
             Format::Gemini,
             json!({ "contents": [
             { "role": "user", "parts": [{ "text": "then" }] }, { "role": "model", "parts": [{ "text": "then" }] },
