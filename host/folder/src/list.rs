@@ -15,6 +15,8 @@ pub struct Listing {
     pub rules: Vec<PathBuf>,
     /// Components: `*.wasm` in the folder or in a folder inside it.
     pub components: Vec<PathBuf>,
+    /// Lists of words: `*.txt` in the folder or in a folder inside it.
+    pub words: Vec<PathBuf>,
     /// Files that look like rule files and are none.
     pub passed_over: Vec<PassedOver>,
 }
@@ -91,6 +93,7 @@ fn list_up_to(folder: &Path, max_entries: usize) -> io::Result<Listing> {
     let mut found = walk.found;
     found.rules.sort();
     found.components.sort();
+    found.words.sort();
     found.passed_over.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -125,6 +128,7 @@ impl Walk {
             "toml" if depth > 1 => Some(Reason::Subfolder),
             "toml" => return self.found.rules.push(path),
             "wasm" if is_file && !hidden => return self.found.components.push(path),
+            "txt" if is_file && !hidden => return self.found.words.push(path),
             other if is_file && !hidden && depth == 1 && looks_like_rules(other) => Some(Reason::Extension),
             _ => None,
         };
@@ -176,6 +180,8 @@ mod tests {
             "SHOUT.TOML",
             "other.yaml",
             "notes.md",
+            "more/names.txt",
+            ".names.txt",
         ] {
             fs::write(folder.join(file), "").unwrap();
         }
@@ -189,6 +195,7 @@ mod tests {
         };
         assert_eq!(shown(&listing.rules), ["a.toml", "b.toml", "link.toml"]);
         assert_eq!(shown(&listing.components), ["plugins/x.wasm", "y.wasm"]);
+        assert_eq!(shown(&listing.words), ["more/names.txt"]);
         let passed: Vec<(String, Reason)> = listing
             .passed_over
             .iter()

@@ -43,7 +43,7 @@ impl Snapshot {
             digest.part(passed.reason.to_string().as_bytes());
             digest.part(name(folder, &passed.path));
         }
-        for file in listing.rules.iter().chain(&listing.components) {
+        for file in listing.rules.iter().chain(&listing.components).chain(&listing.words) {
             digest.part(name(folder, file));
             digest.content(file);
         }
@@ -128,7 +128,7 @@ fn name<'p>(folder: &Path, file: &'p Path) -> &'p [u8] {
 
 fn signature(listing: &Listing) -> Vec<Stamp> {
     let passed = listing.passed_over.iter().map(|passed| &passed.path);
-    let files = listing.rules.iter().chain(&listing.components).chain(passed);
+    let files = listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(passed);
     files.map(|file| stamp(file)).collect()
 }
 
