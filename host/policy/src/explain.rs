@@ -6,8 +6,10 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Policy;
+use crate::exception::Exception;
 use crate::glob::Glob;
 use crate::index::PluginIndex;
+use crate::own::PACK;
 use crate::plugin::World;
 use crate::rule::{
     Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, OnError, Pause, Phase, Redact, Restore,
@@ -23,6 +25,9 @@ pub struct Explanation {
     pub generation: String,
     /// All phases in order, those without rules too.
     pub phases: Vec<PhaseExplanation>,
+    /// The exceptions that are in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exceptions: Vec<ExceptionExplanation>,
     /// All plugins.
     pub plugins: Vec<PluginExplanation>,
 }
@@ -77,6 +82,26 @@ pub struct RuleExplanation {
     pub docs: Option<String>,
 }
 
+/// One exception.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceptionExplanation {
+    /// File and line.
+    pub origin: String,
+    /// What it allows, and where.
+    pub allows: String,
+    /// The rules that it is about; all redact rules where it is empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub by: String,
+    /// The last day; `None` where it does not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
 /// One plugin.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -107,7 +132,8 @@ pub(crate) fn explain(policy: &Policy) -> Explanation {
     Explanation {
         generation: policy.generation_name(),
         phases: PHASES.iter().map(phase).collect(),
-        plugins: (0..policy.plugins.len()).map(|at| explain_plugin(policy, PluginIndex::new(at))).collect(),
+        exceptions: policy.exceptions.iter().map(|exception| explain_exception(policy, exception)).collect(),
+        plugins: (0..policy.declared).map(|at| explain_plugin(policy, PluginIndex::new(at))).collect(),
     }
 }
 
@@ -209,6 +235,11 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
     for &plugin in &redact.plugins {
         let plugin = &policy.plugins[plugin];
         let labels = &plugin.plugin.description().labels;
+        if &*plugin.name == PACK {
+            let ids = plugin.detectors.iter().map(ToString::to_string).collect::<Vec<_>>();
+            lines.push(format!("looks for {} (labels {})", ids.join(", "), labels.join(", ")));
+            continue;
+        }
         lines.push(format!("looks with plugin {} (labels {})", plugin.name, labels.join(", ")));
     }
     let stays = if redact.restore == Restore::Off { ", which stays in the answer" } else { "" };
@@ -242,6 +273,17 @@ fn pause_lines(pause: &Pause) -> Vec<String> {
         lines.push("lets requests of sub-agents pass, as far as their client says so".to_owned());
     }
     lines
+}
+
+fn explain_exception(policy: &Policy, exception: &Exception) -> ExceptionExplanation {
+    ExceptionExplanation {
+        origin: exception.origin.clone(),
+        allows: exception.to_string(),
+        rules: exception.rules.iter().map(|&rule| policy.rules[rule].id.to_string()).collect(),
+        reason: exception.reason.clone(),
+        by: exception.by.clone(),
+        until: exception.ends.map(|day| day.to_string()),
+    }
 }
 
 fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
@@ -288,6 +330,10 @@ impl fmt::Display for Explanation {
             }
             phase.rules.iter().try_for_each(|rule| write!(f, "{rule}"))?;
         }
+        if !self.exceptions.is_empty() {
+            writeln!(f, "\nExceptions")?;
+        }
+        self.exceptions.iter().try_for_each(|exception| write!(f, "{exception}"))?;
         if !self.plugins.is_empty() {
             writeln!(f, "\nPlugins")?;
         }
@@ -314,6 +360,17 @@ impl fmt::Display for RuleExplanation {
         }
         self.owner.iter().try_for_each(|owner| writeln!(f, "      owner: {owner}"))?;
         self.docs.iter().try_for_each(|docs| writeln!(f, "      docs: {docs}"))
+    }
+}
+
+impl fmt::Display for ExceptionExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "   allows {} ({})", self.allows, self.origin)?;
+        if !self.rules.is_empty() {
+            writeln!(f, "      of {}", self.rules.join(", "))?;
+        }
+        let until = self.until.as_ref().map_or("it does not end".to_owned(), |day| format!("until {day}"));
+        writeln!(f, "      {until}, by {}: {}", self.by, self.reason)
     }
 }
 

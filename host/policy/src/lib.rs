@@ -15,6 +15,7 @@ mod changes;
 mod condition;
 mod diagnostic;
 mod evaluate;
+mod exception;
 mod explain;
 mod file;
 mod glob;
@@ -25,6 +26,7 @@ mod lookup;
 mod memo;
 mod needles;
 mod outside;
+mod own;
 mod paths;
 mod pattern;
 pub mod plugin;
@@ -38,6 +40,7 @@ mod verdict;
 mod work;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use leafgate_detect::Engine;
 use leafgate_tree::{Document, Draft};
@@ -47,7 +50,7 @@ pub use agents::{AGENTS, OTHER_AGENT};
 pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub use evaluate::{Evaluation, Recall, Unredactable};
-pub use explain::{Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
+pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
@@ -64,7 +67,11 @@ pub struct Policy {
     rules: Vec<rule::Rule>,
     lookup: lookup::Lookup,
     engines: Vec<Engine>,
+    exceptions: exception::Exceptions,
+    /// Those that the files declare, and behind them the detectors of the policy's own, which answer
+    /// like plugins.
     plugins: Vec<LoadedPlugin>,
+    declared: usize,
     digest: [u8; 32],
     memo: memo::Memo,
     warnings: Vec<Diagnostic>,
@@ -101,7 +108,27 @@ impl Policy {
     /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
     /// in part.
     pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
-        load::load(source, plugins)
+        load::load(source, plugins, None)
+    }
+
+    /// Loads a policy at a moment, on which depends which of its exceptions are in force. Without a
+    /// moment, as [`Policy::load`] has none, whatever ends has ended.
+    ///
+    /// # Errors
+    /// As [`Policy::load`].
+    pub fn load_at(
+        source: &PolicySource,
+        plugins: &dyn plugin::PluginLoader,
+        now: SystemTime,
+    ) -> Result<Policy, LoadError> {
+        load::load(source, plugins, Some(now))
+    }
+
+    /// The moment at which an exception ends, and with it this generation: the same files mean
+    /// something else from then on. `None` where none ends.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<SystemTime> {
+        self.exceptions.first_end()
     }
 
     /// Evaluates one request: edits it, and says what becomes of it.
@@ -208,7 +235,7 @@ impl Policy {
     /// The plugins, in the order in which they were declared.
     #[must_use]
     pub fn plugins(&self) -> &[LoadedPlugin] {
-        &self.plugins
+        &self.plugins[..self.declared]
     }
 
     /// What is sound and can yet hardly be meant, in the order of the files.
@@ -227,13 +254,13 @@ impl Policy {
     /// Whether it looks at nothing: it has no rule and no plugin.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.plugins.is_empty()
+        self.rules.is_empty() && self.declared == 0
     }
 
     /// Whether any plugin is declared.
     #[must_use]
     pub fn has_plugins(&self) -> bool {
-        !self.plugins.is_empty()
+        self.declared > 0
     }
 
     /// What each phase does, rule by rule, with all defaults filled in.

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use sha2::{Digest, Sha256};
 
 use crate::Policy;
 use crate::diagnostic::{Diagnostics, LoadError, Severity};
+use crate::exception::{Day, Exception, Exceptions};
 use crate::file::Complaints;
 use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
+use crate::file::exceptions;
+use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
 use crate::file::requires;
@@ -43,8 +47,12 @@ const MAX_FILE: usize = 1 << 20;
 const MAX_NAMED: usize = 20;
 
 /// Loads a policy; every error of every file is in the [`LoadError`].
-pub(crate) fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<Policy, LoadError> {
-    let mut loading = Loading::default();
+pub(crate) fn load(
+    source: &PolicySource,
+    plugins: &dyn PluginLoader,
+    now: Option<SystemTime>,
+) -> Result<Policy, LoadError> {
+    let mut loading = Loading { today: now.map(Day::of), ..Loading::default() };
     match source {
         PolicySource::None => {}
         PolicySource::Default => loading.add_default(),
@@ -57,6 +65,8 @@ pub(crate) fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<
 struct Loading {
     diagnostics: Diagnostics,
     files: Vec<Read>,
+    /// `None` where nobody says which day it is.
+    today: Option<Day>,
 }
 
 /// One file after the first stage.
@@ -152,9 +162,12 @@ impl Loading {
     }
 
     fn compile(mut self, loader: &dyn PluginLoader) -> Result<Policy, LoadError> {
-        let plugins = self.plugins(loader);
+        let mut plugins = self.plugins(loader);
+        let declared = plugins.loaded.len();
         let mut engines = Engines::default();
-        let rules = self.rules(&plugins, &mut engines);
+        let own = self.own_detectors();
+        let rules = self.rules(&plugins, &own, &mut engines);
+        let exceptions = self.exceptions(&rules);
         if rules.is_empty() && self.diagnostics.errors() == 0 && !self.files.is_empty() {
             let folder = self.files[0].folder.clone();
             let hint = "write a `[[rule]]`, or choose `default` or `none`";
@@ -163,12 +176,16 @@ impl Loading {
         if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics.into_error());
         }
-        let digest = self.digest(&plugins, &engines);
+        plugins.loaded.extend(engines.take_own());
+        let exceptions = Exceptions::new(exceptions);
+        let digest = self.digest(&plugins, &engines, &exceptions);
         Ok(Policy {
             lookup: Lookup::new(&rules),
             rules,
             engines: engines.all,
+            exceptions,
             plugins: plugins.loaded,
+            declared,
             digest,
             memo: Memo::default(),
             warnings: self.diagnostics.into_all(),
@@ -187,13 +204,24 @@ impl Loading {
         plugins
     }
 
-    fn rules(&mut self, plugins: &Plugins, engines: &mut Engines) -> Vec<Rule> {
+    fn own_detectors(&mut self) -> OwnDetectors {
+        let mut own = OwnDetectors::default();
+        for read in &self.files {
+            for raw in &read.raw.detectors {
+                let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+                own.add(raw, &read.folder, &mut complaints);
+            }
+        }
+        own
+    }
+
+    fn rules(&mut self, plugins: &Plugins, own: &OwnDetectors, engines: &mut Engines) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for read in &self.files {
             for raw in &read.raw.rules {
                 let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-                let mut compiler = Compiler { complaints, plugins, engines, mode: read.mode };
+                let mut compiler = Compiler { complaints, plugins, own, engines, mode: read.mode };
                 if let Some(id) = &raw.get_ref().id {
                     let here = compiler.origin(&id.span());
                     if let Some(first) = seen.insert(id.get_ref().clone(), here) {
@@ -207,9 +235,22 @@ impl Loading {
         rules
     }
 
+    /// Those that are in force on the day of the load.
+    fn exceptions(&mut self, rules: &[Rule]) -> Vec<Exception> {
+        let mut exceptions = Vec::new();
+        for read in &self.files {
+            for raw in &read.raw.exceptions {
+                let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+                let mut compiler = exceptions::Compiler { complaints, rules, today: self.today };
+                exceptions.extend(compiler.exception(raw));
+            }
+        }
+        exceptions
+    }
+
     /// A digest of all that decides what the policy does: the texts, the plugins, the detectors,
     /// this program's version.
-    fn digest(&self, plugins: &Plugins, engines: &Engines) -> [u8; 32] {
+    fn digest(&self, plugins: &Plugins, engines: &Engines, exceptions: &Exceptions) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
             // Lengths keep the parts apart: "ab" + "c" is not "a" + "bc".
@@ -230,6 +271,11 @@ impl Loading {
         }
         for engine in &engines.all {
             part(&engine.digest());
+        }
+        // The same files are another generation once an exception has ended.
+        for exception in exceptions.iter() {
+            let line = Path::new(&exception.origin).file_name().unwrap_or_default();
+            part(line.as_encoded_bytes());
         }
         hash.finalize().into()
     }

@@ -22,7 +22,7 @@ use crate::needles::Numbered;
 use crate::pattern::{PathPattern, Step};
 
 /// The patterns of all rules of a policy.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Paths {
     places: Vec<Place>,
 }

@@ -39,6 +39,9 @@ pub struct RuleReport {
     /// Published examples by label, redacted or left alone: they are no findings of live values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub published: BTreeMap<String, usize>,
+    /// Findings that an exception allows, by label.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub excepted: BTreeMap<String, usize>,
     /// Edits made, or in monitor mode that would have been made; redactions included.
     pub edits: usize,
     /// Edits left out, by reason: `pinned`, `protected`, `frozen`, `media`, `deleted`, `null`,

@@ -361,6 +361,26 @@ fn is_findings(expression: &IdedExpr) -> bool {
     matches!(&expression.expr, Expr::Select(select) if select.field == "findings")
 }
 
+/// Returns true where an expression is false for some texts because of something that they hold.
+pub(crate) fn negates_text(expression: &IdedExpr) -> bool {
+    let Expr::Call(call) = &expression.expr else { return false };
+    let parts = || call.target.iter().map(|target| &**target).chain(&call.args);
+    match call.func_name.as_str() {
+        operators::LOGICAL_NOT | operators::NOT_EQUALS => parts().any(reads_text),
+        _ => parts().any(negates_text),
+    }
+}
+
+fn reads_text(expression: &IdedExpr) -> bool {
+    match &expression.expr {
+        Expr::Select(select) if select.field == "text" => {
+            matches!(&select.operand.expr, Expr::Ident(name) if name == "leaf")
+        }
+        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).any(reads_text),
+        _ => false,
+    }
+}
+
 /// Returns true where an expression names the leaf.
 pub(crate) fn names_leaf(expression: &IdedExpr) -> bool {
     expression.references().has_variable("leaf")

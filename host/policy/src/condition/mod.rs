@@ -28,7 +28,7 @@ use leafgate_detect::{Confidence, DetectorId, Label};
 use regex::Regex;
 
 pub(crate) use check::ConditionFault;
-use check::{Checker, names_leaf};
+use check::{Checker, names_leaf, negates_text};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
 
@@ -209,6 +209,11 @@ impl Condition {
     /// not false; `None` where no literals decide that.
     pub(crate) fn required(&self) -> Option<Required> {
         required::by_terms(&self.leaf_terms)
+    }
+
+    /// Returns true where some texts are spared because of something that they hold.
+    pub(crate) fn spares_texts(&self) -> bool {
+        self.leaf_terms.iter().any(negates_text)
     }
 
     /// Returns true where the expression may ask for the estimate of tokens.

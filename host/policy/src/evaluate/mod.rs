@@ -15,6 +15,7 @@ mod beneath;
 mod candidates;
 mod decide;
 mod edit;
+mod excepted;
 mod hits;
 mod holds;
 mod insert;
@@ -38,6 +39,7 @@ mod words;
 #[cfg(test)]
 mod work_tests;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -183,6 +185,8 @@ struct Run<'p> {
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
     outside: &'p [Outside<'p>],
+    /// What each exception selects, once something was found.
+    excepted: OnceCell<Vec<Option<Selection<'p>>>>,
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
     /// Members whose key holds a finding: no pointer may spell it.
@@ -239,6 +243,7 @@ impl<'p> Run<'p> {
             chosen_model: None,
             candidates: None,
             outside: context.outside,
+            excepted: OnceCell::new(),
             findings: BTreeMap::new(),
             tainted: BTreeSet::new(),
             tainted_names: BTreeSet::new(),
@@ -429,6 +434,7 @@ fn report_of(rule: &Rule) -> RuleReport {
         matched: 0,
         findings: BTreeMap::new(),
         published: BTreeMap::new(),
+        excepted: BTreeMap::new(),
         edits: 0,
         skipped: BTreeMap::new(),
         unredactable: 0,

@@ -127,7 +127,7 @@ impl<'p> Run<'p> {
             Ok(Some(_)) => self.report.rules[index].matched += 1,
             Err(error) => return self.rule_failed(index, error.to_string()),
         }
-        let before = self.draft.checkpoint();
+        let (before, edits) = (self.draft.checkpoint(), self.draft.edits().count());
         match edit(self) {
             Ok(made) => {
                 self.report.rules[index].edits += made;
@@ -136,7 +136,8 @@ impl<'p> Run<'p> {
                 } else if made > 0 {
                     // Which leaves there are, and what they say, may have changed.
                     self.candidates = None;
-                    let written = self.draft.written();
+                    let targets = self.draft.edits().skip(edits).map(|edit| edit.target);
+                    let written: Vec<NodeId> = targets.filter(|&node| self.draft.is_written(node)).collect();
                     self.redact_again(&written);
                 }
             }

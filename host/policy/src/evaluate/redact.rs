@@ -111,6 +111,9 @@ impl<'p> Run<'p> {
         for (index, label) in &found.published {
             Self::count(&mut self.report.rules[*index].published, label.as_str());
         }
+        for (index, label) in &found.excepted {
+            Self::count(&mut self.report.rules[*index].excepted, label.as_str());
+        }
         let covered = self.covered(&found.hits);
         let mut leaves: BTreeMap<NodeId, Vec<Hit>> = BTreeMap::new();
         let mut inserted: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();

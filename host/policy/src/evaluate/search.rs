@@ -51,6 +51,8 @@ pub(super) struct Found {
     pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
     /// Published examples that are left alone, by rule.
     pub(super) published: Vec<(RuleIndex, Label)>,
+    /// What an exception allows, by rule.
+    pub(super) excepted: Vec<(RuleIndex, Label)>,
     /// Whether there was more than [`MAX_FINDINGS`]; then the rest was not looked for.
     pub(super) too_much: bool,
     /// Where any detector found anything, whatever becomes of it: tokens of ours and examples too.
@@ -451,7 +453,8 @@ impl Found {
         let site = subject.site;
         self.noisy.push(site);
         let replaceable = subject.is_replaceable(run);
-        let findings = self.without_kept(run, findings, rule, replaceable);
+        let findings = self.without_excepted(run, site, || subject.text(), findings, rule);
+        let findings = self.without_kept(run, &findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
             Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
@@ -482,7 +485,8 @@ impl Found {
         }
         self.noisy.push(site);
         let text = beneath.text();
-        let findings = self.without_kept(run, findings, rule, replaceable && beneath.is_exact());
+        let findings = self.without_excepted(run, site, || text, findings, rule);
+        let findings = self.without_kept(run, &findings, rule, replaceable && beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
             match beneath.lies(hit.range.clone()) {
@@ -499,6 +503,28 @@ impl Found {
                 }
             }
         }
+    }
+
+    /// Takes out what an exception allows, and keeps count of it.
+    fn without_excepted<'f, 't>(
+        &mut self,
+        run: &Run<'_>,
+        site: Site,
+        text: impl FnOnce() -> &'t str,
+        findings: &'f [Finding],
+        rule: RuleIndex,
+    ) -> Cow<'f, [Finding]> {
+        if run.policy.exceptions.is_empty() {
+            return Cow::Borrowed(findings);
+        }
+        let text = text();
+        let excepts = |found: &Finding| run.excepts(site, rule, &found.label, &text[found.range.clone()]);
+        if !findings.iter().any(excepts) {
+            return Cow::Borrowed(findings);
+        }
+        let (allowed, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(excepts);
+        self.excepted.extend(allowed.into_iter().map(|finding| (rule, finding.label)));
+        Cow::Owned(rest)
     }
 
     /// Takes out published examples that nothing replaces, by the rule's will or because nothing
@@ -543,7 +569,7 @@ impl Run<'_> {
             by_leaf[finding.leaf].push(Finding {
                 range: finding.at,
                 label: loaded.labels[finding.label].clone(),
-                detector: loaded.detector.clone(),
+                detector: loaded.detectors[finding.label].clone(),
                 confidence: finding.confidence,
                 published: false,
             });

@@ -240,7 +240,7 @@ impl<'p> Run<'p> {
         let hits = spans.iter().map(|(at, label)| Hit {
             range: at.clone(),
             label: loaded.labels[*label].clone(),
-            detector: loaded.detector.clone(),
+            detector: loaded.detectors[*label].clone(),
             published: false,
             confidence: Confidence::High,
             rule: index,

@@ -29,8 +29,12 @@ fn vault() -> Vault {
 }
 
 fn policy() -> Policy {
+    load(RULES)
+}
+
+fn load(rules: &str) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
 }
 
@@ -132,7 +136,23 @@ fn conversation(messages: usize) -> String {
 
 #[test]
 fn a_turn_decodes_and_scans_what_is_new_in_it_and_hashes_the_rest_once() {
-    let policy = policy();
+    // A third of the messages holds something that is replaced: its leaf is decoded for that.
+    costs_what_is_new(&policy(), |length| length / 3);
+}
+
+#[test]
+fn exceptions_cost_a_look_at_the_leaves_in_which_something_is_found() {
+    let mut rules = RULES.to_owned();
+    for number in 0..500 {
+        rules += &format!(
+            "[[exception]]\nvalue = \"b{number}@example.org\"\nreason = \"r\"\nby = \"b\"\nuntil = \"never\"\n"
+        );
+    }
+    // What was found there is read to be compared, and read again to be replaced.
+    costs_what_is_new(&load(&rules), |length| 2 * length / 3);
+}
+
+fn costs_what_is_new(policy: &Policy, replaced: impl Fn(usize) -> usize) {
     let evaluate = |messages: usize| {
         let body = conversation(messages);
         let document = Document::parse(body.clone().into(), Format::OpenaiChat, &Limits::default()).unwrap();
@@ -144,10 +164,8 @@ fn a_turn_decodes_and_scans_what_is_new_in_it_and_hashes_the_rest_once() {
     let (_, first) = evaluate(300);
     let (length, next) = evaluate(301);
     let new = length / 300;
-    // A third of the messages holds something that is replaced: its leaf is decoded for that.
-    let replaced = length / 3;
     assert!(first.scanned >= 200_000, "{first:?}");
     assert!(next.scanned <= 4 * new, "{next:?} for a message of {new} bytes");
-    assert!(next.decoded <= replaced + 2 * new, "{next:?} after {first:?}");
+    assert!(next.decoded <= replaced(length) + 2 * new, "{next:?} after {first:?}");
     assert!(next.hashed <= length + length / 3 + 4 * new, "{next:?} of {length} bytes");
 }

@@ -10,6 +10,7 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::detectors::Engines;
+use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::RawRule;
 use super::{Complaints, belongs, idle, is_kebab_case, matches, replacement};
@@ -30,7 +31,7 @@ const PLANNED_ACTIONS: &[&str] = &["strip-tools", "normalise-tools", "route"];
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
-const REGEX_SIZE: usize = 1 << 20;
+pub(super) const REGEX_SIZE: usize = 1 << 20;
 
 /// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -57,6 +58,7 @@ fn one_of_changes() -> String {
 pub(crate) struct Compiler<'c, 'd> {
     pub(crate) complaints: Complaints<'d>,
     pub(crate) plugins: &'c Plugins,
+    pub(crate) own: &'c OwnDetectors,
     pub(crate) engines: &'c mut Engines,
     pub(crate) mode: Mode,
 }
@@ -90,6 +92,13 @@ impl Compiler<'_, '_> {
             about: self.about(raw),
         };
         self.model_is_of_request(&rule, raw);
+        if let (Some(written), true) =
+            (&raw.when, finds && rule.when.as_ref().is_some_and(Condition::spares_texts))
+        {
+            let message = "one such text lets everything else in its leaf pass";
+            let hint = "allow the value alone with an `[[exception]]`";
+            self.complaints.warning(written.span(), message, hint);
+        }
         if let Some(paths) = raw.matches.as_ref().and_then(|table| table.get_ref().path.as_ref()) {
             idle::warn(&rule, paths.span(), &mut self.complaints);
         }
@@ -208,11 +217,18 @@ impl Compiler<'_, '_> {
             );
             return None;
         };
+        let built_in =
+            |word: &&(&str, Range<usize>)| !word.0.starts_with("plugin:") && !word.0.starts_with("own");
+        let written: Vec<String> =
+            words.iter().filter(built_in).map(|(word, _)| (*word).to_owned()).collect();
         let (detectors, plugins) = self.detectors(words);
         Some(Redact {
             engine: self.engine(&detectors, detect.span())?,
             checked: self.engine(&checked_by_digits(&detectors), detect.span())?,
-            detectors,
+            detectors: match written.iter().any(|word| word.starts_with('!')) {
+                true => written,
+                false => detectors,
+            },
             plugins,
             with,
             restore,

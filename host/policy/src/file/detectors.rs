@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use leafgate_detect::{Engine, all_detectors};
+use leafgate_detect::{DetectorInfo, Engine, all_detectors};
 
 use super::compile::Compiler;
-use super::plugins::Lookup;
+use super::plugins::{LoadedPlugin, Lookup};
 use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
+use crate::own::{OwnDetector, OwnSet, PACK};
 use crate::plugin::World;
 
 /// Detector sets and their engines: rules that name the same detectors share one.
@@ -16,19 +19,41 @@ use crate::plugin::World;
 pub(crate) struct Engines {
     pub(crate) all: Vec<Engine>,
     by_names: BTreeMap<Vec<String>, EngineIndex>,
+    /// Sets of the policy's own detectors; rules that name the same share one.
+    own: Vec<(Vec<String>, OwnSet)>,
+}
+
+impl Engines {
+    /// Gives the sets of own detectors out, as what answers behind the declared plugins.
+    pub(crate) fn take_own(&mut self) -> impl Iterator<Item = LoadedPlugin> {
+        std::mem::take(&mut self.own).into_iter().map(|(_, set)| LoadedPlugin {
+            name: PACK.into(),
+            path: PathBuf::new(),
+            labels: set.detectors().iter().map(|own| own.label.clone()).collect(),
+            detectors: set.detectors().iter().map(|own| own.id.clone()).collect(),
+            plugin: Arc::new(set),
+        })
+    }
 }
 
 impl Compiler<'_, '_> {
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
     pub(super) fn detectors(&mut self, names: Vec<(&str, Range<usize>)>) -> (Vec<String>, Vec<PluginIndex>) {
         let (mut detectors, mut plugins) = (Vec::new(), Vec::new());
+        let mut without: Vec<(&str, Range<usize>)> = Vec::new();
+        let mut own: BTreeMap<String, Arc<OwnDetector>> = BTreeMap::new();
         let known = known_detectors();
         for (word, span) in names {
-            if let Some(plugin) = word.strip_prefix("plugin:") {
+            if word == PACK || word.starts_with("own/") {
+                own.extend(self.own_named(word, span));
+            } else if let Some(left_out) = word.strip_prefix('!').filter(|word| known.contains(word)) {
+                without.push((left_out, span));
+            } else if let Some(plugin) = word.strip_prefix("plugin:") {
                 plugins.extend(self.plugin(plugin, span, World::Detector));
             } else if known.contains(&word) {
                 detectors.push(word.to_owned());
             } else {
+                let word = word.trim_start_matches('!');
                 let pack = word.strip_suffix("/*").filter(|pack| known.contains(pack));
                 let hint = match (pack, did_you_mean(word, known.iter().copied())) {
                     (Some(pack), _) => format!("`{pack}` is the whole pack"),
@@ -40,7 +65,67 @@ impl Compiler<'_, '_> {
                 self.complaints.error(span, format!("unknown detector `{word}`"), hint);
             }
         }
+        plugins.extend(self.own_set(own));
+        if !without.is_empty() {
+            detectors = self.left_of(&detectors, &without);
+        }
         (detectors, plugins)
+    }
+
+    fn own_named(&mut self, name: &str, span: Range<usize>) -> Vec<(String, Arc<OwnDetector>)> {
+        let named = self.own.named(name);
+        if named.is_empty() && !self.own.is_broken(name) {
+            let known: Vec<&str> = self.own.names().collect();
+            let hint = match known.is_empty() {
+                true => "declare it: `[[detector]]` with `id` and `words` or `regex`".to_owned(),
+                false => hint_for(name, &known),
+            };
+            self.complaints.error(span, format!("no detector `{name}` is declared"), hint);
+        }
+        named.into_iter().map(|own| (own.id.as_str().to_owned(), own)).collect()
+    }
+
+    /// Returns where the set of some own detectors answers: behind all declared plugins.
+    fn own_set(&mut self, own: BTreeMap<String, Arc<OwnDetector>>) -> Option<PluginIndex> {
+        if own.is_empty() {
+            return None;
+        }
+        let (names, own): (Vec<String>, Vec<_>) = own.into_iter().unzip();
+        let declared = self.plugins.loaded.len();
+        if let Some(at) = self.engines.own.iter().position(|(known, _)| *known == names) {
+            return Some(PluginIndex::new(declared + at));
+        }
+        match OwnSet::new(own) {
+            Ok(set) => {
+                self.engines.own.push((names, set));
+                Some(PluginIndex::new(declared + self.engines.own.len() - 1))
+            }
+            Err(error) => {
+                let message = format!("the words of {} are too many: {error}", names.join(", "));
+                self.complaints.error(0..0, message, "name fewer detectors in one rule");
+                None
+            }
+        }
+    }
+
+    /// Returns the detectors of some packs without those that are left out: `"!secrets/jwt"`.
+    fn left_of(&mut self, names: &[String], without: &[(&str, Range<usize>)]) -> Vec<String> {
+        let is_of =
+            |detector: &DetectorInfo, name: &str| detector.id.as_str() == name || detector.id.pack() == name;
+        let mut left: Vec<&DetectorInfo> =
+            all_detectors().iter().filter(|info| names.iter().any(|name| is_of(info, name))).collect();
+        for (name, span) in without {
+            let before = left.len();
+            left.retain(|detector| !is_of(detector, name));
+            let hint = "name the pack that it is in before it, as in `[\"secrets\", \"!secrets/jwt\"]`";
+            if left.len() == before {
+                self.complaints.error(span.clone(), format!("`!{name}` leaves out what is not there"), hint);
+            } else if left.is_empty() {
+                let message = format!("nothing is left to look for without `{name}`");
+                self.complaints.error(span.clone(), message, "leave the rule out, or less of its pack");
+            }
+        }
+        left.into_iter().map(|detector| detector.id.as_str().to_owned()).collect()
     }
 
     pub(super) fn engine(&mut self, detectors: &[String], span: Range<usize>) -> Option<Option<EngineIndex>> {

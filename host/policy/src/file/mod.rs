@@ -8,10 +8,12 @@ mod about;
 mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
+pub(crate) mod exceptions;
 mod fields;
 mod idle;
 pub(crate) mod matches;
 mod options;
+pub(crate) mod own;
 pub(crate) mod plugins;
 pub(crate) mod raw;
 #[cfg(test)]

@@ -22,8 +22,8 @@ pub struct LoadedPlugin {
     /// The plugin itself.
     pub plugin: Arc<dyn Plugin>,
     pub(crate) labels: Vec<Label>,
-    /// The detector that its findings name.
-    pub(crate) detector: DetectorId,
+    /// The detector that its findings name, by label.
+    pub(crate) detectors: Vec<DetectorId>,
 }
 
 /// The plugins of a policy, and the names of those that could not be loaded.
@@ -99,10 +99,11 @@ impl Plugins {
             }
         };
         let labels =
-            plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<_, _>>();
+            plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<Vec<_>, _>>();
         match (labels, DetectorId::new(&format!("plugin:{}", source.name))) {
             (Ok(labels), Ok(detector)) => {
-                Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, labels, detector })
+                let detectors = vec![detector; labels.len()];
+                Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, labels, detectors })
             }
             (Err(error), _) | (_, Err(error)) => {
                 let message = format!("plugin `{}`: {error}", source.name);

@@ -23,12 +23,15 @@ pub(crate) struct RawFile {
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) requires: Option<Spanned<OneOrMany>>,
     pub(crate) rules: Vec<Spanned<RawRule>>,
+    pub(crate) exceptions: Vec<Spanned<RawException>>,
+    pub(crate) detectors: Vec<Spanned<RawDetector>>,
     pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
     /// Names of plugin tables that could not be read.
     pub(crate) broken_plugins: Vec<String>,
 }
 
-pub(super) const TOP_LEVEL: &[&str] = &["extends", "mode", "requires", "plugins", "rule"];
+pub(super) const TOP_LEVEL: &[&str] =
+    &["extends", "mode", "requires", "plugins", "rule", "exception", "detector"];
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["on_drift", "releasable"];
@@ -112,6 +115,45 @@ pub(crate) type RawNamed = BTreeMap<String, Spanned<OneOrMany>>;
 pub(crate) struct RawReplace {
     pub(crate) pattern: Spanned<String>,
     pub(crate) with: Spanned<String>,
+}
+
+/// `[[exception]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawException {
+    pub(crate) rule: Option<Spanned<OneOrMany>>,
+    #[serde(rename = "match")]
+    pub(crate) matches: Option<Spanned<RawMatch>>,
+    pub(crate) value: Option<Spanned<OneOrMany>>,
+    pub(crate) pattern: Option<Spanned<String>>,
+    pub(crate) finding: Option<Spanned<OneOrMany>>,
+    pub(crate) reason: Option<Spanned<String>>,
+    pub(crate) by: Option<Spanned<String>>,
+    pub(crate) until: Option<Spanned<toml::Value>>,
+    /// Keys whose values could not be read.
+    #[serde(skip)]
+    pub(crate) broken: BTreeSet<String>,
+}
+
+/// `[[detector]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawDetector {
+    pub(crate) id: Option<Spanned<String>>,
+    pub(crate) label: Option<Spanned<String>>,
+    pub(crate) confidence: Option<Spanned<String>>,
+    pub(crate) regex: Option<Spanned<String>>,
+    pub(crate) keywords: Option<Spanned<OneOrMany>>,
+    pub(crate) words: Option<Spanned<OneOrMany>>,
+    pub(crate) words_file: Option<Spanned<String>>,
+    pub(crate) case_sensitive: Option<Spanned<bool>>,
+    pub(crate) keys: Option<Spanned<OneOrMany>>,
+    pub(crate) checks: Option<Spanned<OneOrMany>>,
+    pub(crate) examples: Option<Spanned<OneOrMany>>,
+    pub(crate) counter_examples: Option<Spanned<OneOrMany>>,
+    /// Keys whose values could not be read.
+    #[serde(skip)]
+    pub(crate) broken: BTreeSet<String>,
 }
 
 /// `[plugins.<name>]`.
@@ -210,6 +252,8 @@ impl Reader<'_> {
             "mode" => self.out.mode = self.take(value),
             "requires" => self.out.requires = self.take(value),
             "rule" => self.rules(value),
+            "exception" => self.exceptions(value),
+            "detector" => self.detectors(value),
             "plugins" => self.plugins(value),
             other => {
                 let message = format!("unknown key `{other}`");
@@ -239,6 +283,44 @@ impl Reader<'_> {
             if let Some(rule) = self.take::<Spanned<RawRule>>(item) {
                 let span = rule.span();
                 self.out.rules.push(Spanned::new(span, RawRule { broken, ..rule.into_inner() }));
+            }
+        }
+    }
+
+    fn exceptions(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            let hint = "write `[[exception]]` above each exception";
+            return self.error(span, "`exception` must be a list of tables", hint);
+        };
+        for mut item in items {
+            self.drop_unknown(&mut item, fields_of::<RawException>(), &[]);
+            if let Some(table) = nested_mut(&mut item, "match") {
+                self.drop_unknown(table, fields_of::<RawMatch>(), &[]);
+                self.drop_broken::<RawMatch>(table);
+            }
+            let broken = self.drop_broken::<RawException>(&mut item);
+            if let Some(exception) = self.take::<Spanned<RawException>>(item) {
+                let span = exception.span();
+                let exception = RawException { broken, ..exception.into_inner() };
+                self.out.exceptions.push(Spanned::new(span, exception));
+            }
+        }
+    }
+
+    fn detectors(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            let hint = "write `[[detector]]` above each detector";
+            return self.error(span, "`detector` must be a list of tables", hint);
+        };
+        for mut item in items {
+            self.drop_unknown(&mut item, fields_of::<RawDetector>(), &[]);
+            let broken = self.drop_broken::<RawDetector>(&mut item);
+            if let Some(detector) = self.take::<Spanned<RawDetector>>(item) {
+                let span = detector.span();
+                let detector = RawDetector { broken, ..detector.into_inner() };
+                self.out.detectors.push(Spanned::new(span, detector));
             }
         }
     }

@@ -1,12 +1,15 @@
 //! The reference of rule files names what the code reads, and its examples load.
 
+use std::time::SystemTime;
+
 use super::fields::fields_of;
-use super::raw::{RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
+use super::raw::{RawDetector, RawException, RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
 use crate::condition::names;
 use crate::plugin::NoPlugins;
 use crate::{Policy, PolicySource};
 
 const REFERENCE: &str = include_str!("../../RULES.md");
+const README: &str = include_str!("../../../../README.md");
 
 #[test]
 fn every_key_stands_in_the_reference() {
@@ -15,6 +18,8 @@ fn every_key_stands_in_the_reference() {
         fields_of::<RawRule>(),
         fields_of::<RawMatch>(),
         fields_of::<RawReplace>(),
+        fields_of::<RawException>(),
+        fields_of::<RawDetector>(),
         fields_of::<RawPlugin>(),
     ];
     for key in tables.concat() {
@@ -30,13 +35,24 @@ fn every_name_of_a_condition_stands_in_the_reference() {
     }
 }
 
+fn examples(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next())
+}
+
 #[test]
 fn the_examples_of_the_reference_load() {
-    let blocks = REFERENCE.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let of_readme = examples(README).filter(|example| example.contains("[[detector]]"));
+    load(of_readme);
+    load(examples(REFERENCE));
+}
+
+fn load<'e>(blocks: impl Iterator<Item = &'e str>) {
     let folder = tempfile::tempdir().unwrap();
     for (place, rules) in blocks.enumerate() {
         std::fs::write(folder.path().join(format!("{place}.toml")), rules).unwrap();
     }
-    let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
+    assert!(folder.path().join("0.toml").exists());
+    let policy =
+        Policy::load_at(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins, SystemTime::UNIX_EPOCH);
     assert!(policy.unwrap_or_else(|error| panic!("{error}")).warnings().is_empty());
 }

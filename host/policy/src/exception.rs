@@ -1,0 +1,224 @@
+//! What is found and allowed all the same: a value, a shape of values, a place.
+//!
+//! An exception takes out its own findings and nothing else: a longer finding around an allowed
+//! value stays one. A value that nobody may read is named by its fingerprint, which is the token
+//! that stands for it: keyed, so that a rule file gives nothing away.
+//!
+//! Exceptions end. Which of them are in force is decided once, when a policy is loaded, by the time
+//! that the caller gives; nothing here reads a clock.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use leafgate_detect::Label;
+use leafgate_vault::TokenKeys;
+use regex::Regex;
+
+use crate::index::RuleIndex;
+use crate::paths::Paths;
+use crate::selector::Selector;
+
+/// One exception that is in force.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    /// Where it was written, for people.
+    pub(crate) origin: String,
+    /// The redact rules that it is about; all where it is empty.
+    pub(crate) rules: Vec<RuleIndex>,
+    /// Where it holds.
+    pub(crate) selector: Selector,
+    pub(crate) allowed: Allowed,
+    /// Why, and who answers for it.
+    pub(crate) reason: String,
+    pub(crate) by: String,
+    /// The last day on which it is in force; `None` where it does not end.
+    pub(crate) ends: Option<Day>,
+}
+
+/// The exceptions of a policy that are in force, by what they allow.
+#[derive(Debug, Default)]
+pub(crate) struct Exceptions {
+    all: Vec<Exception>,
+    by_value: HashMap<String, Vec<usize>>,
+    by_fingerprint: HashMap<String, Vec<usize>>,
+    /// The labels of these fingerprints.
+    labels: BTreeSet<String>,
+    /// Those that allow a pattern, or anything in a place.
+    others: Vec<usize>,
+    paths: Paths,
+}
+
+impl Exceptions {
+    pub(crate) fn new(all: Vec<Exception>) -> Self {
+        let mut exceptions = Exceptions {
+            paths: Paths::new(
+                all.iter().enumerate().map(|(at, it)| (RuleIndex::new(at), it.selector.paths.as_slice())),
+            ),
+            ..Exceptions::default()
+        };
+        for (at, Exception { allowed, .. }) in all.iter().enumerate() {
+            for value in &allowed.values {
+                exceptions.by_value.entry(value.clone()).or_default().push(at);
+            }
+            for token in &allowed.fingerprints {
+                exceptions.by_fingerprint.entry(token.clone()).or_default().push(at);
+                exceptions.labels.extend(token.rsplit_once('_').map(|(label, _)| label.to_owned()));
+            }
+            if allowed.pattern.is_some() || allowed.is_anything() {
+                exceptions.others.push(at);
+            }
+        }
+        Exceptions { all, ..exceptions }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Exception> {
+        self.all.iter()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> &Exception {
+        &self.all[at]
+    }
+
+    /// Their path patterns, under the numbers of the exceptions.
+    pub(crate) fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Returns the numbers of those that allow a value, wherever it stands.
+    pub(crate) fn allowing(
+        &self,
+        label: &Label,
+        value: &str,
+        keys: &TokenKeys,
+    ) -> impl Iterator<Item = usize> {
+        // A token costs a keyed hash: none is made where none could fit.
+        let token = self.labels.contains(label.as_str()).then(|| keys.token(label.as_str(), value));
+        let by_token = token.and_then(|token| self.by_fingerprint.get(token.as_str()));
+        let others = self.others.iter().filter(move |&&at| self.all[at].allowed.allows_text(value));
+        self.by_value.get(value).into_iter().chain(by_token).flatten().chain(others).copied()
+    }
+
+    /// Returns the moment at which the first of them ends.
+    pub(crate) fn first_end(&self) -> Option<SystemTime> {
+        self.all.iter().filter_map(|exception| exception.ends).min().map(Day::end)
+    }
+}
+
+/// What may stand there.
+#[derive(Debug, Default)]
+pub(crate) struct Allowed {
+    pub(crate) values: BTreeSet<String>,
+    /// Matches the whole of a finding, or nothing of it.
+    pub(crate) pattern: Option<Regex>,
+    /// Tokens of values.
+    pub(crate) fingerprints: BTreeSet<String>,
+}
+
+impl Exception {
+    /// Whether it is about what a rule finds.
+    pub(crate) fn is_about(&self, rule: RuleIndex) -> bool {
+        self.rules.is_empty() || self.rules.contains(&rule)
+    }
+}
+
+impl Allowed {
+    /// Whether it is a place alone that is allowed, whatever is found there.
+    pub(crate) fn is_anything(&self) -> bool {
+        self.values.is_empty() && self.pattern.is_none() && self.fingerprints.is_empty()
+    }
+
+    /// Whether a text is allowed for its shape, or for its place alone.
+    fn allows_text(&self, value: &str) -> bool {
+        self.is_anything() || self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(value))
+    }
+}
+
+/// A day of the calendar in UTC: days since 1970-01-01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Day(i64);
+
+const SECONDS: u64 = 24 * 60 * 60;
+
+impl Day {
+    /// The day of a date of the proleptic Gregorian calendar (RFC 3339).
+    pub(crate) fn of_date(year: u16, month: u8, day: u8) -> Day {
+        // Years begin in March here, so that the leap day is the last one.
+        let (year, month) = match month {
+            1 | 2 => (i64::from(year) - 1, i64::from(month) + 9),
+            _ => (i64::from(year), i64::from(month) - 3),
+        };
+        let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+        let of_year = (153 * month + 2) / 5 + i64::from(day) - 1;
+        Day(year * 365 + leaps + of_year - 719_468)
+    }
+
+    /// The day of a moment. One before 1970 counts as 1970.
+    pub(crate) fn of(moment: SystemTime) -> Day {
+        let seconds = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        Day(i64::try_from(seconds / SECONDS).unwrap_or(i64::MAX))
+    }
+
+    /// The first moment after it.
+    pub(crate) fn end(self) -> SystemTime {
+        let next = u64::try_from(self.0 + 1).unwrap_or(0);
+        SystemTime::UNIX_EPOCH + Duration::from_secs(next.saturating_mul(SECONDS))
+    }
+}
+
+impl fmt::Display for Day {
+    /// Writes the date, as RFC 3339 does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.0 + 719_468;
+        let era = days.div_euclid(146_097);
+        let of_era = days.rem_euclid(146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * from_march + 2) / 5 + 1;
+        let (month, carry) = if from_march < 10 { (from_march + 3, 0) } else { (from_march - 9, 1) };
+        write!(f, "{:04}-{month:02}-{day:02}", year_of_era + era * 400 + carry)
+    }
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Allowed { values, pattern, fingerprints } = &self.allowed;
+        let mut parts: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        let written = |pattern: &Regex| {
+            let source = pattern.as_str();
+            source.trim_start_matches(r"\A(?:").trim_end_matches(r")\z").to_owned()
+        };
+        parts.extend(pattern.iter().map(|pattern| format!("/{}/", written(pattern))));
+        parts.extend(fingerprints.iter().map(|token| format!("the value of {token}")));
+        let what = if parts.is_empty() { "whatever is found".to_owned() } else { parts.join(" or ") };
+        write!(f, "{what} in {}", self.selector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (date, seconds) in [
+            ((1970, 1, 1), 0),
+            ((2000, 2, 29), 951_782_400),
+            ((2000, 3, 1), 951_868_800),
+            ((2026, 12, 31), 1_798_675_200),
+            ((2100, 3, 1), 4_107_542_400),
+        ] {
+            let day = Day::of_date(date.0, date.1, date.2);
+            let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(Day::of(moment), day, "{date:?}");
+            assert_eq!(Day::of(moment + Duration::from_secs(SECONDS - 1)), day, "{date:?}");
+            assert_eq!(day.to_string(), format!("{:04}-{:02}-{:02}", date.0, date.1, date.2));
+            assert_eq!(day.end(), moment + Duration::from_secs(SECONDS), "{date:?}");
+        }
+    }
+}

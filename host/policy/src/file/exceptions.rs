@@ -1,0 +1,199 @@
+//! `[[exception]]` tables to exceptions that are in force.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use regex::RegexBuilder;
+use toml::Spanned;
+
+use super::compile::REGEX_SIZE;
+use super::raw::{OneOrMany, RawException};
+use super::{Complaints, matches};
+use crate::diagnostic::hint_for;
+use crate::exception::{Allowed, Day, Exception};
+use crate::index::RuleIndex;
+use crate::rule::{Action, Rule};
+
+/// What `until` says of an exception that does not end.
+const NEVER: &str = "never";
+
+/// Everything that compiling exceptions may look at.
+pub(crate) struct Compiler<'c, 'd> {
+    pub(crate) complaints: Complaints<'d>,
+    pub(crate) rules: &'c [Rule],
+    /// `None` where nobody says which day it is: then whatever ends has ended.
+    pub(crate) today: Option<Day>,
+}
+
+impl Compiler<'_, '_> {
+    /// Compiles one exception; `None` where it has ended, or something is wrong with it.
+    pub(crate) fn exception(&mut self, raw: &Spanned<RawException>) -> Option<Exception> {
+        let before = self.complaints.diagnostics.errors();
+        let header = raw.span();
+        let raw = raw.get_ref();
+        let rules = self.rules(raw);
+        let selector =
+            raw.matches.as_ref().map(|table| matches::compile(table.get_ref(), &mut self.complaints));
+        let selector = selector.unwrap_or_default();
+        let allowed = self.allowed(raw);
+        let reason = self.said("reason", &raw.reason, raw, header.clone());
+        let by = self.said("by", &raw.by, raw, header.clone());
+        let until = self.until(raw, header.clone());
+        let names_something = raw.value.is_some()
+            || raw.pattern.is_some()
+            || raw.finding.is_some()
+            || ["value", "pattern", "finding", "match"].iter().any(|key| raw.broken.contains(*key));
+        if !names_something && selector.is_everything() {
+            let hint = "name a `value`, a `pattern`, a `finding`, or a place in `match`";
+            self.complaints.error(header.clone(), "an exception for everything is none", hint);
+        }
+        if self.complaints.diagnostics.errors() > before {
+            return None;
+        }
+        let ends = until?;
+        if let Some(last) = ends
+            && self.today.is_none_or(|today| last < today)
+        {
+            if self.today.is_some() {
+                let hint = "take it out, or write a later day";
+                let span = raw.until.as_ref().map_or(header, Spanned::span);
+                self.complaints.warning(span, "this exception has ended and is not in force", hint);
+            }
+            return None;
+        }
+        let origin = {
+            let diagnostics = &self.complaints.diagnostics;
+            let file = self.complaints.file;
+            format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, &header))
+        };
+        Some(Exception { origin, rules, selector, allowed, reason: reason?, by: by?, ends })
+    }
+
+    fn rules(&mut self, raw: &RawException) -> Vec<RuleIndex> {
+        let Some(names) = &raw.rule else { return Vec::new() };
+        let mut rules = Vec::new();
+        let words = names.get_ref().words(names.span());
+        if words.is_empty() {
+            let hint = "leave `rule` out to mean every redact rule";
+            self.complaints.error(names.span(), "an empty list for `rule` names none", hint);
+        }
+        for (word, span) in words {
+            match self.rules.iter().position(|rule| *rule.id == *word) {
+                Some(at) if matches!(self.rules[at].action, Action::Redact(_)) => {
+                    rules.push(RuleIndex::new(at));
+                }
+                Some(at) => {
+                    let message = format!(
+                        "rule `{word}` finds nothing: its action is `{}`",
+                        self.rules[at].action.name()
+                    );
+                    self.complaints.error(span, message, "exceptions are for what redact rules find");
+                }
+                None => {
+                    let known: Vec<&str> = self.rules.iter().map(|rule| &*rule.id).collect();
+                    let hint = match known.is_empty() {
+                        true => "mend the rules first".to_owned(),
+                        false => hint_for(word, &known),
+                    };
+                    self.complaints.error(span, format!("no rule is called `{word}`"), hint);
+                }
+            }
+        }
+        rules
+    }
+
+    fn allowed(&mut self, raw: &RawException) -> Allowed {
+        let pattern = raw.pattern.as_ref().and_then(|pattern| {
+            let whole = format!(r"\A(?:{})\z", pattern.get_ref());
+            let read = RegexBuilder::new(&whole).size_limit(REGEX_SIZE).build();
+            if read.is_err() {
+                let hint = "the syntax is that of Rust's `regex`; it must match the whole of a finding";
+                self.complaints.error(pattern.span(), "bad regular expression", hint);
+            }
+            read.ok()
+        });
+        Allowed {
+            values: self.words("value", &raw.value, |_| true, "write the value as it stands in the text"),
+            pattern,
+            fingerprints: self.words(
+                "finding",
+                &raw.finding,
+                is_fingerprint,
+                "write the token that stands for the value: `EMAIL_k7f3q2xw9mz4ab6c`",
+            ),
+        }
+    }
+
+    fn words(
+        &mut self,
+        field: &str,
+        value: &Option<Spanned<OneOrMany>>,
+        fits: impl Fn(&str) -> bool,
+        hint: &str,
+    ) -> BTreeSet<String> {
+        let Some(value) = value else { return BTreeSet::new() };
+        let words = value.get_ref().words(value.span());
+        if words.is_empty() {
+            self.complaints.error(value.span(), format!("an empty list for `{field}` allows nothing"), hint);
+        }
+        let mut all = BTreeSet::new();
+        for (word, span) in words {
+            match !word.is_empty() && fits(word) {
+                true => _ = all.insert(word.to_owned()),
+                false => self.complaints.error(span, format!("this is no `{field}`"), hint),
+            }
+        }
+        all
+    }
+
+    /// A text that every exception must have.
+    fn said(
+        &mut self,
+        field: &str,
+        value: &Option<Spanned<String>>,
+        raw: &RawException,
+        header: Range<usize>,
+    ) -> Option<String> {
+        let text = value.as_ref().map(|value| value.get_ref().trim()).unwrap_or_default();
+        if !text.is_empty() {
+            return Some(text.to_owned());
+        }
+        if !raw.broken.contains(field) {
+            let span = value.as_ref().map_or(header, Spanned::span);
+            let hint =
+                "an exception says why (`reason`), who answers for it (`by`) and for how long (`until`)";
+            self.complaints.error(span, format!("an exception without `{field}`"), hint);
+        }
+        None
+    }
+
+    /// The last day, or that there is none. The outer `None`: something is wrong.
+    fn until(&mut self, raw: &RawException, header: Range<usize>) -> Option<Option<Day>> {
+        const HINT: &str =
+            "write the last day, or that there is none: `until = 2027-03-31`, `until = \"never\"`";
+        let Some(until) = &raw.until else {
+            if !raw.broken.contains("until") {
+                self.complaints.error(header, "an exception without `until`", HINT);
+            }
+            return None;
+        };
+        match until.get_ref() {
+            toml::Value::String(word) if word == NEVER => Some(None),
+            toml::Value::Datetime(when) if when.time.is_none() && when.offset.is_none() => {
+                when.date.map(|date| Some(Day::of_date(date.year, date.month, date.day)))
+            }
+            _ => {
+                self.complaints.error(until.span(), "this is no day", HINT);
+                None
+            }
+        }
+    }
+}
+
+/// Whether a text looks like a token: a label, a low line and sixteen letters and digits.
+fn is_fingerprint(text: &str) -> bool {
+    let Some((label, rest)) = text.rsplit_once('_') else { return false };
+    leafgate_detect::Label::new(label).is_ok()
+        && rest.len() == 16
+        && rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}

@@ -1,0 +1,284 @@
+//! `[[detector]]` tables to detectors of the policy's own.
+//!
+//! One that does not find its own examples, or finds its counter-examples, is refused: it would
+//! guard something else than its author thinks.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use leafgate_detect::{Confidence, DetectorId, Label};
+use regex::{Regex, RegexBuilder};
+use toml::Spanned;
+
+use super::compile::REGEX_SIZE;
+use super::raw::{OneOrMany, RawDetector};
+use super::{Complaints, is_kebab_case, matches};
+use crate::diagnostic::hint_for;
+use crate::own::{OwnDetector, PACK, found_in};
+
+/// Words that all detectors of a policy may have.
+const MAX_WORDS: usize = 200_000;
+/// Bytes of a file of words.
+const MAX_FILE: usize = 8 << 20;
+/// Shorter words stand in every text.
+const LEAST_WORD: usize = 2;
+/// Shorter keywords call a pattern for every text.
+const LEAST_KEYWORD: usize = 3;
+
+/// The detectors of a policy, by id.
+#[derive(Debug, Default)]
+pub(crate) struct OwnDetectors {
+    all: BTreeMap<String, Arc<OwnDetector>>,
+    /// Ids of tables in which something is wrong: no rule that names one is told that it is unknown.
+    broken: Vec<String>,
+    words: usize,
+}
+
+impl OwnDetectors {
+    /// Returns the detectors of a name: one, or the whole pack.
+    pub(crate) fn named(&self, name: &str) -> Vec<Arc<OwnDetector>> {
+        match name {
+            PACK => self.all.values().cloned().collect(),
+            name => self.all.get(name).cloned().into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn is_broken(&self, name: &str) -> bool {
+        self.broken.iter().any(|id| id == name) || name == PACK && !self.broken.is_empty()
+    }
+
+    /// The names that rules can use.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let pack = (!self.all.is_empty()).then_some(PACK);
+        pack.into_iter().chain(self.all.keys().map(String::as_str))
+    }
+
+    /// Compiles one table.
+    pub(crate) fn add(&mut self, raw: &Spanned<RawDetector>, folder: &Path, complaints: &mut Complaints<'_>) {
+        let before = complaints.diagnostics.errors();
+        let header = raw.span();
+        let raw = raw.get_ref();
+        let Some((id, name)) = id(raw, header.clone(), complaints) else {
+            return self.broken.extend(raw.id.as_ref().map(|id| format!("{PACK}/{}", id.get_ref())));
+        };
+        if self.all.contains_key(&name) {
+            let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
+            complaints.error(
+                span,
+                format!("detector `{name}` is declared twice"),
+                "give one of them another id",
+            );
+        }
+        let pattern = pattern(raw, complaints);
+        let mut words = words("words", &raw.words, LEAST_WORD, complaints);
+        words.extend(file_words(raw, folder, complaints));
+        let mut keywords = self::words("keywords", &raw.keywords, LEAST_KEYWORD, complaints);
+        for list in [&mut words, &mut keywords] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.words += words.len() + keywords.len();
+        if self.words > MAX_WORDS {
+            let message = format!("the detectors have more than {MAX_WORDS} words together");
+            complaints.error(header.clone(), message, "leave out what a pattern can say");
+        }
+        if pattern.is_none()
+            && words.is_empty()
+            && raw.broken.is_empty()
+            && complaints.diagnostics.errors() == before
+        {
+            let hint = "`regex`, `words` or `words_file`";
+            complaints.error(header.clone(), "a detector needs to know what to look for", hint);
+        }
+        if let Some(span) = raw.keywords.as_ref().map(Spanned::span).filter(|_| raw.regex.is_none()) {
+            complaints.error(
+                span,
+                "`keywords` call a `regex`, and there is none",
+                "write `words` to find the words themselves",
+            );
+        }
+        let own = Arc::new(OwnDetector {
+            label: label(raw, &name, header.clone(), complaints),
+            confidence: confidence(raw, complaints),
+            id,
+            pattern,
+            keywords,
+            words,
+            any_case: !raw.case_sensitive.as_ref().is_some_and(|case| *case.get_ref()),
+            keys: matches::globs(&raw.keys, "keys", complaints),
+            luhn: luhn(raw, complaints),
+        });
+        if complaints.diagnostics.errors() == before {
+            examples(&own, raw, header, complaints);
+        }
+        match complaints.diagnostics.errors() == before && raw.broken.is_empty() {
+            true => _ = self.all.insert(name, own),
+            false => self.broken.push(name),
+        }
+    }
+}
+
+fn id(
+    raw: &RawDetector,
+    header: Range<usize>,
+    complaints: &mut Complaints<'_>,
+) -> Option<(DetectorId, String)> {
+    let Some(id) = &raw.id else {
+        if !raw.broken.contains("id") {
+            let hint = "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`";
+            complaints.error(header, "a detector without `id`", hint);
+        }
+        return None;
+    };
+    let name = format!("{PACK}/{}", id.get_ref());
+    match DetectorId::new(&name) {
+        Ok(detector) if is_kebab_case(id.get_ref()) => Some((detector, name)),
+        _ => {
+            complaints.error(
+                id.span(),
+                format!("`{}` is not kebab-case", id.get_ref()),
+                "write it like `case-number`",
+            );
+            None
+        }
+    }
+}
+
+/// The label, or one made of the id.
+fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut Complaints<'_>) -> Label {
+    let plain = |name: &str| -> String { name.chars().filter(char::is_ascii_alphanumeric).collect() };
+    let made = plain(name.trim_start_matches("own/")).to_ascii_uppercase();
+    let (text, span) = match &raw.label {
+        Some(label) => (label.get_ref().clone(), label.span()),
+        None => (made[..made.len().min(16)].to_owned(), header),
+    };
+    Label::new(&text).unwrap_or_else(|_| {
+        let hint = "2 to 16 capital letters and digits, a letter first: `label = \"TICKET\"`";
+        complaints.error(span, format!("`{text}` is no label"), hint);
+        Label::new("OWN").expect("it follows the rule")
+    })
+}
+
+fn confidence(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Confidence {
+    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
+    let known = all.map(Confidence::as_str);
+    let read = |word: &str| all.into_iter().find(|it| it.as_str() == word);
+    let given = raw.confidence.as_ref().and_then(|word| complaints.word("confidence", word, &known, read));
+    given.unwrap_or(Confidence::High)
+}
+
+fn luhn(raw: &RawDetector, complaints: &mut Complaints<'_>) -> bool {
+    let Some(checks) = &raw.checks else { return false };
+    let words = checks.get_ref().words(checks.span());
+    for (word, span) in words.iter().filter(|(word, _)| *word != "luhn") {
+        complaints.error(span.clone(), format!("`{word}` is no check"), hint_for(word, &["luhn"]));
+    }
+    words.iter().any(|(word, _)| *word == "luhn")
+}
+
+fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Regex> {
+    let source = raw.regex.as_ref()?;
+    match RegexBuilder::new(source.get_ref()).size_limit(REGEX_SIZE).build() {
+        Ok(regex) if regex.is_match("") => {
+            let hint = "it would find nothing of something everywhere: leave no way to match no character";
+            complaints.error(source.span(), "the pattern matches the empty text", hint);
+            None
+        }
+        Ok(regex) => Some(regex),
+        Err(error) => {
+            let why = error.to_string();
+            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let hint =
+                "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes";
+            complaints.error(source.span(), format!("bad regular expression: {why}"), hint);
+            None
+        }
+    }
+}
+
+fn words(
+    field: &str,
+    raw: &Option<Spanned<OneOrMany>>,
+    least: usize,
+    complaints: &mut Complaints<'_>,
+) -> Vec<String> {
+    let Some(raw) = raw else { return Vec::new() };
+    let words = raw.get_ref().words(raw.span());
+    if words.is_empty() {
+        complaints.error(raw.span(), format!("an empty list for `{field}` finds nothing"), "leave it out");
+    }
+    for (word, span) in words.iter().filter(|(word, _)| word.trim().chars().count() < least) {
+        let message = format!("`{word}` is too short for `{field}`");
+        complaints.error(span.clone(), message, format!("write at least {least} characters"));
+    }
+    words.into_iter().map(|(word, _)| word.trim().to_owned()).collect()
+}
+
+/// The words of a file beside the rules, one a line; `#` begins a remark.
+fn file_words(raw: &RawDetector, folder: &Path, complaints: &mut Complaints<'_>) -> Vec<String> {
+    let Some(file) = &raw.words_file else { return Vec::new() };
+    let name = Path::new(file.get_ref());
+    let mut refuse = |message: String, hint: &str| {
+        complaints.error(file.span(), message, hint);
+        Vec::new()
+    };
+    // A running gate looks at no other file, and would not see when this one changes.
+    if !leafgate_folder::is_inside(name) || name.extension().is_none_or(|word| word != "txt") {
+        return refuse(
+            format!("`{}` is no `….txt` of the policy folder", file.get_ref()),
+            "name a file in the folder: `words_file = \"names.txt\"`",
+        );
+    }
+    let text = match leafgate_folder::read(&folder.join(name), MAX_FILE) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => return refuse(format!("`{}` is not UTF-8", file.get_ref()), "save it as UTF-8"),
+        },
+        Err(error) => {
+            return refuse(
+                format!("`{}` cannot be read: {error}", file.get_ref()),
+                "one word a line, in a file of the policy folder",
+            );
+        }
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (words, short): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.chars().count() >= LEAST_WORD);
+    if let Some(word) = short.first() {
+        return refuse(
+            format!("`{word}` in `{}` is too short for a word", file.get_ref()),
+            "write at least 2 characters",
+        );
+    }
+    if words.is_empty() {
+        return refuse(format!("`{}` holds no word", file.get_ref()), "write one word a line");
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// What must be found, and what must not. A detector that looks under certain keys is tried with
+/// the first of them.
+fn examples(
+    own: &Arc<OwnDetector>,
+    raw: &RawDetector,
+    header: Range<usize>,
+    complaints: &mut Complaints<'_>,
+) {
+    if raw.examples.is_none() && own.pattern.is_some() && !raw.broken.contains("examples") {
+        let hint = "a text that it must find keeps it from finding nothing: `examples = [\"CASE-1234\"]`";
+        complaints.error(header, "a detector with a `regex` needs `examples`", hint);
+    }
+    let key = own.keys.first().map(|glob| glob.to_string().replace(['*', '?'], "x")).unwrap_or_default();
+    for (list, must, message) in [
+        (&raw.examples, true, "the detector does not find its example"),
+        (&raw.counter_examples, false, "the detector finds its counter-example"),
+    ] {
+        let Some(list) = list else { continue };
+        for (text, span) in list.get_ref().words(list.span()) {
+            if found_in(own, &key, text) != must {
+                complaints.error(span, message, "mend the pattern, the words or the example");
+            }
+        }
+    }
+}
