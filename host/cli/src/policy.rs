@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
@@ -16,7 +16,7 @@ use crate::print::Printer;
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
-    Policy::load(source, &LazyLoader::default())
+    Policy::load_at(source, &LazyLoader::default(), SystemTime::now())
 }
 
 /// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start

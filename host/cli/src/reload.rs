@@ -5,14 +5,18 @@
 //! change is not compiled again. Nothing is missed: a look at the disk comes before the first load,
 //! and a change during a load is the next change.
 //!
+//! The same files mean something else once an exception in them has ended, so that is a reason to
+//! load too.
+//!
 //! Two threads: one looks at the folder, one loads. A load that takes long, because a plugin
 //! compiles for long, is given up as soon as newer files are there: a good rule that is saved
 //! meanwhile does not wait for a bad plugin.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use leafgate_policy::plugin::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
@@ -27,6 +31,10 @@ pub(crate) struct Reload {
     loader: LazyLoader,
     /// The folder before the first load. `None` for a built-in policy, which never changes.
     loaded: Option<Snapshot>,
+    /// When the policy that was loaded last ends by itself, because an exception of it does.
+    ends_at: Cell<Option<SystemTime>>,
+    /// The policy has no clock: what time it is comes from here.
+    clock: Box<dyn Fn() -> SystemTime + Send>,
 }
 
 /// Both threads. Dropping it ends them, a running load included.
@@ -77,7 +85,8 @@ impl Reload {
             PolicySource::Folder(folder) => Some(Snapshot::take(folder)),
             PolicySource::Default | PolicySource::None => None,
         };
-        Reload { source, loader: LazyLoader::default(), loaded }
+        let clock = Box::new(SystemTime::now);
+        Reload { source, loader: LazyLoader::default(), loaded, ends_at: Cell::new(None), clock }
     }
 
     /// The source as the gate's status names it.
@@ -95,7 +104,19 @@ impl Reload {
     }
 
     fn load_unless(&self, abandoned: &dyn Fn() -> bool) -> Result<Policy, LoadError> {
-        Policy::load(&self.source, &Attempt { loader: &self.loader, abandoned })
+        // Without a policy there is nothing that could end, until the files change.
+        self.ends_at.take();
+        let now = (self.clock)();
+        let loaded = Policy::load_at(&self.source, &Attempt { loader: &self.loader, abandoned }, now)?;
+        self.ends_at.set(loaded.ends_at());
+        Ok(loaded)
+    }
+
+    /// Returns how long the policy that was loaded last means what it does; `None` where nothing
+    /// but a change of its files can end it.
+    fn ends_in(&self) -> Option<Duration> {
+        let end = self.ends_at.get()?;
+        Some(end.duration_since((self.clock)()).unwrap_or_default())
     }
 
     /// Loads after each change of the folder and passes the results on, in order, until the watch
@@ -145,8 +166,17 @@ struct LoadThread {
 }
 
 impl LoadThread {
+    /// Waits until the files have changed or an exception has ended. Returns false once nobody can
+    /// tell of changes any more.
+    fn is_due(&self) -> bool {
+        match self.reload.ends_in() {
+            None => self.changes.recv().is_ok(),
+            Some(left) => !matches!(self.changes.recv_timeout(left), Err(RecvTimeoutError::Disconnected)),
+        }
+    }
+
     fn run(self, mut publish: impl FnMut(Result<Policy, LoadError>)) {
-        while self.changes.recv().is_ok() {
+        while self.is_due() {
             // One load answers for all changes so far.
             while self.changes.try_recv().is_ok() {}
             let number = self.wanted.number();
@@ -191,6 +221,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::path::Path;
+    use std::time::Instant;
 
     /// Far longer than any load takes. A test that waits so long has failed.
     const LONG: Duration = Duration::from_secs(30);
@@ -262,6 +293,24 @@ mod tests {
         let reload = Reload::new(PolicySource::Folder(folder.path().to_owned()));
         write(folder.path(), &rule("second"));
         assert_eq!(Watched::start(reload).next().unwrap(), ["second"]);
+    }
+
+    #[test]
+    fn a_policy_is_loaded_anew_when_an_exception_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = "match = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+        let exception = "value = \"a@example.org\"\nreason = \"r\"\nby = \"b\"\nuntil = 2026-03-31\n";
+        write(folder.path(), &format!("[[rule]]\nid = \"mail\"\n{found}[[exception]]\n{exception}"));
+        // 2026-04-01 begins in a moment, by this clock.
+        let (end, began) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_775_001_600), Instant::now());
+        let mut reload = Reload::new(PolicySource::Folder(folder.path().to_owned()));
+        reload.clock = Box::new(move || end - Duration::from_millis(200) + began.elapsed());
+        let first = reload.load().unwrap();
+        assert_eq!(first.ends_at(), Some(end));
+        let watched = Watched::start(reload);
+        let next = watched.outcomes.recv_timeout(LONG).expect("the end of an exception was told").unwrap();
+        assert_eq!(next.ends_at(), None);
+        assert_ne!(next.digest(), first.digest());
     }
 
     #[test]
