@@ -139,7 +139,7 @@ impl<G> Turn<G> {
             format: self.draft.document().format(),
             state: self.state(),
             ending: None,
-            holds: self.holds().to_vec(),
+            holds: self.holds().iter().map(|held| located(held, &self.draft)).collect(),
             block: self.block().cloned(),
             waiting_since: self.since,
             deadline: expiry.at,
@@ -153,6 +153,16 @@ impl<G> Turn<G> {
             size: self.rendering.body.len(),
         }
     }
+}
+
+/// Names the place of a pause that a rule's condition found: its words say it to people, and what
+/// shows places needs the pointer.
+fn located(held: &TurnHold, draft: &Draft) -> TurnHold {
+    let mut held = held.clone();
+    for place in held.hold.places.iter_mut().filter(|place| place.at.is_none()) {
+        place.at = place.node.map(|node| draft.document().pointer(node));
+    }
+    held
 }
 
 /// Reads the draft's text and not the document's, which still holds redacted values.

@@ -123,10 +123,9 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             let here = inserted.extract_if(.., |(_, inserted)| inserted.before() == section.node);
             views.extend(here.map(|(at, inserted)| inserted_view(draft, at, inserted)));
         }
-        let pinned_by = match pins.contains(&id) {
-            true => Some(Author::Person.to_string()),
-            false => draft.pin_in(section.node).map(ToString::to_string),
-        };
+        // What a rule pinned stays pinned wherever a person moves it.
+        let by_rule = draft.pin_in(section.node);
+        let pinned_by = by_rule.or(pins.contains(&id).then_some(&Author::Person)).map(ToString::to_string);
         views.push(SectionView {
             key: document.section_key(id),
             label: draft.section_label(id),
