@@ -1,8 +1,7 @@
 //! `mode` and `sessions`: which turns of a running gate wait for a person.
 
-use std::fmt::Write as _;
-
 use leafgate_admin::{ApiError, ErrorCode, ModeView, SessionList, SessionView, TurnMode};
+use leafgate_review::{AdminApi, rows};
 
 use crate::admin::AdminClient;
 use crate::args::{ModeArgs, SessionArgs, SessionsCommand};
@@ -12,7 +11,7 @@ use crate::status::{refused, saved_edits};
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let gate = AdminClient::new(&args.gate.find()?)?;
+    let mut gate = AdminClient::new(&args.gate.find()?)?;
     let mode = match args.mode {
         Some(mode) => gate.set_mode(mode),
         None => gate.mode(),
@@ -49,11 +48,11 @@ fn print(mode: &ModeView, printer: &mut Printer) -> anyhow::Result<()> {
 /// Lists the conversations, or chooses among them.
 pub(crate) fn sessions(command: &SessionsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     let args = command.gate();
-    let gate = AdminClient::new(&args.find()?)?;
+    let mut gate = AdminClient::new(&args.find()?)?;
     let listed = match command {
         SessionsCommand::List(_) => gate.sessions(),
-        SessionsCommand::Select(session) => on(&gate, session, AdminClient::select),
-        SessionsCommand::Close(session) => on(&gate, session, AdminClient::close),
+        SessionsCommand::Select(session) => on(&mut gate, session, |gate, id| gate.select(id)),
+        SessionsCommand::Close(session) => on(&mut gate, session, |gate, id| gate.close(id)),
         SessionsCommand::Follow(follow) => gate.follow(follow.follow.is_on()),
     };
     match listed {
@@ -66,9 +65,9 @@ pub(crate) fn sessions(command: &SessionsCommand, printer: &mut Printer) -> anyh
 }
 
 fn on(
-    gate: &AdminClient,
+    gate: &mut AdminClient,
     args: &SessionArgs,
-    call: impl FnOnce(&AdminClient, &str) -> Result<SessionList, ApiError>,
+    call: impl FnOnce(&mut AdminClient, &str) -> Result<SessionList, ApiError>,
 ) -> Result<SessionList, ApiError> {
     let listed = gate.sessions()?;
     call(gate, named(&listed.sessions, &args.id)?)
@@ -96,36 +95,14 @@ fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
     if listed.sessions.is_empty() {
         printer.error_line("no conversation has come yet");
     }
-    for session in &listed.sessions {
-        printer.text(Style::Heading, if session.active { "* " } else { "  " })?;
-        printer.text(Style::Heading, &session.label)?;
-        printer.line(&told(session))?;
-    }
+    let rows: Vec<_> = listed.sessions.iter().map(rows::session_row).collect();
+    printer.rows(&rows)?;
     let follow = match listed.follow {
         true => "The newest conversation becomes the active one (*).",
         false => "The active conversation (*) stays: modes pause turns of it alone.",
     };
     printer.line(follow)?;
     Ok(())
-}
-
-fn told(session: &SessionView) -> String {
-    let turns = if session.requests == 1 { "turn" } else { "turns" };
-    let mut told = format!("  {} {turns}, the last {} ago", session.requests, ago(session.silent_ms));
-    if session.pending > 0 {
-        let _ = write!(told, ", {} waiting", session.pending);
-    }
-    told
-}
-
-/// A time in its largest unit.
-fn ago(millis: u64) -> String {
-    let seconds = millis / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        _ => format!("{} h", seconds / 3600),
-    }
 }
 
 /// What `run` says of a mode that it begins with; nothing where turns are sent.
@@ -165,13 +142,5 @@ mod tests {
         for name in ["", "…", "c123", "8", "SESSION"] {
             assert_eq!(named(&sessions, name).unwrap_err().code, ErrorCode::NotFound, "{name}");
         }
-    }
-
-    #[test]
-    fn a_time_is_told_in_its_largest_unit() {
-        assert_eq!(
-            [0, 59_999, 60_000, 3_599_000, 7_200_000].map(ago),
-            ["0 s", "59 s", "1 min", "59 min", "2 h"]
-        );
     }
 }

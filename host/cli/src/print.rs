@@ -49,7 +49,7 @@ impl From<RowStyle> for Style {
             RowStyle::Plain => Style::Plain,
             RowStyle::Strong | RowStyle::Warning => Style::Heading,
             RowStyle::Dim => Style::Faint,
-            RowStyle::Deleted | RowStyle::Error => Style::Removed,
+            RowStyle::Deleted | RowStyle::Struck | RowStyle::Error => Style::Removed,
             RowStyle::Added => Style::Added,
             RowStyle::Redacted | RowStyle::Edited => Style::Marked,
         }

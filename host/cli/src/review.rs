@@ -11,7 +11,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use anyhow::bail;
-use leafgate_admin::{ApiError, Diff, EditCommand, Event, RuntimeFile, TurnSummary, TurnView};
+use leafgate_admin::{
+    ApiError, Diff, EditCommand, Event, ModeView, Payload, RuntimeFile, SessionList, TurnMode, TurnSummary,
+    TurnView,
+};
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
@@ -129,6 +132,34 @@ impl AdminApi for GateTurns {
 
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
         self.gate.cancel(id)
+    }
+
+    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
+        self.gate.payload(id)
+    }
+
+    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
+        self.gate.pin(id, sections)
+    }
+
+    fn mode(&mut self) -> Result<ModeView, ApiError> {
+        self.gate.mode()
+    }
+
+    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
+        self.gate.set_mode(mode)
+    }
+
+    fn sessions(&mut self) -> Result<SessionList, ApiError> {
+        self.gate.sessions()
+    }
+
+    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
+        self.gate.select(session)
+    }
+
+    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
+        self.gate.follow(follow)
     }
 }
 

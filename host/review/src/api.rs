@@ -3,7 +3,9 @@
 //! Calls and answers are values so that the model can ask without I/O, and a test can answer
 //! anything.
 
-use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
+use leafgate_admin::{
+    ApiError, Diff, EditCommand, ModeView, Payload, SessionList, TurnMode, TurnSummary, TurnView,
+};
 
 /// The pending turns of a running gate. Calls block.
 pub trait AdminApi {
@@ -42,6 +44,48 @@ pub trait AdminApi {
     /// # Errors
     /// As above.
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError>;
+
+    /// Returns the very body that a resume sends.
+    ///
+    /// # Errors
+    /// As above.
+    fn payload(&mut self, id: &str) -> Result<Payload, ApiError>;
+
+    /// Has these sections stand first, in this order, and returns the turn as it is then.
+    ///
+    /// # Errors
+    /// As above.
+    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError>;
+
+    /// Returns the mode in force.
+    ///
+    /// # Errors
+    /// As above.
+    fn mode(&mut self) -> Result<ModeView, ApiError>;
+
+    /// Chooses a mode.
+    ///
+    /// # Errors
+    /// As above.
+    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError>;
+
+    /// Returns the conversations, newest first.
+    ///
+    /// # Errors
+    /// As above.
+    fn sessions(&mut self) -> Result<SessionList, ApiError>;
+
+    /// Makes a conversation the active one.
+    ///
+    /// # Errors
+    /// As above.
+    fn select(&mut self, session: &str) -> Result<SessionList, ApiError>;
+
+    /// Follows the newest conversation, or stays with the present one.
+    ///
+    /// # Errors
+    /// As above.
+    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError>;
 }
 
 /// One call to the gate. `Debug` shows no text: [`EditCommand`] hides its own.
@@ -54,6 +98,13 @@ pub enum ApiCall {
     Edit { id: String, command: EditCommand },
     Resume { id: String, digest: String },
     Cancel { id: String },
+    Payload { id: String },
+    Pin { id: String, sections: Vec<String> },
+    Mode,
+    SetMode { mode: TurnMode },
+    Sessions,
+    Select { session: String },
+    Follow { follow: bool },
 }
 
 /// The gate's answer, by the kind of call.
@@ -66,6 +117,11 @@ pub enum ApiAnswer {
     Edit(Result<Box<TurnView>, ApiError>),
     Resume(Result<TurnSummary, ApiError>),
     Cancel(Result<TurnSummary, ApiError>),
+    Payload(Result<Payload, ApiError>),
+    Pin(Result<Box<TurnView>, ApiError>),
+    Mode(Result<ModeView, ApiError>),
+    SetMode(Result<ModeView, ApiError>),
+    Sessions(Result<SessionList, ApiError>),
 }
 
 impl ApiCall {
@@ -78,6 +134,13 @@ impl ApiCall {
             ApiCall::Edit { id, command } => ApiAnswer::Edit(desk.edit(&id, command).map(Box::new)),
             ApiCall::Resume { id, digest } => ApiAnswer::Resume(desk.resume(&id, &digest)),
             ApiCall::Cancel { id } => ApiAnswer::Cancel(desk.cancel(&id)),
+            ApiCall::Payload { id } => ApiAnswer::Payload(desk.payload(&id)),
+            ApiCall::Pin { id, sections } => ApiAnswer::Pin(desk.pin(&id, sections).map(Box::new)),
+            ApiCall::Mode => ApiAnswer::Mode(desk.mode()),
+            ApiCall::SetMode { mode } => ApiAnswer::SetMode(desk.set_mode(mode)),
+            ApiCall::Sessions => ApiAnswer::Sessions(desk.sessions()),
+            ApiCall::Select { session } => ApiAnswer::Sessions(desk.select(&session)),
+            ApiCall::Follow { follow } => ApiAnswer::Sessions(desk.follow(follow)),
         }
     }
 }

@@ -8,7 +8,10 @@
 
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, Diff, EditCommand, ErrorCode, Event, HoldView, State, TurnSummary, TurnView};
+use leafgate_admin::{
+    ApiError, Diff, EditCommand, ErrorCode, Event, HoldView, ModeView, Payload, SessionList, State, TurnMode,
+    TurnSummary, TurnView,
+};
 
 use crate::api::{ApiAnswer, ApiCall};
 use crate::change;
@@ -50,6 +53,68 @@ pub enum Action {
     },
     /// Cancels the present turn.
     Cancel,
+    /// Shows the very body that a resume sends.
+    Payload,
+    /// Has these sections of the present turn stand first, in this order.
+    Pin {
+        /// Their keys.
+        sections: Vec<String>,
+    },
+    /// Shows which turns wait although no rule asks.
+    Mode,
+    /// Chooses that.
+    SetMode {
+        /// The mode.
+        mode: TurnMode,
+    },
+    /// Lists the conversations.
+    Sessions,
+    /// Makes a conversation the active one.
+    Select {
+        /// Its id.
+        session: String,
+    },
+    /// Follows the newest conversation, or stays with the present one.
+    Follow {
+        /// Whether to follow.
+        follow: bool,
+    },
+}
+
+impl Action {
+    /// The call of an action that needs no turn; otherwise the action.
+    fn without_turn(self) -> Result<ApiCall, Action> {
+        Ok(match self {
+            Action::List => ApiCall::Pending,
+            Action::Show { id } => ApiCall::Turn { id },
+            Action::Mode => ApiCall::Mode,
+            Action::SetMode { mode } => ApiCall::SetMode { mode },
+            Action::Sessions => ApiCall::Sessions,
+            Action::Select { session } => ApiCall::Select { session },
+            Action::Follow { follow } => ApiCall::Follow { follow },
+            of_turn => return Err(of_turn),
+        })
+    }
+
+    /// The call of an action that is about a turn.
+    fn on_turn(self, id: String) -> Option<ApiCall> {
+        Some(match self {
+            Action::Reload => ApiCall::Turn { id },
+            Action::Edit(command) => ApiCall::Edit { id, command },
+            Action::Diff => ApiCall::Diff { id },
+            Action::Resume { digest } => ApiCall::Resume { id, digest },
+            Action::Cancel => ApiCall::Cancel { id },
+            Action::Payload => ApiCall::Payload { id },
+            Action::Pin { sections } => ApiCall::Pin { id, sections },
+            Action::List
+            | Action::Show { .. }
+            | Action::Mode
+            | Action::SetMode { .. }
+            | Action::Sessions
+            | Action::Select { .. }
+            | Action::Follow { .. } => return None,
+        })
+    }
 }
 
 /// Something that the front end must do.
@@ -88,6 +153,9 @@ pub struct Model {
     turn: Option<Box<TurnView>>,
     outline: Outline,
     diff: Option<Diff>,
+    payload: Option<Payload>,
+    mode: Option<ModeView>,
+    sessions: SessionList,
     notice: Option<Notice>,
     /// The turn as the person saw it when a resume was refused as stale. It is compared with the
     /// next answer.
@@ -117,6 +185,24 @@ impl Model {
     #[must_use]
     pub fn diff(&self) -> Option<&Diff> {
         self.diff.as_ref()
+    }
+
+    /// Returns the body that a resume sends, unless the turn has changed since it was asked for.
+    #[must_use]
+    pub fn payload(&self) -> Option<&Payload> {
+        self.payload.as_ref()
+    }
+
+    /// Returns the mode in force, as far as the gate has told it.
+    #[must_use]
+    pub fn mode(&self) -> Option<&ModeView> {
+        self.mode.as_ref()
+    }
+
+    /// Returns the conversations, newest first.
+    #[must_use]
+    pub fn sessions(&self) -> &SessionList {
+        &self.sessions
     }
 
     /// Returns the last message.
@@ -150,25 +236,15 @@ impl Model {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         self.notice = None;
-        let Some(id) = self.turn().map(|turn| turn.summary.id.clone()) else {
-            return match action {
-                Action::List => ask(ApiCall::Pending),
-                Action::Show { id } => ask(ApiCall::Turn { id }),
-                _ => {
-                    self.notify(Level::Error, "No turn is open. Open one first.");
-                    Vec::new()
-                }
-            };
+        let action = match action.without_turn() {
+            Ok(call) => return ask(call),
+            Err(action) => action,
         };
-        ask(match action {
-            Action::List => ApiCall::Pending,
-            Action::Show { id } => ApiCall::Turn { id },
-            Action::Reload => ApiCall::Turn { id },
-            Action::Edit(command) => ApiCall::Edit { id, command },
-            Action::Diff => ApiCall::Diff { id },
-            Action::Resume { digest } => ApiCall::Resume { id, digest },
-            Action::Cancel => ApiCall::Cancel { id },
-        })
+        let Some(id) = self.turn().map(|turn| turn.summary.id.clone()) else {
+            self.notify(Level::Error, "No turn is open. Open one first.");
+            return Vec::new();
+        };
+        action.on_turn(id).map_or_else(Vec::new, ask)
     }
 
     fn answered(&mut self, answer: ApiAnswer) -> Vec<Effect> {
@@ -179,6 +255,11 @@ impl Model {
                 self.look_at(turn);
             }
             ApiAnswer::Diff(Ok(diff)) => self.diff = Some(diff),
+            ApiAnswer::Payload(Ok(payload)) => self.payload = Some(payload),
+            ApiAnswer::Pin(Ok(turn)) => self.look_at(turn),
+            ApiAnswer::Mode(Ok(mode)) => self.mode = Some(mode),
+            ApiAnswer::SetMode(Ok(mode)) => self.chosen(mode),
+            ApiAnswer::Sessions(Ok(sessions)) => self.sessions = sessions,
             ApiAnswer::Edit(Ok(turn)) => self.edited(turn),
             ApiAnswer::Resume(Ok(summary)) | ApiAnswer::Cancel(Ok(summary)) => self.over(summary),
             ApiAnswer::Resume(Err(error)) if error.code == ErrorCode::Stale => {
@@ -188,6 +269,11 @@ impl Model {
             | ApiAnswer::Turn(Err(error))
             | ApiAnswer::Diff(Err(error))
             | ApiAnswer::Edit(Err(error))
+            | ApiAnswer::Payload(Err(error))
+            | ApiAnswer::Pin(Err(error))
+            | ApiAnswer::Mode(Err(error))
+            | ApiAnswer::SetMode(Err(error))
+            | ApiAnswer::Sessions(Err(error))
             | ApiAnswer::Resume(Err(error))
             | ApiAnswer::Cancel(Err(error)) => self.notify(Level::Error, sentence(&error)),
         }
@@ -198,7 +284,19 @@ impl Model {
         self.outline = Outline::new(&turn);
         self.note(turn.summary.clone());
         self.diff = None;
+        self.payload = None;
         self.turn = Some(turn);
+    }
+
+    fn chosen(&mut self, mode: ModeView) {
+        match &mode.not_kept {
+            Some(why) => self.notify(
+                Level::Warning,
+                format!("{}: in force, but it could not be kept for the next start: {why}", mode.label),
+            ),
+            None => self.notify(Level::Done, format!("{}. {}", mode.label, mode.text)),
+        }
+        self.mode = Some(mode);
     }
 
     fn edited(&mut self, turn: Box<TurnView>) {
@@ -226,6 +324,7 @@ impl Model {
     pub fn close(&mut self) {
         self.turn = None;
         self.diff = None;
+        self.payload = None;
         self.stale = None;
         self.outline = Outline::default();
     }
@@ -273,11 +372,17 @@ impl Model {
                 Vec::new()
             }
             Event::Mode { mode } => {
-                self.notify(Level::Done, format!("{}: {}", mode.label, mode.text));
+                // The answer to one's own choice has said it already.
+                if self.mode.as_ref().is_none_or(|known| (known.mode, known.auto) != (mode.mode, mode.auto)) {
+                    self.notify(Level::Done, format!("{}. {}", mode.label, mode.text));
+                }
+                self.mode = Some(mode);
                 Vec::new()
             }
-            // A change of what another front end looks at.
-            Event::Sessions { .. } | Event::Subagent { .. } => Vec::new(),
+            // The mode names the active conversation.
+            Event::Sessions { .. } => vec![Effect::Ask(ApiCall::Sessions), Effect::Ask(ApiCall::Mode)],
+            // The prompt shows turns; `leafgate subagents` lists these.
+            Event::Subagent { .. } => Vec::new(),
             Event::Policy { policy } => {
                 match policy.refused {
                     Some(_) => self
@@ -309,6 +414,9 @@ impl Model {
         for summary in self.turns.iter_mut().chain(looked_at) {
             summary.left_ms = summary.left_ms.saturating_sub(passed);
             summary.waited_ms = summary.waited_ms.saturating_add(passed);
+        }
+        for session in &mut self.sessions.sessions {
+            session.silent_ms = session.silent_ms.saturating_add(passed);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use leafgate_admin::{EditView, LeafView, SectionView, TurnView};
+use leafgate_admin::{EditView, HoldState, HoldView, LeafView, SectionView, TurnView};
 
 /// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,19 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     entries: Vec<Entry>,
+    order: Vec<usize>,
+    causes: Vec<Place>,
+}
+
+/// A place because of which a turn waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the section.
+    pub section: usize,
+    /// Index of the leaf in it; `None` where the place is none of its own leaves.
+    pub leaf: Option<usize>,
+    /// The rule, and what is wrong there.
+    pub what: String,
 }
 
 impl Outline {
@@ -50,7 +63,28 @@ impl Outline {
             let inside = entries[at + 1..].iter().take_while(|entry| entry.depth > depth).count();
             entries[at].end = at + 1 + inside;
         }
-        Outline { entries }
+        let order = order(turn, &places, &entries);
+        Outline { entries, order, causes: causes(turn) }
+    }
+
+    /// Returns the outermost section around a section, or itself.
+    #[must_use]
+    pub fn outermost(&self, section: usize) -> usize {
+        let before = self.entries.get(..=section).unwrap_or_default();
+        before.iter().rposition(|entry| entry.depth == 0).unwrap_or(section)
+    }
+
+    /// Returns the sections in the order in which a person sees them: pinned ones first, each with
+    /// what is inside it.
+    #[must_use]
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Returns the places because of which the turn waits, those that still are as they were.
+    #[must_use]
+    pub fn causes(&self) -> &[Place] {
+        &self.causes
     }
 
     /// Returns the entry of a section.
@@ -60,19 +94,67 @@ impl Outline {
     }
 }
 
+fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[Entry]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(entries.len());
+    let mut is_placed = vec![false; entries.len()];
+    let pinned = turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied());
+    for first in pinned.chain(0..entries.len()) {
+        if !is_placed[first] {
+            let inside = first..entries[first].end;
+            is_placed[inside.clone()].fill(true);
+            order.extend(inside);
+        }
+    }
+    order
+}
+
+fn causes(turn: &TurnView) -> Vec<Place> {
+    let open = |hold: &&HoldView| hold.blocks || hold.state == HoldState::Open;
+    let mut causes = Vec::new();
+    for hold in turn.summary.holds.iter().filter(open) {
+        for place in hold.places.iter().filter(|place| place.stands) {
+            let Some((section, leaf)) = place.at.as_deref().and_then(|at| find(turn, at)) else { continue };
+            causes.push(Place { section, leaf, what: format!("{}: {}", hold.rule, place.what) });
+        }
+    }
+    causes
+}
+
+/// Finds the section of a pointer: by the leaf that it names, else by the innermost section around
+/// it.
+fn find(turn: &TurnView, pointer: &str) -> Option<(usize, Option<usize>)> {
+    let is_in = |outer: &str| {
+        pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    for (at, section) in turn.sections.iter().enumerate() {
+        // A string that was set as a whole is one leaf, and the place may lie in what it was before.
+        let leaf = section.leaves.iter().position(|leaf| !leaf.pointer.is_empty() && is_in(&leaf.pointer));
+        if leaf.is_some() {
+            return Some((at, leaf));
+        }
+    }
+    // A message that was put in has no place in the body as received.
+    let received = |section: &&SectionView| !section.pointer.is_empty() || pointer.is_empty();
+    let around = turn.sections.iter().enumerate();
+    let around = around.filter(|(_, section)| received(section) && is_in(&section.pointer));
+    around.max_by_key(|(_, section)| section.pointer.len()).map(|(at, _)| (at, None))
+}
+
 /// Returns the authors of the changes of one leaf, in order, each once.
 #[must_use]
 pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
     Edits::new(turn).authors(leaf)
 }
 
-/// The edits of a turn whose effect stands, by target, redactions left out.
+/// The edits of a turn whose effect stands, by target, redactions and insertions left out.
 pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 
 impl<'t> Edits<'t> {
     pub(crate) fn new(turn: &'t TurnView) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
-        let standing = turn.edits.iter().filter(|edit| edit.stands && edit.kind != "redact");
+        // The target of an insertion is the message behind it, of which it changes nothing.
+        let changes = |edit: &&EditView| edit.kind != "redact" && edit.kind != "insert";
+        let standing = turn.edits.iter().filter(|edit| edit.stands).filter(changes);
         for edit in standing {
             by_target.entry(edit.pointer.as_str()).or_default().push(edit);
         }

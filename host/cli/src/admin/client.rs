@@ -7,8 +7,9 @@ use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
-    ErrorCode, Follow, ModeView, Pending, Resume, Resumed, RuntimeFile, SavedDiff, SavedEditView, SavedList,
-    Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Resume, Resumed, RuntimeFile, SavedDiff,
+    SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnMode,
+    TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use serde::Serialize;
@@ -43,34 +44,9 @@ impl AdminClient {
         self.get(&path(turn, "/request")?)
     }
 
-    /// The mode in force.
-    pub(crate) fn mode(&self) -> Result<ModeView, ApiError> {
-        self.get("/v1/mode")
-    }
-
-    /// Chooses a mode.
-    pub(crate) fn set_mode(&self, mode: TurnMode) -> Result<ModeView, ApiError> {
-        self.send(Method::PUT, "/v1/mode", &SetMode { mode })
-    }
-
-    /// The conversations, newest first.
-    pub(crate) fn sessions(&self) -> Result<SessionList, ApiError> {
-        self.get("/v1/sessions")
-    }
-
     /// The latest requests of agents.
     pub(crate) fn subagents(&self) -> Result<Subagents, ApiError> {
         self.get("/v1/subagents")
-    }
-
-    /// Follows the newest conversation, or stays with the present one.
-    pub(crate) fn follow(&self, follow: bool) -> Result<SessionList, ApiError> {
-        self.send(Method::PUT, "/v1/sessions", &Follow { follow })
-    }
-
-    /// Makes a conversation the active one.
-    pub(crate) fn select(&self, session: &str) -> Result<SessionList, ApiError> {
-        self.post(&format!("/v1/sessions/{session}/select"), &Select {})
     }
 
     /// Closes a conversation.
@@ -186,6 +162,34 @@ impl AdminApi for AdminClient {
 
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
         self.post(&path(id, "/cancel")?, &Cancel {})
+    }
+
+    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
+        self.get(&path(id, "/payload")?)
+    }
+
+    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
+        self.send(Method::PUT, &path(id, "/pins")?, &Pins { sections })
+    }
+
+    fn mode(&mut self) -> Result<ModeView, ApiError> {
+        self.get("/v1/mode")
+    }
+
+    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
+        self.send(Method::PUT, "/v1/mode", &SetMode { mode })
+    }
+
+    fn sessions(&mut self) -> Result<SessionList, ApiError> {
+        self.get("/v1/sessions")
+    }
+
+    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
+        self.post(&format!("/v1/sessions/{session}/select"), &Select {})
+    }
+
+    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
+        self.send(Method::PUT, "/v1/sessions", &Follow { follow })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The commands of the line mode: one line, one command.
 
+use leafgate_admin::TurnMode;
+
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
@@ -14,6 +16,18 @@ pub(super) enum Command {
     Redo,
     Reset,
     Diff,
+    Payload,
+    Why,
+    /// Before this section.
+    Insert(usize),
+    /// These sections first, in this order.
+    Pin(Vec<usize>),
+    /// Without one: the mode in force.
+    Mode(Option<TurnMode>),
+    Sessions,
+    /// The session at this place of the list.
+    Select(usize),
+    Follow(bool),
     Resume,
     Cancel,
     Help,
@@ -45,12 +59,20 @@ pub(super) const HELP: &[&str] = &[
     "open N          section N as numbered leaves; open N.M prints leaf M of it in full",
     "edit N.M        set a leaf: its new text follows, then a line with a single dot",
     "                (a line that begins with a dot is written with two)",
+    "insert N        put a message of yours before section N: its text follows as behind edit",
     "delete N        leave section N out; restore N puts it back",
     "undo, redo      take the last edit back, make it again (redactions stay)",
     "reset           take all edits back",
+    "pin [N...]      these sections first, in this order, and no others that you pinned",
+    "why             all places that hold it, and what plugins say",
     "diff            what came against what would leave",
+    "payload         the very body that resume sends",
     "resume          send exactly what was shown last",
     "cancel          send nothing; the client gets an error",
+    "mode [MODE]     which turns wait although no rule asks: off, interceptOnce (the next one),",
+    "                interceptAlways, autoOverride",
+    "sessions        the conversations, numbered; select N looks at one and stays with it",
+    "follow on|off   whether the newest conversation becomes the active one",
     "help            this list",
     "quit            leave; turns keep waiting until their time is up",
 ];
@@ -82,6 +104,21 @@ impl Command {
             "redo" => bare(Command::Redo, "redo")?,
             "reset" => bare(Command::Reset, "reset")?,
             "diff" => bare(Command::Diff, "diff")?,
+            "payload" => bare(Command::Payload, "payload")?,
+            "why" => bare(Command::Why, "why")?,
+            "insert" => Command::Insert(section(rest).ok_or(CommandError::Needs("insert", NUMBER))?),
+            "pin" => Command::Pin(numbers(rest.into_iter().chain(words))?),
+            "mode" => Command::Mode(rest.map(|name| mode(name).ok_or(NEEDS_MODE)).transpose()?),
+            "sessions" => bare(Command::Sessions, "sessions")?,
+            "select" => Command::Select(section(rest).ok_or(CommandError::Needs(
+                "select",
+                "the number of a conversation: `sessions` prints them",
+            ))?),
+            "follow" => Command::Follow(match rest {
+                Some("on") => true,
+                Some("off") => false,
+                _ => return Err(CommandError::Needs("follow", "`on` or `off`")),
+            }),
             "resume" => bare(Command::Resume, "resume")?,
             "cancel" => bare(Command::Cancel, "cancel")?,
             "help" => bare(Command::Help, "help")?,
@@ -95,6 +132,17 @@ impl Command {
 const NUMBER: &str = "the number of a section: `show` prints them";
 const NEEDS_ANY: CommandError =
     CommandError::Needs("open", "a section like `open 3`, or a leaf like `open 3.2`");
+
+const NEEDS_MODE: CommandError =
+    CommandError::Needs("mode", "one of off, interceptOnce, interceptAlways, autoOverride");
+
+fn mode(name: &str) -> Option<TurnMode> {
+    TurnMode::ALL.into_iter().find(|mode| mode.name() == name)
+}
+
+fn numbers<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<usize>, CommandError> {
+    words.map(|word| section(Some(word)).ok_or(CommandError::Needs("pin", NUMBER))).collect()
+}
 
 fn section(word: Option<&str>) -> Option<usize> {
     word?.parse().ok().filter(|&number| number > 0)
@@ -126,5 +174,19 @@ mod tests {
     fn what_follows_a_bare_command_is_refused() {
         assert_eq!(Command::parse("resume now"), Err(CommandError::TooMuch("resume")));
         assert_eq!(Command::parse("  "), Ok(None));
+    }
+
+    #[test]
+    fn pins_are_numbers_in_an_order_and_modes_have_names() {
+        assert_eq!(Command::parse("pin 5 2"), Ok(Some(Command::Pin(vec![5, 2]))));
+        assert_eq!(Command::parse("pin"), Ok(Some(Command::Pin(Vec::new()))));
+        assert!(Command::parse("pin 5 x").is_err());
+        assert_eq!(
+            Command::parse("mode interceptOnce"),
+            Ok(Some(Command::Mode(Some(TurnMode::InterceptOnce))))
+        );
+        assert_eq!(Command::parse("mode sometimes"), Err(NEEDS_MODE));
+        assert_eq!(Command::parse("follow off"), Ok(Some(Command::Follow(false))));
+        assert!(Command::parse("follow").is_err());
     }
 }

@@ -9,7 +9,7 @@ mod command;
 
 use std::io::{self, BufRead, Write};
 
-use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnView};
+use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
 use self::command::{Command, HELP, Target};
 use crate::api::AdminApi;
@@ -43,12 +43,13 @@ pub fn run(
             Ok(None) => {}
             Ok(Some(Command::Quit)) => break,
             Ok(Some(Command::Edit(target))) => plain.edit(target, input)?,
+            Ok(Some(Command::Insert(before))) => plain.insert(before, input)?,
             Ok(Some(command)) => plain.obey(command)?,
             Err(error) => {
                 plain.refuse(&error.to_string())?;
-                // The lines behind a malformed `edit` are its text, and none of them may count as a
-                // command.
-                if line.split_whitespace().next() == Some("edit") {
+                // The lines behind a malformed `edit` or `insert` are its text, and none of them may
+                // count as a command.
+                if matches!(line.split_whitespace().next(), Some("edit" | "insert")) {
                     read_text(input)?;
                     plain.refuse("the text up to the line with a single dot was not used")?;
                 }
@@ -112,10 +113,34 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
+            Command::Payload => {
+                if self.act(Action::Payload)?
+                    && let Some(payload) = self.model.payload()
+                {
+                    let rows = rows::payload_text(payload, printer::BLOCK_BYTES);
+                    self.print(rows)?;
+                }
+                Ok(())
+            }
+            Command::Why => match self.model.turn().map(rows::why_rows) {
+                Some(rows) => self.print(rows),
+                None => self.refuse("no turn is open: `show 1` opens the first of the list"),
+            },
+            Command::Pin(sections) => self.pin(&sections),
+            Command::Mode(mode) => self.mode(mode),
+            Command::Sessions => {
+                self.act(Action::Sessions)?;
+                self.sessions()
+            }
+            Command::Select(number) => self.select(number),
+            Command::Follow(follow) => match self.act(Action::Follow { follow })? {
+                true => self.sessions(),
+                false => Ok(()),
+            },
             Command::Resume => self.resume(),
             Command::Cancel => self.act(Action::Cancel).map(drop),
             Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
-            Command::Edit(_) | Command::Quit => Ok(()),
+            Command::Edit(_) | Command::Insert(_) | Command::Quit => Ok(()),
         }
     }
 
@@ -179,8 +204,10 @@ impl Plain<'_> {
     fn print_turn(&mut self) -> io::Result<()> {
         let Some(turn) = self.model.turn() else { return Ok(()) };
         let mut out = rows::header_rows(turn);
-        for (at, section) in turn.sections.iter().enumerate() {
-            let Some(entry) = self.model.outline().entry(at) else { continue };
+        for &at in self.model.outline().order() {
+            let (Some(section), Some(entry)) = (turn.sections.get(at), self.model.outline().entry(at)) else {
+                continue;
+            };
             let mut row = Row::of(&format!("{} ", at + 1), rows::RowStyle::Plain);
             row.0.extend(rows::section_row(section, entry).0);
             out.push(row.cut(CELLS));
@@ -209,6 +236,58 @@ impl Plain<'_> {
         };
         let done = self.act(Action::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
         if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
+    }
+
+    fn insert(&mut self, before: usize, input: &mut dyn BufRead) -> io::Result<()> {
+        let Some(text) = read_text(input)? else {
+            return self.refuse("the input ended before the line with a single dot: nothing was changed");
+        };
+        let text = ShownText::new(text);
+        self.section_command(before, |before| EditCommand::Insert { before, text: text.clone() })
+    }
+
+    fn pin(&mut self, numbers: &[usize]) -> io::Result<()> {
+        let found = |&section: &usize| {
+            self.find(Target { section, leaf: None }).map(|found| found.section.key.clone())
+        };
+        match numbers.iter().map(found).collect() {
+            Ok(sections) => match self.act(Action::Pin { sections })? {
+                true => self.print_turn(),
+                false => Ok(()),
+            },
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn mode(&mut self, mode: Option<TurnMode>) -> io::Result<()> {
+        let Some(mode) = mode else {
+            self.act(Action::Mode)?;
+            return self.print(self.model.mode().map(rows::mode_row));
+        };
+        // What is in force then is the notice of that action.
+        self.act(Action::SetMode { mode }).map(drop)
+    }
+
+    fn sessions(&mut self) -> io::Result<()> {
+        let numbered = |(at, session)| {
+            let mut row = Row::of(&format!("{} ", at + 1), rows::RowStyle::Plain);
+            row.0.extend(rows::session_row(session).0);
+            row.cut(CELLS)
+        };
+        let listed = self.model.sessions().sessions.iter().enumerate().map(numbered);
+        let shown: Vec<Row> = listed.chain([rows::follow_row(self.model.sessions())]).collect();
+        self.print(shown)
+    }
+
+    fn select(&mut self, number: usize) -> io::Result<()> {
+        let listed = &self.model.sessions().sessions;
+        match listed.get(number - 1).map(|session| session.id.clone()) {
+            Some(session) => match self.act(Action::Select { session })? {
+                true => self.sessions(),
+                false => Ok(()),
+            },
+            None => self.refuse("no conversation has this number: `sessions` lists them"),
+        }
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {

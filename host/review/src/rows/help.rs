@@ -5,19 +5,20 @@ use super::{Row, RowStyle};
 /// Keys and their effects.
 const KEYS: &[(&str, &str)] = &[
     ("↑ ↓ j k PgUp PgDn", "move; Home and End go all the way"),
-    ("Enter", "open a turn, a section, a leaf in full"),
-    ("Esc", "back"),
-    ("e", "edit: Enter saves, Alt-Enter or Ctrl-J breaks the line"),
-    ("E", "edit in $EDITOR"),
+    ("Enter Esc", "open a turn, a section, a leaf in full; back"),
+    ("Tab Shift-Tab w", "next place that paused, previous; all of why it waits"),
+    ("e E", "edit here (Alt-Enter, Ctrl-J: a new line), in $EDITOR"),
+    ("i", "put a message of yours before the selected one"),
     ("d r", "delete the section, restore it"),
-    ("u U Ctrl-R", "undo, redo, redo (redactions stay)"),
-    ("X", "reset: take all edits back; u brings them back"),
-    ("D", "diff: what came against what would leave"),
+    ("u U Ctrl-R X", "undo, redo, redo; all edits back (redactions stay)"),
+    ("p K J", "pin the section to the top or unpin it; up, down"),
+    ("D P", "what came against what would leave; the raw body"),
     ("s Ctrl-S", "resume: send exactly what is shown (asks)"),
     ("c", "cancel: send nothing, the client gets an error (asks)"),
+    ("o m", "pause the next turn; choose the mode"),
+    ("S f", "conversations; follow the newest one, or not"),
     ("/ n N", "search in sections and leaves, next, previous"),
-    ("L", "the list of turns that wait"),
-    ("q", "leave: turns keep waiting until their time is up"),
+    ("L q", "list what waits; leave: all of it keeps waiting"),
 ];
 
 /// Marks, as the printer takes them, and their meanings.
@@ -42,8 +43,8 @@ pub fn help_rows() -> Vec<Row> {
         };
         rows.iter().map(line).collect()
     };
+    // Without a line between the two, so that both fit on the smallest terminal.
     let mut rows = table(KEYS);
-    rows.push(Row::default());
     rows.extend(table(MARKS));
     rows
 }

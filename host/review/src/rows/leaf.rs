@@ -1,7 +1,7 @@
 //! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label if the text does
 //! not begin with it.
 
-use leafgate_admin::LeafView;
+use leafgate_admin::{LeafView, Payload};
 use leafgate_tree::Access;
 
 use super::{Piece, Row, RowStyle};
@@ -37,8 +37,20 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
 #[must_use]
 pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
     let end = leaf.text.expose().floor_char_boundary(bytes);
+    text_rows(stretches(leaf, end), leaf.text.expose().len() - end)
+}
+
+/// Returns the body that a resume sends up to so many bytes, and says what is left out.
+#[must_use]
+pub fn payload_text(payload: &Payload, bytes: usize) -> Vec<Row> {
+    let body = payload.body.expose();
+    let end = body.floor_char_boundary(bytes);
+    text_rows(vec![(body[..end].to_owned(), RowStyle::Plain)], body.len() - end)
+}
+
+fn text_rows(stretches: Vec<(String, RowStyle)>, left_out: usize) -> Vec<Row> {
     let mut rows = vec![Row::default()];
-    for (text, style) in stretches(leaf, end) {
+    for (text, style) in stretches {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
                 rows.push(Row::default());
@@ -52,7 +64,6 @@ pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
             }
         }
     }
-    let left_out = leaf.text.expose().len() - end;
     if left_out > 0 {
         rows.push(Row::of(&format!("… ({left_out} bytes more)"), RowStyle::Warning));
     }

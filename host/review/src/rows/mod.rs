@@ -7,13 +7,15 @@ mod diff;
 mod help;
 mod leaf;
 mod list;
+mod mode;
 mod turn;
 
 pub use diff::diff_rows;
 pub use help::help_rows;
-pub use leaf::{leaf_row, leaf_text};
+pub use leaf::{leaf_row, leaf_text, payload_text};
 pub use list::{list_row, time};
-pub use turn::{header_rows, section_head, section_row};
+pub use mode::{follow_row, mode_choice, mode_row, session_row};
+pub use turn::{header_rows, section_head, section_row, why_rows};
 
 use ratatui::text::Span;
 
@@ -35,6 +37,8 @@ pub enum RowStyle {
     Edited,
     /// Left out.
     Deleted,
+    /// What is left out itself: struck through where the terminal can.
+    Struck,
     /// Added in a diff.
     Added,
     /// Needs attention.

@@ -1,6 +1,6 @@
 //! A turn: why it waits, and its sections.
 
-use leafgate_admin::{HoldState, HoldView, SectionView, State, TurnView};
+use leafgate_admin::{HoldState, HoldView, NoteView, SectionView, State, TurnClass, TurnView};
 
 use super::list::{then, time};
 use super::{Row, RowStyle, count};
@@ -9,12 +9,42 @@ use crate::outline::Entry;
 /// Bytes of a leaf that a preview looks at.
 const PREVIEW_BYTES: usize = 400;
 
-/// Returns the client, the holds, the time left, and the counts of edits.
+/// Returns the client, why the turn waits, the time left, and the counts of edits.
 #[must_use]
 pub fn header_rows(turn: &TurnView) -> Vec<Row> {
+    let mut rows = banner(turn);
+    turn.summary.holds.iter().for_each(|hold| rows.extend(hold_rows(hold)));
+    rows.extend(turn.notes.iter().map(note_row));
+    rows.extend(state_rows(turn));
+    rows
+}
+
+/// Returns everything about why the turn waits: all holds, all places, all that plugins said.
+#[must_use]
+pub fn why_rows(turn: &TurnView) -> Vec<Row> {
+    let mut rows = banner(turn);
+    rows.extend(state_rows(turn));
+    for hold in &turn.summary.holds {
+        rows.push(Row::default());
+        rows.extend(hold_rows(hold));
+    }
+    if !turn.notes.is_empty() {
+        rows.push(Row::default());
+        rows.push(Row::of("What plugins say, with findings masked:", RowStyle::Strong));
+        rows.extend(turn.notes.iter().map(note_row));
+    }
+    rows
+}
+
+fn banner(turn: &TurnView) -> Vec<Row> {
     let summary = &turn.summary;
+    let class = match summary.class {
+        TurnClass::Main => "",
+        TurnClass::Subagent => " · of an agent",
+        TurnClass::Side => " · a client's own request",
+    };
     let mut rows = vec![
-        Row::of(&summary.label, RowStyle::Strong).and(
+        Row::of(&summary.label, RowStyle::Strong).and(class, RowStyle::Dim).and(
             &format!("   {} left, {}", time(summary.left_ms), then(summary.on_timeout)),
             RowStyle::Warning,
         ),
@@ -31,14 +61,34 @@ pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     if let Some(mode) = summary.mode {
         rows.push(Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong));
     }
-    summary.holds.iter().for_each(|hold| rows.extend(hold_rows(hold)));
-    if summary.state != State::Waiting {
-        rows.push(Row::of(&format!("State: {}", crate::model::ended(summary.state)), RowStyle::Warning));
+    rows
+}
+
+fn state_rows(turn: &TurnView) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if turn.summary.state != State::Waiting {
+        rows.push(Row::of(&format!("State: {}", crate::model::ended(turn.summary.state)), RowStyle::Warning));
     }
     if let Some(why) = &turn.invalid {
         rows.push(Row::of(&format!("The API would refuse it: {why}. Undo or reset."), RowStyle::Error));
     }
     rows
+}
+
+/// Returns what a plugin said.
+fn note_row(note: &NoteView) -> Row {
+    let verb = match note.about.as_str() {
+        "pause" => "asks for you",
+        "block" => "wants to stop it",
+        "failure" => "could not answer",
+        _ => "notes",
+    };
+    let row = Row::of(&format!("Plugin {} {verb}: ", note.plugin), RowStyle::Warning)
+        .and(note.text.expose(), RowStyle::Plain);
+    match &note.pointer {
+        Some(at) => row.and(&format!(" (at {at})"), RowStyle::Dim),
+        None => row,
+    }
 }
 
 /// Returns a hold: its rule, its reason, its state, and its places.
@@ -75,8 +125,9 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
 pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
     row.0.extend(named(section, entry).0);
+    let style = if section.deleted { RowStyle::Struck } else { RowStyle::Dim };
     match preview(section) {
-        Some(text) => row.and("  ", RowStyle::Plain).and(text, RowStyle::Dim),
+        Some(text) => row.and("  ", RowStyle::Plain).and(text, style),
         None => row,
     }
 }
@@ -88,7 +139,7 @@ pub fn section_head(section: &SectionView, entry: &Entry) -> Row {
 }
 
 fn named(section: &SectionView, entry: &Entry) -> Row {
-    let style = if section.deleted { RowStyle::Deleted } else { RowStyle::Strong };
+    let style = if section.deleted { RowStyle::Struck } else { RowStyle::Strong };
     marks(section, entry).into_iter().fold(Row::of(&section.label, style), |row, (mark, style)| {
         row.and(" ", RowStyle::Plain).and(&format!("[{mark}]"), style)
     })
@@ -106,7 +157,8 @@ fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, RowStyle)> {
         marks.push((format!("restored{by}"), RowStyle::Edited));
     }
     if section.pinned {
-        marks.push(("pinned".to_owned(), RowStyle::Dim));
+        let by = section.pinned_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+        marks.push((format!("pinned{by}"), RowStyle::Dim));
     }
     if entry.redactions > 0 {
         marks.push((format!("{} redacted", entry.redactions), RowStyle::Redacted));

@@ -15,6 +15,9 @@ const HEAD_PARAGRAPH: usize = 3;
 /// Rows of the head in all, so that the page keeps half of the smallest terminal.
 const HEAD_ROWS: usize = 9;
 
+/// What a person must not take the prompt for: the client goes on showing what was typed there.
+const CUE: &str = "this edits the request, not the chat you see";
+
 /// Rows of the status: an error and what to do about it do not fit into one of 80 cells.
 pub(super) const STATUS_ROWS: usize = 2;
 
@@ -59,13 +62,15 @@ impl Screen {
         Row::of("? ", RowStyle::Warning).and(&text, RowStyle::Warning)
     }
 
-    /// Returns the line between head and page. It shows how long the turn may still wait, unless
-    /// the head does.
+    /// Returns the line between head and page. Over a turn it says what is edited here, and how
+    /// long the turn may still wait, unless the head does.
     fn rule(&self, cells: usize) -> Row {
-        let bare = matches!(self.place().view, View::List | View::Turn) && self.editing.is_none();
+        let view = &self.place().view;
         let left = match self.model.turn() {
-            Some(turn) if !bare => format!(" {} left ──", rows::time(turn.summary.left_ms)),
-            _ => String::new(),
+            Some(_) if matches!(view, View::List | View::Modes | View::Sessions) => String::new(),
+            Some(_) if *view == View::Turn && self.editing.is_none() => format!(" {CUE} ──"),
+            Some(turn) => format!(" {CUE} ── {} left ──", rows::time(turn.summary.left_ms)),
+            None => String::new(),
         };
         Row::of(&"─".repeat(cells.saturating_sub(rows::width(&left))), RowStyle::Dim)
             .and(&left, RowStyle::Dim)
@@ -75,15 +80,19 @@ impl Screen {
         let keys = match (&self.question, &self.editing, &self.place().view) {
             (Some(_), ..) => "y yes · n no",
             (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
-            (.., View::List) => "Enter open · L ask again · ? help · q leave",
+            (.., View::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
             (.., View::Turn) => {
-                "Enter open · d delete · r restore · u undo · D diff · s send · c cancel · ? help"
+                "Enter open · Tab cause · d delete · i put in · p pin · s send · c cancel · ?"
             }
+            (.., View::Modes) => "Enter choose · Esc back · ? help",
+            (.., View::Sessions) => "Enter select · f follow the newest, or not · Esc back · ? help",
             (.., View::Section(_)) => {
                 "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
             }
             (.., View::Leaf(_)) => "↑↓ scroll · e edit · E $EDITOR · / search · Esc back · ? help",
-            (.., View::Diff | View::Help) => "↑↓ scroll · / search · s send · c cancel · Esc back",
+            (.., View::Why | View::Diff | View::Payload | View::Help) => {
+                "↑↓ scroll · / search · s send · c cancel · Esc back"
+            }
         };
         Row::of(keys, RowStyle::Dim)
     }

@@ -69,12 +69,21 @@ pub enum ScreenEffect {
     Leave,
 }
 
-/// A leaf that is being edited.
+/// What becomes of a text that is being typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Target {
+    /// A leaf gets it.
+    Leaf { pointer: String },
+    /// It is put in as a message before a section.
+    Before { section: String },
+}
+
+/// A text that is being typed.
 #[derive(Clone, Debug)]
 struct Editing {
-    /// The turn of the leaf: another one may be open by the time the text is saved.
+    /// The turn that it is for: another one may be open by the time the text is saved.
     turn: String,
-    pointer: String,
+    target: Target,
     title: String,
     editor: Editor,
     /// The text before the editing.
@@ -101,6 +110,8 @@ pub struct Screen {
     model: Model,
     places: Vec<Place>,
     editing: Option<Editing>,
+    /// The place because of which the turn waits that Tab showed last.
+    cause: usize,
     /// The leaf whose text is in the outside editor, as it was handed over.
     outside: Option<Editing>,
     question: Option<Question>,
@@ -119,13 +130,15 @@ impl Screen {
             model: Model::default(),
             places: vec![Place::new(View::List)],
             editing: None,
+            cause: 0,
             outside: None,
             question: None,
             search: None,
             wanted: String::new(),
             size: (columns, rows),
         };
-        (screen, vec![ScreenEffect::Ask(ApiCall::Pending)])
+        let first = [ApiCall::Mode, ApiCall::Sessions, ApiCall::Pending];
+        (screen, first.map(ScreenEffect::Ask).into())
     }
 
     /// Returns the known state of the gate.
@@ -195,30 +208,57 @@ impl Screen {
 
     fn answered(&mut self, answer: ApiAnswer) -> Vec<ScreenEffect> {
         let before = self.model.turn().map(|turn| turn.digest.clone());
-        let had_diff = self.place().view == View::Diff;
+        let view = self.place().view.clone();
+        let chosen = self.chosen_section().filter(|_| view == View::Turn);
         let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
         let opened = matches!(answer, ApiAnswer::Turn(Ok(_)));
         let only_one = matches!(&answer, ApiAnswer::Pending(Ok(turns)) if turns.len() == 1);
-        let diffed = matches!(answer, ApiAnswer::Diff(Ok(_)));
+        let to_show = match answer {
+            ApiAnswer::Diff(Ok(_)) => Some(View::Diff),
+            ApiAnswer::Payload(Ok(_)) => Some(View::Payload),
+            _ => None,
+        };
         let mut todo = self.input(Input::Answer(answer));
         if edited {
             self.editing = None;
         }
         if opened && self.place().view == View::List {
             self.places.push(Place::new(View::Turn));
+            self.cause = 0;
+            self.go_to_section();
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
             todo.push(ScreenEffect::Ask(ApiCall::Turn { id }));
         }
-        if diffed && !had_diff {
-            self.places.push(Place::new(View::Diff));
+        if let Some(key) = chosen {
+            self.stay_with(&key);
+        }
+        if let Some(page) = to_show.filter(|page| *page != view) {
+            self.places.push(Place::new(page));
         }
         self.withdraw_question(before.as_deref());
-        if had_diff && self.model.diff().is_none() && self.model.turn().is_some() {
-            todo.extend(self.act_quietly(Action::Diff));
+        if self.model.turn().is_some() {
+            // What is shown of the turn follows its changes.
+            match view {
+                View::Diff if self.model.diff().is_none() => todo.extend(self.act_quietly(Action::Diff)),
+                View::Payload if self.model.payload().is_none() => {
+                    todo.extend(self.act_quietly(Action::Payload));
+                }
+                _ => {}
+            }
         }
         todo
+    }
+
+    /// Moves the cursor of a turn's page to a section, which may stand elsewhere by now.
+    fn stay_with(&mut self, key: &str) {
+        let Some(section) = self.model.turn().and_then(|turn| view::find_section(turn, key)) else { return };
+        let row = self.model.outline().order().iter().position(|&at| at == section);
+        let place = self.place_mut();
+        if let Some(row) = row.filter(|_| place.view == View::Turn) {
+            place.at = row;
+        }
     }
 
     /// Like [`Screen::act`], for actions that the person did not ask for: the last notice stays.
@@ -279,7 +319,29 @@ impl Screen {
             return Vec::new();
         }
         let text = ShownText::new(editing.editor.text());
-        self.act(Action::Edit(EditCommand::Set { pointer: editing.pointer.clone(), text }))
+        self.act(Action::Edit(match editing.target.clone() {
+            Target::Leaf { pointer } => EditCommand::Set { pointer, text },
+            Target::Before { section } => EditCommand::Insert { before: section, text },
+        }))
+    }
+
+    /// Begins to type a message that is put in before the one that a section belongs to.
+    fn begin_message(&mut self, section: usize) {
+        let Some(turn) = self.model.turn() else { return };
+        let outermost = self.model.outline().outermost(section);
+        let Some(before) = turn.sections.get(outermost).filter(|it| it.source_message_index.is_some()) else {
+            self.model.notify(Level::Error, "Choose a message first: yours is put in before it.");
+            return;
+        };
+        let title = format!("A message of the user, put in before {} ({})", before.label, before.path);
+        self.editing = Some(Editing {
+            turn: turn.summary.id.clone(),
+            target: Target::Before { section: before.key.clone() },
+            title,
+            editor: Editor::default(),
+            before: ShownText::new(""),
+        });
+        self.model.clear_notice();
     }
 
     /// Begins to edit a leaf. If nobody may edit it, says why.
@@ -298,7 +360,10 @@ impl Screen {
                 self.model.notify(Level::Error, text);
                 None
             }
-            None => Some(Editing { turn, pointer, title, editor: Editor::new(before.expose()), before }),
+            None => {
+                let target = Target::Leaf { pointer };
+                Some(Editing { turn, target, title, editor: Editor::new(before.expose()), before })
+            }
         }
     }
 
@@ -361,7 +426,7 @@ impl Screen {
             self.question = None;
         }
         if self.model.turn().is_none() {
-            self.places.retain(|place| matches!(place.view, View::List | View::Help));
+            self.places.retain(|place| place.view.needs_no_turn());
             if matches!(self.question, Some(Question::Resume { .. } | Question::Cancel)) {
                 self.question = None;
             }

@@ -19,12 +19,13 @@ impl Theme {
     pub fn style(self, look: RowStyle) -> Style {
         let strong = matches!(look, RowStyle::Strong | RowStyle::Warning | RowStyle::Error);
         let style = if strong { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
+        let style = if look == RowStyle::Struck { style.add_modifier(Modifier::CROSSED_OUT) } else { style };
         match (self, look) {
             (Theme::Plain, _) | (_, RowStyle::Plain | RowStyle::Strong) => style,
             (_, RowStyle::Dim) => style.add_modifier(Modifier::DIM),
             (_, RowStyle::Redacted) => style.fg(Color::Magenta),
             (_, RowStyle::Edited) => style.fg(Color::Cyan),
-            (_, RowStyle::Deleted) => style.fg(Color::Red),
+            (_, RowStyle::Deleted | RowStyle::Struck) => style.fg(Color::Red),
             (_, RowStyle::Added) => style.fg(Color::Green),
             (_, RowStyle::Warning) => style.fg(Color::Yellow),
             (_, RowStyle::Error) => style.fg(Color::Red),
@@ -45,6 +46,7 @@ mod tests {
             RowStyle::Redacted,
             RowStyle::Edited,
             RowStyle::Deleted,
+            RowStyle::Struck,
             RowStyle::Added,
             RowStyle::Warning,
             RowStyle::Error,
@@ -52,6 +54,8 @@ mod tests {
         for look in looks {
             let style = Theme::Plain.style(look);
             assert_eq!((style.fg, style.bg), (None, None), "{look:?}");
+            let is_struck = style.add_modifier.contains(Modifier::CROSSED_OUT);
+            assert_eq!(is_struck, look == RowStyle::Struck, "{look:?}");
         }
     }
 }

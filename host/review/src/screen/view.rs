@@ -1,6 +1,6 @@
 //! The present page, its cursor, and its rows.
 
-use leafgate_admin::{LeafView, SectionView, TurnView};
+use leafgate_admin::{LeafView, SectionView, TurnMode, TurnView};
 
 use crate::model::Model;
 use crate::outline;
@@ -21,8 +21,16 @@ pub enum View {
     Section(String),
     /// A leaf in full, by pointer.
     Leaf(String),
+    /// Why a turn waits, in full.
+    Why,
     /// The received request against what would leave.
     Diff,
+    /// The very body that a resume sends.
+    Payload,
+    /// The modes.
+    Modes,
+    /// The conversations.
+    Sessions,
     /// The keys.
     Help,
 }
@@ -44,6 +52,8 @@ pub(super) enum Item {
     Turn(usize),
     Section(usize),
     Leaf(usize, usize),
+    Mode(TurnMode),
+    Session(usize),
 }
 
 impl Place {
@@ -57,15 +67,22 @@ impl Place {
 impl View {
     /// Returns whether its rows are text to scroll rather than items to select.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, View::Leaf(_) | View::Diff | View::Help)
+        matches!(self, View::Leaf(_) | View::Why | View::Diff | View::Payload | View::Help)
+    }
+
+    /// Returns whether it shows nothing of a turn.
+    pub(super) fn needs_no_turn(&self) -> bool {
+        matches!(self, View::List | View::Modes | View::Sessions | View::Help)
     }
 
     /// Returns the items of a page, in order. Pages of text have none.
     pub(super) fn items(&self, model: &Model) -> Vec<Item> {
         match (self, model.turn()) {
             (View::List, _) => (0..model.turns().len()).map(Item::Turn).collect(),
-            (View::Turn, Some(turn)) => (0..turn.sections.len()).map(Item::Section).collect(),
+            (View::Turn, Some(_)) => model.outline().order().iter().copied().map(Item::Section).collect(),
             (View::Section(key), Some(turn)) => section_items(model, turn, key),
+            (View::Modes, _) => TurnMode::ALL.into_iter().map(Item::Mode).collect(),
+            (View::Sessions, _) => (0..model.sessions().sessions.len()).map(Item::Session).collect(),
             _ => Vec::new(),
         }
     }
@@ -76,7 +93,12 @@ impl View {
             View::Leaf(pointer) => {
                 find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
             }
+            View::Why => model.turn().map_or_else(Vec::new, rows::why_rows),
             View::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
+            View::Payload => {
+                let text = |payload| rows::payload_text(payload, LEAF_BYTES);
+                model.payload().map_or_else(Vec::new, text)
+            }
             View::Help => rows::help_rows(),
             _ => Vec::new(),
         };
@@ -86,8 +108,8 @@ impl View {
     /// Returns the rows above the page.
     pub(super) fn head(&self, model: &Model) -> Vec<Row> {
         match (self, model.turn()) {
-            (View::List, _) => vec![list_head(model.turns().len())],
-            (View::Turn, Some(turn)) => rows::header_rows(turn),
+            (View::List, _) => list_head(model),
+            (View::Turn, Some(turn)) => turn_head(model, turn),
             (View::Section(key), Some(turn)) => find_section(turn, key)
                 .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline().entry(at)?)]))
                 .unwrap_or_default(),
@@ -95,17 +117,62 @@ impl View {
             (View::Diff, _) => {
                 vec![Row::of("Diff: what came (-) against what would leave (+)", RowStyle::Strong)]
             }
+            (View::Why, _) => vec![Row::of("Why it waits", RowStyle::Strong)],
+            (View::Payload, _) => vec![payload_head(model)],
+            (View::Modes, _) => {
+                let title = Row::of("What happens to a turn that no rule holds", RowStyle::Strong);
+                [title].into_iter().chain(model.mode().map(rows::mode_row)).collect()
+            }
+            (View::Sessions, _) => {
+                vec![
+                    Row::of("Conversations, newest first", RowStyle::Strong),
+                    rows::follow_row(model.sessions()),
+                ]
+            }
             (View::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
             _ => Vec::new(),
         }
     }
 }
 
-fn list_head(turns: usize) -> Row {
-    match turns {
+fn list_head(model: &Model) -> Vec<Row> {
+    let mut head = vec![match model.turns().len() {
         0 => Row::of("No turn waits. This prompt stays and rings when one does.", RowStyle::Strong),
         1 => Row::of("1 turn waits", RowStyle::Strong),
         more => Row::of(&format!("{more} turns wait, oldest first"), RowStyle::Strong),
+    }];
+    head.extend(model.mode().map(rows::mode_row));
+    head.push(rows::follow_row(model.sessions()));
+    if model.turns().is_empty() {
+        let idle = model.mode().and_then(|mode| mode.idle.as_deref());
+        head.extend(idle.map(|idle| Row::of(idle, RowStyle::Plain)));
+    }
+    head
+}
+
+/// Why the turn waits, and below it what the next one will do.
+fn turn_head(model: &Model, turn: &TurnView) -> Vec<Row> {
+    let mut head = rows::header_rows(turn);
+    if let Some(mode) = model.mode() {
+        let follow = if model.sessions().follow { "on" } else { "off" };
+        head.insert(
+            2,
+            Row::of("Mode: ", RowStyle::Dim)
+                .and(&mode.label, RowStyle::Plain)
+                .and(&format!(" · follow {follow}"), RowStyle::Dim),
+        );
+    }
+    head
+}
+
+fn payload_head(model: &Model) -> Row {
+    let row = Row::of("The body as a resume sends it", RowStyle::Strong);
+    match model.payload() {
+        Some(payload) => row.and(
+            &format!("  {} bytes, digest {:.8}", payload.body.expose().len(), payload.digest),
+            RowStyle::Dim,
+        ),
+        None => row,
     }
 }
 
@@ -155,6 +222,8 @@ impl Item {
             (Item::Turn(at), _) => model.turns().get(at).map(rows::list_row),
             (Item::Section(at), Some(turn)) => section_at(model, turn, at, base),
             (Item::Leaf(section, leaf), Some(turn)) => leaf_at(model, turn, (section, leaf), base),
+            (Item::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
+            (Item::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
             _ => None,
         };
         row.unwrap_or_default()
@@ -168,6 +237,7 @@ impl Item {
             (Item::Turn(at), _) => {
                 model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
             }
+            (Item::Mode(_) | Item::Session(_), _) => has(&self.row(model, 0).text()),
             (Item::Section(at), Some(turn)) => {
                 turn.sections.get(at).is_some_and(|it| has(&it.label) || it.leaves.iter().any(leaf_has))
             }

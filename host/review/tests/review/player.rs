@@ -7,7 +7,9 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, Diff, EditCommand, TurnSummary, TurnView};
+use leafgate_admin::{
+    ApiError, Diff, EditCommand, ModeView, Payload, SessionList, TurnMode, TurnSummary, TurnView,
+};
 use leafgate_review::AdminApi;
 use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
 use ratatui::Terminal;
@@ -46,6 +48,27 @@ impl AdminApi for Shared {
     }
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
         self.0.borrow_mut().cancel(id)
+    }
+    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
+        self.0.borrow_mut().payload(id)
+    }
+    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
+        self.0.borrow_mut().pin(id, sections)
+    }
+    fn mode(&mut self) -> Result<ModeView, ApiError> {
+        self.0.borrow_mut().mode()
+    }
+    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
+        self.0.borrow_mut().set_mode(mode)
+    }
+    fn sessions(&mut self) -> Result<SessionList, ApiError> {
+        self.0.borrow_mut().sessions()
+    }
+    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
+        self.0.borrow_mut().select(session)
+    }
+    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
+        self.0.borrow_mut().follow(follow)
     }
 }
 
@@ -174,6 +197,8 @@ impl Player {
             "home" => self.key(KeyCode::Home, none),
             "end" => self.key(KeyCode::End, none),
             "pgdn" => self.key(KeyCode::PageDown, none),
+            "tab" => self.key(KeyCode::Tab, none),
+            "backtab" => self.key(KeyCode::BackTab, KeyModifiers::SHIFT),
             name => match name.strip_prefix('^') {
                 Some(letter) => {
                     self.key(KeyCode::Char(letter.chars().next().unwrap()), KeyModifiers::CONTROL)

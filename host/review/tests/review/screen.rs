@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use leafgate_admin::{EditCommand, ErrorCode, Event, ShownText, State, TurnSummary};
+use leafgate_admin::{
+    EditCommand, ErrorCode, Event, HoldPlace, NoteView, ShownText, State, TurnMode, TurnSummary,
+};
 use leafgate_review::AdminApi;
 use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
@@ -31,16 +33,16 @@ fn why_it_waits() {
 
 #[test]
 fn a_section_as_a_tree_of_leaves() {
-    insta::assert_snapshot!(Player::new(&[AGENT]).keys("jjj enter jjj").screen());
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("home jjj enter jjj").screen());
     insta::assert_snapshot!(
         "a_tool_result",
-        Player::sized(&[AGENT], 120, 40).keys("jjjjjjjj enter end").screen()
+        Player::sized(&[AGENT], 120, 40).keys("home jjjjjjjj enter end").screen()
     );
 }
 
 #[test]
 fn a_leaf_in_full() {
-    insta::assert_snapshot!(Player::new(&[AGENT]).keys("jjjjjjjj enter end enter").screen());
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("home jjjjjjjj enter end enter").screen());
 }
 
 #[test]
@@ -63,7 +65,7 @@ fn an_edit_bears_its_author() {
 
 #[test]
 fn what_was_typed_survives_a_refusal() {
-    let mut player = Player::new(&[AGENT]).keys("j enter e ^u 'warm enter");
+    let mut player = Player::new(&[AGENT]).keys("home j enter e ^u 'warm enter");
     insta::assert_snapshot!(player.screen());
     assert_eq!(player.edits(), 0);
 }
@@ -87,10 +89,10 @@ fn typed_text_is_discarded_only_after_a_question() {
 
 #[test]
 fn a_deleted_section_says_so() {
-    insta::assert_snapshot!(Player::new(&[AGENT]).keys("jjjjjjjj d").screen());
-    let mut player = Player::new(&[AGENT]).keys("jjjjjjjj d u");
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("home jjjjjjjj d").screen());
+    let mut player = Player::new(&[AGENT]).keys("home jjjjjjjj d u");
     assert!(!player.screen().contains("[deleted"));
-    let mut player = Player::new(&[AGENT]).keys("jjjjjjjj d u U r");
+    let mut player = Player::new(&[AGENT]).keys("home jjjjjjjj d u U r");
     // It stands as it came: nothing of the deletion is left to be told.
     assert!(!player.screen().contains("by person]") && player.screen().contains("0 edits"));
 }
@@ -101,6 +103,105 @@ fn a_diff_follows_edits() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys(edits).screen());
     let mut player = Player::new(&[AGENT]).keys(edits).keys("u");
     assert!(!player.screen().contains("Look again"));
+}
+
+/// Holds the second message of the user too.
+fn two_causes(desk: &mut FakeDesk) {
+    let place = HoldPlace {
+        what: "asks for an explanation".to_owned(),
+        at: Some("/messages/4/content".to_owned()),
+        stands: true,
+    };
+    desk.turns[0].summary.holds[0].places.push(place);
+    desk.turns[0].notes.push(NoteView {
+        rule: "short-results".to_owned(),
+        plugin: "trim".to_owned(),
+        about: "note".to_owned(),
+        pointer: Some("/messages/3/content".to_owned()),
+        text: ShownText::new("40 rows, ‹EMAIL›"),
+    });
+}
+
+fn selected(screen: &str) -> &str {
+    screen.lines().find(|line| line.starts_with('▸')).unwrap_or_default()
+}
+
+#[test]
+fn the_cursor_starts_at_the_place_that_paused_and_goes_from_cause_to_cause() {
+    let open = || Player::new(&[AGENT, OTHER]).meddle(two_causes).keys("enter");
+    assert!(selected(&open().screen()).starts_with("▸ Tool result"));
+    let mut player = open().keys("tab");
+    let shown = player.screen();
+    assert!(selected(&shown).starts_with("▸ User  Now explain"), "{shown}");
+    assert!(shown.contains("2 of 2: production: asks for an explanation"), "{shown}");
+    assert!(selected(&open().keys("tab tab").screen()).starts_with("▸ Tool result"));
+    assert!(selected(&open().keys("backtab").screen()).starts_with("▸ User  Now explain"));
+    // From a section to the leaf of the next cause, and from elsewhere back to the last one.
+    assert!(selected(&open().keys("enter tab").screen()).contains("content: Now explain it."));
+    assert!(selected(&open().keys("tab home tab").screen()).starts_with("▸ User  Now explain"));
+}
+
+#[test]
+fn why_it_waits_in_full_with_what_plugins_say() {
+    let mut player = Player::new(&[AGENT, OTHER]).meddle(two_causes).keys("enter w");
+    insta::assert_snapshot!(player.screen());
+}
+
+#[test]
+fn what_a_person_pins_comes_first_and_can_be_reordered() {
+    let mut player = Player::new(&[AGENT]).keys("end p home jjjj p");
+    insta::assert_snapshot!(player.screen());
+    let first = |screen: String| {
+        let page = screen.lines().skip_while(|line| !line.starts_with('─')).nth(1).unwrap().to_owned();
+        page.trim_start_matches(['▸', ' ']).to_owned()
+    };
+    let up = Player::new(&[AGENT]).keys("end p end p K").screen();
+    assert!(first(up.clone()).starts_with("Tool result"), "{up}");
+    assert!(selected(&up).starts_with("▸ Tool result"), "the cursor stays with it");
+    assert!(first(Player::new(&[AGENT]).keys("end p p").screen()).starts_with("model"), "unpinned");
+    assert!(Player::new(&[AGENT]).keys("end K").screen().contains("Only pinned sections are moved"));
+    assert_eq!(Player::new(&[AGENT]).keys("end p").edits(), 0, "a pin is no edit");
+}
+
+#[test]
+fn a_message_is_put_in_before_the_selected_one() {
+    let mut player = Player::new(&[AGENT]).keys("end i 'Mind_the_gap");
+    insta::assert_snapshot!(player.screen());
+    let mut player = Player::new(&[AGENT]).keys("end i 'Mind_the_gap enter");
+    player.screen();
+    let body = player.desk.0.borrow().turns[0].draft.render();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(body.find("Mind the gap").unwrap() < body.find("Now explain it.").unwrap(), "{body}");
+    let behind = Player::new(&[AGENT]).keys("end i 'Mind_the_gap enter").screen();
+    assert!(!behind.contains("by person]"), "nothing of the message behind it is edited: {behind}");
+    let mut player = Player::new(&[AGENT]).keys("home i");
+    assert!(player.screen().contains("Choose a message first"), "an option is none");
+}
+
+#[test]
+fn the_raw_body_follows_edits() {
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("P").screen());
+    let mut player = Player::new(&[AGENT]).keys("end d P u");
+    assert!(player.screen().contains("Now explain it."));
+}
+
+#[test]
+fn modes_are_shown_and_chosen() {
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("m jj").screen());
+    let mut player = Player::new(&[AGENT]).keys("m jj enter esc");
+    assert!(player.screen().contains("Mode: Pause & review every turn"));
+    let mut player = Player::new(&[]).keys("o");
+    assert!(player.screen().contains("Pause next turn. Only rules pause."));
+    assert_eq!(player.desk.0.borrow().mode, TurnMode::InterceptOnce);
+}
+
+#[test]
+fn conversations_are_listed_selected_and_followed() {
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("S").screen());
+    let mut player = Player::new(&[AGENT]).keys("S j enter");
+    let shown = player.screen();
+    assert!(shown.contains("…3f2a (it stays the active one)"), "{shown}");
+    assert!(player.keys("f").screen().contains("follow on"));
 }
 
 #[test]
@@ -176,8 +277,14 @@ fn a_small_terminal_can_only_cancel() {
 fn hostile_text_is_shown_as_numbers() {
     let body = hostile_body();
     insta::assert_snapshot!(Player::new(&[&body]).screen());
-    insta::assert_snapshot!("hostile_text_in_the_editor", Player::new(&[&body]).keys("j enter j e").screen());
-    insta::assert_snapshot!("hostile_text_in_full", Player::new(&[&body]).keys("j enter j enter").screen());
+    insta::assert_snapshot!(
+        "hostile_text_in_the_editor",
+        Player::new(&[&body]).keys("home j enter j e").screen()
+    );
+    insta::assert_snapshot!(
+        "hostile_text_in_full",
+        Player::new(&[&body]).keys("home j enter j enter").screen()
+    );
     insta::assert_snapshot!(
         "a_long_text_scrolled",
         Player::new(&[&body]).keys("end enter end enter pgdn").screen()
@@ -203,7 +310,7 @@ fn an_outside_editor_gets_the_terminal_and_its_last_newline_is_its_own() {
 
 #[test]
 fn what_the_outside_editor_left_survives_a_refusal() {
-    insta::assert_snapshot!(Player::new(&[AGENT]).keys("j enter E").screen());
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("home j enter E").screen());
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, EditView, ErrorCode, HoldState, HoldView, LeafDiff, LeafView, OnTimeout,
-    RedactedSpan, SectionView, ShownText, State, TurnClass, TurnSummary, TurnView,
+    ApiError, Diff, EditCommand, EditView, ErrorCode, HoldPlace, HoldState, HoldView, LeafDiff, LeafView,
+    ModeView, NoteView, OnTimeout, Payload, RedactedSpan, SectionView, SessionList, SessionView, ShownText,
+    State, TurnClass, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::AdminApi;
 use leafgate_tree::{
@@ -41,6 +42,9 @@ pub(crate) struct FakeDesk {
     pub(crate) turns: Vec<FakeTurn>,
     /// Answers the next call with this.
     pub(crate) fail_next: Option<ApiError>,
+    /// The mode in force.
+    pub(crate) mode: TurnMode,
+    pub(crate) sessions: SessionList,
     /// Digests that were resumed.
     pub(crate) resumed: Vec<String>,
     pub(crate) cancelled: Vec<String>,
@@ -49,14 +53,34 @@ pub(crate) struct FakeDesk {
 pub(crate) struct FakeTurn {
     pub(crate) summary: TurnSummary,
     pub(crate) draft: Draft,
+    pub(crate) notes: Vec<NoteView>,
+    pins: Vec<String>,
     last_version: u64,
     undone: usize,
+}
+
+fn session(number: u64, active: bool) -> SessionView {
+    SessionView {
+        id: format!("SESSION_{number}"),
+        label: format!("chat · claude-code · …3f{number}a"),
+        active,
+        requests: number,
+        pending: usize::from(active),
+        silent_ms: 5_000 * number,
+    }
 }
 
 impl FakeDesk {
     pub(crate) fn with(bodies: &[&str]) -> FakeDesk {
         let turns = bodies.iter().enumerate().map(|(at, body)| FakeTurn::new(at + 1, body)).collect();
-        FakeDesk { turns, fail_next: None, resumed: Vec::new(), cancelled: Vec::new() }
+        FakeDesk {
+            turns,
+            fail_next: None,
+            mode: TurnMode::Off,
+            sessions: SessionList { sessions: vec![session(1, true), session(2, false)], follow: true },
+            resumed: Vec::new(),
+            cancelled: Vec::new(),
+        }
     }
 
     fn find(&mut self, id: &str) -> Result<&mut FakeTurn, ApiError> {
@@ -118,6 +142,50 @@ impl AdminApi for FakeDesk {
         self.cancelled.push(id.to_owned());
         Ok(self.end(id, State::Cancelled))
     }
+
+    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
+        let turn = self.find(id)?;
+        let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
+        Ok(Payload { body: ShownText::new(body), digest: turn.digest() })
+    }
+
+    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
+        let turn = self.find(id)?;
+        turn.pins = sections;
+        Ok(turn.view())
+    }
+
+    fn mode(&mut self) -> Result<ModeView, ApiError> {
+        Ok(ModeView {
+            mode: self.mode,
+            label: self.mode.label().to_owned(),
+            text: "Only rules pause.".to_owned(),
+            idle: self.turns.is_empty().then(|| "Waiting for chat request.".to_owned()),
+            ..ModeView::default()
+        })
+    }
+
+    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
+        self.mode = mode;
+        self.mode()
+    }
+
+    fn sessions(&mut self) -> Result<SessionList, ApiError> {
+        Ok(self.sessions.clone())
+    }
+
+    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
+        self.sessions.follow = false;
+        for known in &mut self.sessions.sessions {
+            known.active = known.id == session;
+        }
+        self.sessions()
+    }
+
+    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
+        self.sessions.follow = follow;
+        self.sessions()
+    }
 }
 
 impl FakeTurn {
@@ -132,7 +200,7 @@ impl FakeTurn {
             rule: "production".into(),
             reason: "Result names the production database".into(),
             detail: "messages[3].content".into(),
-            places: Vec::new(),
+            places: places(draft.document()),
             total: 1,
             blocks: false,
             state: HoldState::Open,
@@ -157,7 +225,7 @@ impl FakeTurn {
             connections: 1,
             generation: "g7-51c0".into(),
         };
-        FakeTurn { summary, draft, last_version: 0, undone: 0 }
+        FakeTurn { summary, draft, notes: Vec::new(), pins: Vec::new(), last_version: 0, undone: 0 }
     }
 
     fn summary(&self) -> TurnSummary {
@@ -234,8 +302,8 @@ impl FakeTurn {
             can_redo: self.undone > 0,
             is_dirty: self.draft.is_dirty(),
             invalid: None,
-            notes: Vec::new(),
-            pinned: Vec::new(),
+            notes: self.notes.clone(),
+            pinned: self.pins.clone(),
         }
     }
 
@@ -252,8 +320,8 @@ impl FakeTurn {
             editable: section.editable,
             deletable: section.deletable,
             deleted: self.draft.is_deleted(section.node),
-            pinned: self.draft.is_pinned(section.node),
-            pinned_by: None,
+            pinned: self.pins.contains(&document.section_key(id)),
+            pinned_by: self.pins.contains(&document.section_key(id)).then(|| "person".to_owned()),
             pointer: document.pointer(section.node),
             source_message_index: section.message.map(MessageIndex::index),
             content_index: section.content_index,
@@ -332,6 +400,17 @@ impl FakeTurn {
             options: Vec::new(),
         }
     }
+}
+
+/// Where the production database is named.
+fn places(document: &Document) -> Vec<HoldPlace> {
+    let named = document.leaves().filter(|leaf| leaf.text().expose().contains("prod-db"));
+    let place = |leaf: Leaf<'_>| HoldPlace {
+        what: "names the production database".to_owned(),
+        at: Some(document.pointer(leaf.id())),
+        stands: true,
+    };
+    named.map(place).collect()
 }
 
 fn redact(draft: &mut Draft, node: NodeId) {

@@ -1,0 +1,84 @@
+//! Which turns wait although no rule asks, and the conversations.
+
+use leafgate_admin::{ModeView, SessionList, SessionView, TurnMode};
+
+use super::{Row, RowStyle, count};
+
+/// Returns the mode in force, and what will pause.
+#[must_use]
+pub fn mode_row(mode: &ModeView) -> Row {
+    Row::of("Mode: ", RowStyle::Dim)
+        .and(&mode.label, RowStyle::Strong)
+        .and(&format!(". {}", mode.text), RowStyle::Dim)
+}
+
+/// Returns a mode that can be chosen.
+#[must_use]
+pub fn mode_choice(mode: TurnMode, present: Option<&ModeView>) -> Row {
+    let is_present = present.is_some_and(|present| present.mode == mode);
+    let row = Row::of(mode.label(), RowStyle::Strong).and(&format!("  {}", what(mode)), RowStyle::Dim);
+    if is_present { row.and("  [in force]", RowStyle::Edited) } else { row }
+}
+
+fn what(mode: TurnMode) -> &'static str {
+    match mode {
+        TurnMode::Off => "only rules pause",
+        TurnMode::InterceptOnce => "then back to the mode before",
+        TurnMode::InterceptAlways => "until another mode is chosen",
+        TurnMode::AutoOverride => "edits that you saved are applied",
+    }
+}
+
+/// Returns a conversation on one line.
+#[must_use]
+pub fn session_row(session: &SessionView) -> Row {
+    let row = Row::of(if session.active { "* " } else { "  " }, RowStyle::Strong)
+        .and(&session.label, RowStyle::Strong)
+        .and(
+            &format!("  {}", count(usize::try_from(session.requests).unwrap_or(usize::MAX), "turn")),
+            RowStyle::Plain,
+        )
+        .and(&format!(", the last {} ago", ago(session.silent_ms)), RowStyle::Dim);
+    match session.pending {
+        0 => row,
+        waiting => row.and(&format!(", {waiting} waiting"), RowStyle::Warning),
+    }
+}
+
+/// Returns which conversation a person looks at, and whether the newest becomes that one.
+#[must_use]
+pub fn follow_row(sessions: &SessionList) -> Row {
+    let how = if sessions.follow { "the newest is followed" } else { "it stays the active one" };
+    match sessions.sessions.iter().find(|session| session.active) {
+        Some(active) => Row::of("Active: ", RowStyle::Dim)
+            .and(&active.label, RowStyle::Strong)
+            .and(&format!(" ({how})"), RowStyle::Dim),
+        None if sessions.follow => {
+            Row::of("No conversation yet: the newest will be the active one.", RowStyle::Dim)
+        }
+        None => Row::of("No conversation is the active one.", RowStyle::Dim),
+    }
+}
+
+/// Returns a time in its largest unit.
+fn ago(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_its_largest_unit() {
+        assert_eq!(
+            [0, 59_999, 60_000, 3_599_000, 7_200_000].map(ago),
+            ["0 s", "59 s", "1 min", "59 min", "2 h"]
+        );
+    }
+}
