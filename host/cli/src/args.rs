@@ -140,6 +140,10 @@ pub(crate) struct RunArgs {
     /// Show the approval prompt in this terminal; the log goes to `run.log` in the data folder
     #[arg(long, conflicts_with = "no_admin")]
     pub(crate) review: bool,
+    /// A command for `sh -c` when a request begins to wait. It reads LEAFGATE_TURN,
+    /// LEAFGATE_SESSION, LEAFGATE_RULES and LEAFGATE_REASON, and nothing of what the request says
+    #[arg(long, value_name = "CMD", conflicts_with = "no_admin")]
+    pub(crate) notify_command: Option<String>,
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 }

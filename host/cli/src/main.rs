@@ -12,6 +12,7 @@ mod inspect;
 mod kept;
 mod masking;
 mod mode;
+mod notify;
 mod pending;
 mod policy;
 mod print;

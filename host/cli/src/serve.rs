@@ -24,7 +24,7 @@ use crate::kept::KeptMode;
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
-use crate::{home, mode, policy, review};
+use crate::{home, mode, notify, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
@@ -52,6 +52,10 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         }
         let _watch = watch(reload, &gate)?;
         let prompt = admin.as_ref().filter(|_| args.review).map(|admin| Prompt::show(admin.file(), &stop));
+        if let (Some(admin), Some(command)) = (&admin, &args.notify_command) {
+            notify::start(command.clone(), admin.file().clone())
+                .context("cannot start the thread that notifies")?;
+        }
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
