@@ -20,6 +20,7 @@ pub mod plugins;
 pub mod reloads;
 pub mod sample;
 pub mod stage;
+pub mod tmux;
 pub mod upstream;
 
 /// Whether this run may skip nothing.
