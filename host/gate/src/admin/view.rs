@@ -110,7 +110,7 @@ pub(super) fn preview(draft: &Draft, first: usize) -> CapturePreview {
 }
 
 /// The sections of a request; what a person pinned is named by `pins`.
-pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
+fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     let document = draft.document();
     let pins: BTreeSet<_> = pins.iter().collect();
     let calls = Calls::new(draft);
@@ -298,7 +298,7 @@ fn relative_path(document: &Document, section: NodeId, node: NodeId) -> String {
 }
 
 /// What was done. Redactions come first and have no version: no undo reaches them, whenever they were made.
-pub(super) fn history(draft: &Draft) -> Vec<EditView> {
+fn history(draft: &Draft) -> Vec<EditView> {
     let document = draft.document();
     let view = |version, author: &Author, kind: &str, node, label: Option<String>, stands| EditView {
         version,

@@ -9,6 +9,7 @@ mod draw;
 mod editor;
 mod keys;
 mod outside;
+mod places;
 mod run;
 mod terminal;
 mod theme;

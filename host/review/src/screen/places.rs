@@ -1,0 +1,111 @@
+//! Ways through a turn that are not in the order of its request: from cause to cause, and with
+//! pinned sections first.
+
+use super::view::{Item, Place, View};
+use super::{Screen, ScreenEffect};
+use crate::model::{Action, Level};
+
+impl Screen {
+    /// Pins the selected section to the top or unpins it, or moves it among those that are pinned.
+    pub(super) fn pin(&mut self, letter: char) -> Vec<ScreenEffect> {
+        let Some((turn, section)) = self.model.turn().zip(self.chosen_place()) else {
+            self.model.notify(Level::Error, "Choose a section first.");
+            return Vec::new();
+        };
+        let Some(chosen) = turn.sections.get(self.model.outline().outermost(section)) else {
+            return Vec::new();
+        };
+        let mut pinned = turn.pinned.clone();
+        let at = pinned.iter().position(|key| *key == chosen.key);
+        match (letter, at) {
+            ('p', Some(at)) if chosen.pinned_by.as_deref() == Some("person") => {
+                pinned.remove(at);
+            }
+            ('p', Some(_)) => {
+                let by = chosen.pinned_by.clone().unwrap_or_else(|| "a rule".to_owned());
+                self.model.notify(Level::Error, format!("It is pinned by {by}, and stays so."));
+                return Vec::new();
+            }
+            ('p', None) => pinned.push(chosen.key.clone()),
+            ('K', Some(at)) if at > 0 => pinned.swap(at, at - 1),
+            ('J', Some(at)) if at + 1 < pinned.len() => pinned.swap(at, at + 1),
+            (_, Some(_)) => return Vec::new(),
+            (_, None) => {
+                self.model.notify(Level::Error, "Only pinned sections are moved: p pins this one.");
+                return Vec::new();
+            }
+        }
+        self.act(Action::Pin { sections: pinned })
+    }
+
+    /// Goes to the next place because of which the turn waits, round the end.
+    pub(super) fn next_cause(&mut self, forward: bool) {
+        if self.model.turn().is_none() {
+            return;
+        }
+        let count = self.model.outline().causes().len();
+        if count == 0 {
+            self.model.notify(Level::Done, "No place in the request holds it. w says why it waits.");
+            return;
+        }
+        // The cursor stands at the first one when a turn is opened.
+        self.cause = match (forward, self.is_at_cause()) {
+            (true, true) => (self.cause + 1) % count,
+            (false, true) => (self.cause + count - 1) % count,
+            (_, false) => self.cause % count,
+        };
+        self.go_to_cause();
+        if let Some(place) = self.model.outline().causes().get(self.cause) {
+            let text = format!("{} of {count}: {}", self.cause + 1, place.what);
+            self.model.notify(Level::Done, text);
+        }
+    }
+
+    /// Returns whether the cursor stands at the place that was shown last.
+    fn is_at_cause(&self) -> bool {
+        let Some(place) = self.model.outline().causes().get(self.cause) else { return false };
+        match self.selected() {
+            Some(Item::Section(at)) => at == place.section,
+            Some(Item::Leaf(at, leaf)) => {
+                at == place.section && place.leaf.is_none_or(|wanted| wanted == leaf)
+            }
+            _ => false,
+        }
+    }
+
+    /// Moves the cursor of a turn's page to the section that holds it; without one it stays.
+    pub(super) fn go_to_section(&mut self) {
+        let Some(section) = self.model.outline().causes().get(self.cause).map(|place| place.section) else {
+            return;
+        };
+        let row = self.model.outline().order().iter().position(|&at| at == section);
+        if let Some(row) = row {
+            self.place_mut().at = row;
+        }
+    }
+
+    /// Shows the place of a cause: its section on the page of the turn, its leaf on that of a section.
+    fn go_to_cause(&mut self) {
+        let Some(place) = self.model.outline().causes().get(self.cause).cloned() else { return };
+        let key =
+            self.model.turn().and_then(|turn| turn.sections.get(place.section)).map(|it| it.key.clone());
+        let in_section = matches!(self.place().view, View::Section(_) | View::Leaf(_));
+        self.places.truncate(1);
+        self.places.push(Place::new(View::Turn));
+        self.go_to_section();
+        if let Some(key) = key.filter(|_| in_section) {
+            self.places.push(Place::new(View::Section(key)));
+            self.go_to_leaf();
+        }
+    }
+
+    /// Moves the cursor of a section's page to the leaf of the present cause, where it is there.
+    pub(super) fn go_to_leaf(&mut self) {
+        let cause = self.model.outline().causes().get(self.cause);
+        let leaf = cause.and_then(|place| Some(Item::Leaf(place.section, place.leaf?)));
+        let items = self.place().view.items(&self.model);
+        if let Some(row) = leaf.and_then(|leaf| items.iter().position(|item| *item == leaf)) {
+            self.place_mut().at = row;
+        }
+    }
+}
