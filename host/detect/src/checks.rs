@@ -2,9 +2,11 @@
 //!
 //! A check sees the text of one match and says whether it stands, and how much of it.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use crate::checksums::{iban_length, is_card, is_issued_ssn};
+use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
+use crate::identity::Issuer;
 use crate::value::{self, Look};
 
 /// A check as a pack names it.
@@ -35,10 +37,19 @@ pub(crate) enum Check {
     UserPassword,
     /// `card`: a card number by issuer range, length and Luhn.
     Card,
+    /// `luhn`: the last digit by Luhn alone.
+    Luhn,
     /// `iban`: country, length and mod 97; shortens the match to the account's own length.
     Iban,
     /// `ssn`: a social security number that can have been issued.
     Ssn,
+    /// `nif`, `codice-fiscale`, `nir`, `steuer-id`, `cpf`, `portuguese-nif`, `base58-address`,
+    /// `bech32`, `nino`: by the check digits of its issuer.
+    Issued(Issuer),
+    /// `private-ip`: of a private network.
+    PrivateIp,
+    /// `mac`: names one device.
+    Mac,
     /// `public-ip`: not loopback, private, documentation or any other reserved range.
     PublicIp,
     /// `domain`: ends in a plausible top-level domain, not a file's extension.
@@ -70,11 +81,14 @@ impl FromStr for Check {
             "basic" => Self::Basic,
             "user-password" => Self::UserPassword,
             "card" => Self::Card,
+            "luhn" => Self::Luhn,
             "iban" => Self::Iban,
             "ssn" => Self::Ssn,
+            "private-ip" => Self::PrivateIp,
+            "mac" => Self::Mac,
             "public-ip" => Self::PublicIp,
             "domain" => Self::Domain,
-            _ => return Err(unknown()),
+            _ => Self::Issued(name.parse().map_err(|()| unknown())?),
         })
     }
 }
@@ -100,8 +114,12 @@ impl Check {
             Self::Basic => is_basic(text),
             Self::UserPassword => value::could_be_user_password(text),
             Self::Card => is_card(text),
+            Self::Luhn => is_luhn(text),
             Self::Iban => return iban_length(text),
             Self::Ssn => is_issued_ssn(text),
+            Self::Issued(issuer) => issuer.holds(text),
+            Self::PrivateIp => is_private_ip(text),
+            Self::Mac => is_device(text),
             Self::PublicIp => is_public_ip(text),
             Self::Domain => has_domain(text),
         };
@@ -173,24 +191,57 @@ fn is_basic(text: &str) -> bool {
 }
 
 fn is_public_ip(text: &str) -> bool {
-    match text.parse::<std::net::IpAddr>() {
-        Ok(std::net::IpAddr::V4(ip)) => {
-            let [a, b, ..] = ip.octets();
-            let shared = a == 100 && (64..128).contains(&b);
-            let future = a >= 240;
-            let local = ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified();
-            // A first octet of 0 to 9 is far more often a version than a host.
-            !(local || shared || future || ip.is_documentation() || ip.is_multicast() || a == 0)
+    match address(text) {
+        Some(IpAddr::V4(ip)) => {
+            let [a, ..] = ip.octets();
+            let reserved = a >= 240 || a == 0 || ip.is_documentation() || ip.is_multicast();
+            !(reserved || ip.is_loopback() || is_private(IpAddr::V4(ip)))
         }
-        Ok(std::net::IpAddr::V6(ip)) => {
-            let head = ip.segments()[0];
-            let local =
-                ip.is_loopback() || ip.is_unspecified() || head & 0xfe00 == 0xfc00 || head & 0xffc0 == 0xfe80;
-            let documentation = head == 0x2001 && ip.segments()[1] == 0x0db8;
-            !(local || documentation || head & 0xff00 == 0xff00)
+        Some(IpAddr::V6(ip)) => {
+            let [first, second, ..] = ip.segments();
+            // What is given out is 2000::/3; code such as `ab::cd` names other things.
+            let global = first & 0xe000 == 0x2000;
+            // Eight groups and nothing else are an address all the same.
+            let whole = text.split(':').count() == 8
+                && !text.contains("::")
+                && text.split(':').any(|group| group.len() > 2);
+            let documentation =
+                (first, second) == (0x2001, 0x0db8) || (first, second & 0xf000) == (0x3fff, 0);
+            let other = documentation || first & 0xff00 == 0xff00 || is_private(IpAddr::V6(ip));
+            (global || whole) && !other
         }
-        Err(_) => false,
+        None => false,
     }
+}
+
+fn is_private_ip(text: &str) -> bool {
+    address(text).is_some_and(is_private)
+}
+
+/// Reads an address; one of version 4 in the form of version 6 is what it stands for.
+fn address(text: &str) -> Option<IpAddr> {
+    text.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
+}
+
+/// Networks of one house, one carrier or one link.
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            ip.is_private() || ip.is_link_local() || (a == 100 && (64..128).contains(&b))
+        }
+        IpAddr::V6(ip) => {
+            let first = ip.segments()[0];
+            first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80
+        }
+    }
+}
+
+/// Neither everybody's nor nobody's.
+fn is_device(text: &str) -> bool {
+    let all =
+        |byte: u8| text.bytes().filter(u8::is_ascii_hexdigit).all(|digit| digit.eq_ignore_ascii_case(&byte));
+    !all(b'0') && !all(b'f')
 }
 
 /// Extensions of files that look like a top-level domain behind an `@`: `icon@2x.png`,

@@ -5,6 +5,16 @@ fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
     text.bytes().filter(u8::is_ascii_digit).map(|b| u32::from(b - b'0'))
 }
 
+/// The last digit by Luhn, of a number of more than two different digits.
+pub(crate) fn is_luhn(text: &str) -> bool {
+    varied(text) && grouped_as_cards_are(text) && luhn(text)
+}
+
+/// A number of one or two different digits (`4444 4444 4444 4444`) is nobody's.
+fn varied(text: &str) -> bool {
+    (0..10).filter(|digit| digits_of(text).any(|known| known == *digit)).count() > 2
+}
+
 fn luhn(text: &str) -> bool {
     let sum: u32 = digits_of(text)
         .rev()
@@ -19,7 +29,7 @@ fn luhn(text: &str) -> bool {
 
 /// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the
 /// lengths in use.
-const ISSUERS: [(u32, u32, &[usize]); 20] = [
+const ISSUERS: [(u32, u32, &[usize]); 22] = [
     (4, 4, &[13, 16, 19]),               // Visa
     (51, 55, &[16]),                     // Mastercard
     (2221, 2720, &[16]),                 // Mastercard
@@ -37,6 +47,8 @@ const ISSUERS: [(u32, u32, &[usize]); 20] = [
     (1800, 1800, &[15]),                 // JCB, old
     (2131, 2131, &[15]),                 // JCB, old
     (5018, 5020, &[12, 13, 16, 18, 19]), // Maestro
+    (5038, 5038, &[12, 13, 16, 18, 19]), // Maestro
+    (5893, 5893, &[12, 13, 16, 18, 19]), // Maestro
     (6304, 6304, &[12, 13, 16, 18, 19]), // Maestro
     (6759, 6763, &[12, 13, 16, 18, 19]), // Maestro
     (2200, 2204, &[16, 17, 18, 19]),     // Mir
@@ -49,9 +61,7 @@ pub(crate) fn is_card(text: &str) -> bool {
         let prefix = digits_of(text).take(width).fold(0, |n, d| n * 10 + d);
         (first..=last).contains(&prefix) && lengths.contains(&digits)
     });
-    // A number of one or two different digits (`4444 4444 4444 4444`) is nobody's.
-    let distinct = (0..10).filter(|d| digits_of(text).any(|x| x == *d)).count();
-    issued && distinct > 2 && grouped_as_cards_are(text) && luhn(text)
+    issued && varied(text) && grouped_as_cards_are(text) && luhn(text)
 }
 
 /// Without separators, or with one kind of them in groups of four, 4-6-5 or 4-6-4.

@@ -29,10 +29,15 @@ pub struct Engine {
 pub(crate) struct Walkers {
     /// With how many digits a number must have.
     pub(crate) number: Vec<(usize, usize)>,
+    /// The same, of rows that take numbers without a long group.
+    pub(crate) groups: Vec<(usize, usize)>,
     pub(crate) account: Vec<usize>,
     pub(crate) address: Vec<usize>,
     pub(crate) dots: Vec<usize>,
     pub(crate) at: Vec<usize>,
+    pub(crate) phone: Vec<usize>,
+    pub(crate) device: Vec<usize>,
+    pub(crate) word: Vec<usize>,
 }
 
 impl Engine {
@@ -74,15 +79,32 @@ impl Engine {
 }
 
 impl Walkers {
+    /// Some row asks for runs of digits.
+    pub(crate) fn ask_digits(&self) -> bool {
+        !(self.number.is_empty() && self.account.is_empty() && self.phone.is_empty())
+    }
+
+    /// Some row asks for digits in short groups, or for devices.
+    pub(crate) fn ask_marks(&self) -> bool {
+        !(self.groups.is_empty() && self.phone.is_empty() && self.device.is_empty())
+    }
+
     fn of(rows: &[Arc<Row>]) -> Self {
         let mut all = Self::default();
         for (index, row) in rows.iter().enumerate() {
             match row.shape {
                 Shape::Number => all.number.push((index, least_digits(row))),
+                Shape::Groups => {
+                    all.number.push((index, least_digits(row)));
+                    all.groups.push((index, least_digits(row)));
+                }
                 Shape::Account => all.account.push(index),
                 Shape::Address => all.address.push(index),
                 Shape::Dots => all.dots.push(index),
                 Shape::At => all.at.push(index),
+                Shape::Phone => all.phone.push(index),
+                Shape::Device => all.device.push(index),
+                Shape::Word => all.word.push(index),
                 Shape::Token | Shape::Near { .. } | Shape::Assigned { .. } | Shape::Block => {}
             }
         }

@@ -19,6 +19,40 @@ pub(crate) fn each_digit_run(bytes: &[u8], f: impl FnMut(Range<usize>)) {
     runs::each_run::<4>(bytes, |byte| byte.wrapping_sub(b'0') < 10, f);
 }
 
+/// What few bytes in a row may be the beginning of.
+pub(crate) enum Mark {
+    /// Two digits on either side of a sign that joins groups: a number of which no group need have
+    /// four digits.
+    Groups,
+    /// A dash, two bytes, and a dash: the address of a network device.
+    Dashes,
+}
+
+/// Calls `f` with each mark and the place of its first two digits.
+pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
+    const WIDTH: usize = 6;
+    runs::each_block(bytes, WIDTH - 1, |at, block| {
+        let place = |bits: u64| at + bits.trailing_zeros() as usize;
+        let digits = runs::bits(block, |byte| byte.wrapping_sub(b'0') < 10);
+        let pairs = digits & digits >> 1;
+        let near = pairs & pairs >> 3;
+        if near != 0 {
+            let mut groups = near & runs::bits(block, joins) >> 2;
+            while groups != 0 {
+                f(Mark::Groups, place(groups)..place(groups) + 2);
+                groups &= groups - 1;
+            }
+        }
+        let dashes = runs::bits(block, |byte| byte == b'-');
+        let mut apart = dashes >> 2 & dashes >> 5;
+        while apart != 0 {
+            f(Mark::Dashes, place(apart)..place(apart) + 2);
+            apart &= apart - 1;
+        }
+        at
+    });
+}
+
 /// Numbers: groups of digits joined by single blanks, dashes, dots, slashes or brackets.
 #[derive(Default)]
 pub(crate) struct Numbers {
@@ -121,7 +155,92 @@ pub(crate) fn each_address(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
         let ceiling = bytes.len().min(at + LONGEST);
         let end = bytes[at..ceiling].iter().position(|b| !part(b)).map_or(ceiling, |n| at + n);
         done = end;
-        f(start..end);
+        if has_groups(&bytes[start..end]) {
+            f(start..end);
+        }
+    }
+}
+
+/// Three dots or two colons, and a digit, or the signs of a device. Code is full of `a.b` and
+/// `std::fmt`.
+fn has_groups(address: &[u8]) -> bool {
+    const SHORTEST: usize = 7;
+    let count = |sign: u8| address.iter().filter(|&&byte| byte == sign).count();
+    let (length, colons, dots) = (address.len(), count(b':'), count(b'.'));
+    let device = (length == DEVICE && colons == 5) || (length == DOTTED_DEVICE && dots == 2);
+    let groups = length >= SHORTEST && (colons >= 2 || dots >= 3) && address.iter().any(u8::is_ascii_digit);
+    device || groups
+}
+
+/// `00:1A:2B:3C:4D:5E`.
+const DEVICE: usize = 17;
+
+/// `0012.3456.789a`.
+const DOTTED_DEVICE: usize = 14;
+
+/// Returns the address of a network device that begins at `start`: six pairs of hexadecimal digits,
+/// or three groups of four with dots.
+pub(crate) fn device(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+    let of = |length: usize, width: usize| {
+        let range = start..start + length;
+        let address = bytes.get(range.clone())?;
+        let fits = is_device(address, width) && stands_alone(bytes, &range, address[width - 1]);
+        fits.then_some(range)
+    };
+    let is_number = |range: &Range<usize>| !bytes[range.clone()].iter().any(u8::is_ascii_alphabetic);
+    of(DEVICE, 3).or_else(|| of(DOTTED_DEVICE, 5).filter(|range| !is_number(range)))
+}
+
+/// Hexadecimal digits but for one sign in each place of a multiple.
+fn is_device(bytes: &[u8], width: usize) -> bool {
+    let sign = bytes[width - 1];
+    let fits = |(place, byte): (usize, &u8)| match (place + 1) % width {
+        0 => *byte == sign && matches!(sign, b':' | b'-' | b'.'),
+        _ => byte.is_ascii_hexdigit(),
+    };
+    bytes.iter().enumerate().all(fits)
+}
+
+/// Neither a letter or digit beside it, nor the sign with more of the same.
+fn stands_alone(bytes: &[u8], range: &Range<usize>, sign: u8) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == sign);
+    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
+    let behind = match bytes.get(range.end) {
+        // A full stop, a colon.
+        Some(byte) if *byte == sign => bytes.get(range.end + 1).filter(|byte| byte.is_ascii_hexdigit()),
+        byte => byte,
+    };
+    !is_part(before) && !is_part(behind)
+}
+
+const IN_WORD: [bool; 256] = {
+    let mut in_word = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        in_word[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    in_word
+};
+
+/// Calls `f` with each word of letters and digits that may be an address of money.
+pub(crate) fn each_word(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    const LEAST: usize = 26;
+    const MOST: usize = 62;
+    /// Every word of the least length, wherever it begins, covers one whole stretch of this.
+    const STRIDE: usize = LEAST / 2;
+    let is_part = |byte: &u8| IN_WORD[usize::from(*byte)];
+    let mut done = 0;
+    for (chunk, at) in bytes.as_chunks::<STRIDE>().0.iter().zip((0..).step_by(STRIDE)) {
+        let far = is_part(&chunk[0]) & is_part(&chunk[4]) & is_part(&chunk[8]) & is_part(&chunk[12]);
+        if !far || at < done || !chunk.iter().all(is_part) {
+            continue;
+        }
+        let start = bytes[done..at].iter().rposition(|byte| !is_part(byte)).map_or(done, |n| done + n + 1);
+        done = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |n| at + n);
+        if (LEAST..=MOST).contains(&(done - start)) {
+            f(start..done);
+        }
     }
 }
 

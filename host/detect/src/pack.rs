@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::bounds::Bounds;
 use crate::checks::Check;
+use crate::cues::Cue;
 use crate::finding::{Confidence, DetectorId, Label};
 use crate::lead::Lead;
 use crate::names::NameRule;
@@ -98,6 +99,8 @@ struct RawRow {
     #[serde(default)]
     checks: Vec<String>,
     #[serde(default)]
+    beside: Option<String>,
+    #[serde(default)]
     placeholders: bool,
     examples: Vec<Vec<String>>,
     #[serde(default)]
@@ -122,10 +125,14 @@ enum RawShape {
     Assigned,
     Block,
     Number,
+    Groups,
     Account,
     Address,
     Dots,
     At,
+    Phone,
+    Device,
+    Word,
 }
 
 /// How a row finds its candidates.
@@ -141,6 +148,8 @@ pub(crate) enum Shape {
     Block,
     /// Candidates are numbers, in groups or not.
     Number,
+    /// The same, and no group need have four digits.
+    Groups,
     /// Candidates are two letters, two digits and groups of four.
     Account,
     /// Candidates are digits around dots and colons.
@@ -149,6 +158,12 @@ pub(crate) enum Shape {
     Dots,
     /// Candidates lie around an `@`.
     At,
+    /// Telephone numbers, by code alone.
+    Phone,
+    /// Addresses of network devices, by code alone.
+    Device,
+    /// Candidates are words as long as an address of money.
+    Word,
 }
 
 /// A detector, ready to run.
@@ -165,6 +180,8 @@ pub(crate) struct Row {
     pub(crate) window: usize,
     pub(crate) bounds: Bounds,
     pub(crate) checks: Vec<Check>,
+    /// A word of this kind must stand beside a match.
+    pub(crate) beside: Option<Cue>,
     /// Placeholders count as matches too.
     pub(crate) placeholders: bool,
     pub(crate) examples: Vec<String>,
@@ -303,8 +320,9 @@ impl Row {
         };
         let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
         let checks = parsed.map_err(|error| wrong(error.to_string()))?;
+        let beside = raw.beside.as_deref().map(Cue::from_str).transpose().map_err(wrong)?;
         let fingerprint = format!(
-            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{}|{:?}",
+            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{:?}",
             raw.label,
             raw.confidence(),
             raw.keywords,
@@ -326,6 +344,7 @@ impl Row {
             window: raw.window.unwrap_or(512),
             bounds: raw.bounds,
             checks,
+            beside,
             placeholders: raw.placeholders,
             examples: raw.examples.iter().map(|parts| parts.concat()).collect(),
             counterexamples: raw.counterexamples.iter().map(|parts| parts.concat()).collect(),
@@ -362,9 +381,13 @@ fn shape(raw: &RawRow) -> Result<Shape, String> {
         RawShape::Assigned => Shape::Assigned { names: raw.names.clone().unwrap_or_default() },
         RawShape::Block => Shape::Block,
         RawShape::Number => Shape::Number,
+        RawShape::Groups => Shape::Groups,
         RawShape::Account => Shape::Account,
         RawShape::Address => Shape::Address,
         RawShape::Dots => Shape::Dots,
         RawShape::At => Shape::At,
+        RawShape::Phone => Shape::Phone,
+        RawShape::Device => Shape::Device,
+        RawShape::Word => Shape::Word,
     })
 }

@@ -8,13 +8,15 @@ use std::ops::Range;
 use crate::block;
 use crate::bounds::Bounds;
 use crate::checks::Check;
+use crate::cues::Cue;
 use crate::engine::Engine;
 use crate::finding::{Finding, unite_from};
 use crate::input::Input;
 use crate::keyed::{self, Assignment, Join};
 use crate::names::NameRule;
-use crate::numbers::{self, Accounts, Numbers};
+use crate::numbers::{self, Accounts, Mark, Numbers};
 use crate::pack::{Row, Shape};
+use crate::phone;
 use crate::placeholder::is_placeholder;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
@@ -309,12 +311,21 @@ impl<'a> Scan<'a> {
     fn walk(&mut self) {
         let (engine, bytes) = (self.engine, self.bytes());
         let walkers = &engine.walkers;
-        if !walkers.number.is_empty() || !walkers.account.is_empty() {
+        if walkers.ask_digits() {
             self.walk_digits();
         }
-        if !walkers.address.is_empty() {
+        if walkers.ask_marks() {
+            self.walk_marks();
+        }
+        if !walkers.word.is_empty() {
+            numbers::each_word(bytes, |range| {
+                walkers.word.iter().for_each(|&index| self.search_all(index, range.clone()));
+            });
+        }
+        if !walkers.address.is_empty() || !walkers.device.is_empty() {
             numbers::each_address(bytes, |range| {
                 walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
+                self.device(range.start);
             });
         }
         if !walkers.dots.is_empty() {
@@ -329,21 +340,16 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Numbers and account numbers, in one walk over the runs of digits.
+    /// Numbers, telephone and account numbers, in one walk over the runs of digits.
     fn walk_digits(&mut self) {
         let (engine, bytes) = (self.engine, self.bytes());
         let walkers = &engine.walkers;
         let (mut numbers, mut accounts) = (Numbers::default(), Accounts::default());
         self.each_digit_run(|scan, run| {
-            if !walkers.number.is_empty()
-                && let Some((range, digits)) = numbers.around(bytes, &run)
-            {
+            if let Some((range, digits)) = numbers.around(bytes, &run) {
                 spend(range.len());
-                for &(index, least) in &walkers.number {
-                    if digits >= least {
-                        scan.search_groups(index, range.clone());
-                    }
-                }
+                scan.numbers(&walkers.number, &range, digits);
+                scan.phone(range);
             }
             if !walkers.account.is_empty()
                 && let Some(start) = accounts.around(bytes, &run)
@@ -351,6 +357,57 @@ impl<'a> Scan<'a> {
                 walkers.account.iter().for_each(|&index| scan.account(index, start));
             }
         });
+    }
+
+    /// Asks rows for a number of so many digits.
+    fn numbers(&mut self, rows: &[(usize, usize)], range: &Range<usize>, digits: usize) {
+        for &(index, least) in rows {
+            // A number without signs is one match or none.
+            let fits = range.len() > digits || self.engine.rows[index].lengths().allow(digits);
+            if digits >= least && fits {
+                self.search_groups(index, range.clone());
+            }
+        }
+    }
+
+    /// Numbers of which no group need have four digits, and devices in dashes.
+    fn walk_marks(&mut self) {
+        let (engine, bytes) = (self.engine, self.bytes());
+        let mut numbers = Numbers::default();
+        numbers::each_mark(bytes, |mark, place| match mark {
+            Mark::Dashes => self.device(place.start),
+            Mark::Groups => {
+                if let Some((range, digits)) = numbers.around(bytes, &place) {
+                    spend(range.len());
+                    self.numbers(&engine.walkers.groups, &range, digits);
+                    self.phone(range);
+                }
+            }
+        });
+    }
+
+    fn device(&mut self, start: usize) {
+        let engine = self.engine;
+        if !engine.walkers.device.is_empty()
+            && let Some(range) = numbers::device(self.bytes(), start)
+        {
+            let length = range.len();
+            engine.walkers.device.iter().for_each(|&index| self.accept(index, range.clone(), length, true));
+        }
+    }
+
+    fn phone(&mut self, number: Range<usize>) {
+        if self.engine.walkers.phone.is_empty() {
+            return;
+        }
+        let Some(phone) = phone::read(self.bytes(), &number) else { return };
+        if phone.needs_word && !Cue::Phone.stands_beside(self.text, &phone.range) {
+            return;
+        }
+        let engine = self.engine;
+        for &index in &engine.walkers.phone {
+            self.accept(index, phone.range.clone(), phone.range.len(), true);
+        }
     }
 
     fn each_digit_run(&mut self, mut f: impl FnMut(&mut Self, Range<usize>)) {
@@ -419,7 +476,8 @@ impl<'a> Scan<'a> {
             true => self.text.floor_char_boundary(range.start + judged),
             false => self.text.ceil_char_boundary(range.end),
         };
-        if start >= end {
+        let beside = self.engine.rows[index].beside;
+        if start >= end || beside.is_some_and(|cue| !cue.stands_beside(self.text, &(start..end))) {
             return;
         }
         let published = match self.judge(index, start..end, sure) {
