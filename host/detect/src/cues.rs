@@ -68,11 +68,7 @@ impl Cue {
     pub(crate) fn stands_beside(self, text: &str, range: &Range<usize>) -> bool {
         let start = text.floor_char_boundary(range.start.saturating_sub(BEFORE));
         let end = text.ceil_char_boundary(text.len().min(range.end + BEHIND));
-        let words = |part: &str| {
-            // The signs of six languages are few; the rest of a word is ASCII.
-            let lower = part.to_lowercase();
-            self.words().find_iter(&lower).any(|word| begins_word(&lower, word.start()))
-        };
+        let words = |part: &str| self.words().find_iter(part).any(|word| begins_word(part, word.start()));
         words(&text[start..range.start]) || words(&text[range.end..end])
     }
 
@@ -89,9 +85,12 @@ impl Cue {
 }
 
 fn automaton(words: &[&str]) -> AhoCorasick {
+    // Capitals beyond ASCII are words of their own.
+    let capitals = words.iter().filter(|word| !word.is_ascii()).map(|word| word.to_uppercase());
+    let all = words.iter().map(|&word| word.to_owned()).chain(capitals);
     let mut builder = AhoCorasick::builder();
-    builder.kind(Some(AhoCorasickKind::ContiguousNFA));
-    builder.build(words).expect("some words stay far below the automaton's limits")
+    builder.kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true);
+    builder.build(all).expect("some words stay far below the automaton's limits")
 }
 
 fn begins_word(text: &str, at: usize) -> bool {

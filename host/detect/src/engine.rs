@@ -84,9 +84,9 @@ impl Walkers {
         !(self.number.is_empty() && self.account.is_empty() && self.phone.is_empty())
     }
 
-    /// Some row asks for digits in short groups, or for devices.
+    /// Some row asks for digits in short groups, for devices, or for addresses of money.
     pub(crate) fn ask_marks(&self) -> bool {
-        !(self.groups.is_empty() && self.phone.is_empty() && self.device.is_empty())
+        !(self.groups.is_empty() && self.phone.is_empty() && self.device.is_empty() && self.word.is_empty())
     }
 
     fn of(rows: &[Arc<Row>]) -> Self {

@@ -26,9 +26,11 @@ pub(crate) enum Mark {
     Groups,
     /// A dash, two bytes, and a dash: the address of a network device.
     Dashes,
+    /// A number that begins with 1 or 3: an address of money.
+    Digit,
 }
 
-/// Calls `f` with each mark and the place of its first two digits.
+/// Calls `f` with each mark and the place of its first two bytes.
 pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
     const WIDTH: usize = 6;
     runs::each_block(bytes, WIDTH - 1, |at, block| {
@@ -42,6 +44,14 @@ pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
                 f(Mark::Groups, place(groups)..place(groups) + 2);
                 groups &= groups - 1;
             }
+        }
+        let mut starts = digits & !(digits << 1);
+        while starts != 0 {
+            let start = place(starts);
+            if matches!(bytes[start], b'1' | b'3') {
+                f(Mark::Digit, start..start + 2);
+            }
+            starts &= starts - 1;
         }
         let dashes = runs::bits(block, |byte| byte == b'-');
         let mut apart = dashes >> 2 & dashes >> 5;
@@ -213,35 +223,14 @@ fn stands_alone(bytes: &[u8], range: &Range<usize>, sign: u8) -> bool {
     !is_part(before) && !is_part(behind)
 }
 
-const IN_WORD: [bool; 256] = {
-    let mut in_word = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        in_word[byte] = (byte as u8).is_ascii_alphanumeric();
-        byte += 1;
-    }
-    in_word
-};
-
-/// Calls `f` with each word of letters and digits that may be an address of money.
-pub(crate) fn each_word(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+/// Returns the word that begins at `start`, where it is as long as an address of money.
+pub(crate) fn word(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     const LEAST: usize = 26;
     const MOST: usize = 62;
-    /// Every word of the least length, wherever it begins, covers one whole stretch of this.
-    const STRIDE: usize = LEAST / 2;
-    let is_part = |byte: &u8| IN_WORD[usize::from(*byte)];
-    let mut done = 0;
-    for (chunk, at) in bytes.as_chunks::<STRIDE>().0.iter().zip((0..).step_by(STRIDE)) {
-        let far = is_part(&chunk[0]) & is_part(&chunk[4]) & is_part(&chunk[8]) & is_part(&chunk[12]);
-        if !far || at < done || !chunk.iter().all(is_part) {
-            continue;
-        }
-        let start = bytes[done..at].iter().rposition(|byte| !is_part(byte)).map_or(done, |n| done + n + 1);
-        done = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |n| at + n);
-        if (LEAST..=MOST).contains(&(done - start)) {
-            f(start..done);
-        }
-    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric();
+    let before = start.checked_sub(1).and_then(|at| bytes.get(at));
+    let length = bytes[start..].iter().take(MOST + 1).take_while(|byte| is_part(byte)).count();
+    (!before.is_some_and(is_part) && (LEAST..=MOST).contains(&length)).then(|| start..start + length)
 }
 
 /// Calls `f` with each stretch around two dots that stand as far apart as in a bot's token.

@@ -162,7 +162,7 @@ pub(crate) enum Shape {
     Phone,
     /// Addresses of network devices, by code alone.
     Device,
-    /// Candidates are words as long as an address of money.
+    /// Candidates are words that begin with 1 or 3 and are as long as an address of money.
     Word,
 }
 

@@ -5,7 +5,7 @@
 //! in brackets, the trunk prefix 0 before groups, or the groups of North America. Any other number
 //! in groups is one where a word beside it says so ([`crate::cues`]).
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::bounds::Bounds;
 
@@ -16,6 +16,10 @@ pub(crate) struct Phone {
     /// Its form alone does not say what it is.
     pub(crate) needs_word: bool,
 }
+
+/// How many digits a number may have: six beside a word, and at most the fifteen of E.164 with a
+/// zero in brackets and a prefix.
+pub(crate) const DIGITS: RangeInclusive<usize> = 6..=18;
 
 /// Most groups of a number that is dialled.
 const MOST_GROUPS: usize = 7;
@@ -64,8 +68,6 @@ struct Groups {
 
 impl Groups {
     fn of(text: &[u8]) -> Option<Self> {
-        /// E.164 numbers have fifteen; a zero in brackets and a prefix come to that.
-        const MOST_DIGITS: usize = 18;
         let mut groups = Self { plus: text[0] == b'+', ..Self::default() };
         let mut before = b' ';
         for (at, &byte) in text.iter().enumerate() {
@@ -81,7 +83,7 @@ impl Groups {
             } else if byte == b'+' && at > 0 {
                 return None;
             }
-            if groups.lengths.len() > MOST_GROUPS || groups.digits.len() > MOST_DIGITS {
+            if groups.lengths.len() > MOST_GROUPS || groups.digits.len() > *DIGITS.end() {
                 return None;
             }
             before = byte;

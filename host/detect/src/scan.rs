@@ -317,11 +317,6 @@ impl<'a> Scan<'a> {
         if walkers.ask_marks() {
             self.walk_marks();
         }
-        if !walkers.word.is_empty() {
-            numbers::each_word(bytes, |range| {
-                walkers.word.iter().for_each(|&index| self.search_all(index, range.clone()));
-            });
-        }
         if !walkers.address.is_empty() || !walkers.device.is_empty() {
             numbers::each_address(bytes, |range| {
                 walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
@@ -349,7 +344,7 @@ impl<'a> Scan<'a> {
             if let Some((range, digits)) = numbers.around(bytes, &run) {
                 spend(range.len());
                 scan.numbers(&walkers.number, &range, digits);
-                scan.phone(range);
+                scan.phone(range, digits);
             }
             if !walkers.account.is_empty()
                 && let Some(start) = accounts.around(bytes, &run)
@@ -359,31 +354,55 @@ impl<'a> Scan<'a> {
         });
     }
 
-    /// Asks rows for a number of so many digits.
+    /// Asks rows for a number of so many digits. A word that must stand beside it is looked for once
+    /// for all rows, and before any regex is asked.
     fn numbers(&mut self, rows: &[(usize, usize)], range: &Range<usize>, digits: usize) {
+        let mut known: Option<(Cue, bool)> = None;
         for &(index, least) in rows {
+            let row = &*self.engine.rows[index];
             // A number without signs is one match or none.
-            let fits = range.len() > digits || self.engine.rows[index].lengths().allow(digits);
-            if digits >= least && fits {
+            let fits = range.len() > digits || row.lengths().allow(digits);
+            if digits < least || !fits {
+                continue;
+            }
+            let has_word = row.beside.is_none_or(|cue| match known {
+                Some((last, has)) if last == cue => has,
+                _ => {
+                    let has = cue.stands_beside(self.text, range);
+                    known = Some((cue, has));
+                    has
+                }
+            });
+            if has_word {
                 self.search_groups(index, range.clone());
             }
         }
     }
 
-    /// Numbers of which no group need have four digits, and devices in dashes.
+    /// Numbers of which no group need have four digits, devices in dashes, and addresses of money.
     fn walk_marks(&mut self) {
         let (engine, bytes) = (self.engine, self.bytes());
         let mut numbers = Numbers::default();
         numbers::each_mark(bytes, |mark, place| match mark {
             Mark::Dashes => self.device(place.start),
+            Mark::Digit => self.word(place.start),
             Mark::Groups => {
                 if let Some((range, digits)) = numbers.around(bytes, &place) {
                     spend(range.len());
                     self.numbers(&engine.walkers.groups, &range, digits);
-                    self.phone(range);
+                    self.phone(range, digits);
                 }
             }
         });
+    }
+
+    fn word(&mut self, start: usize) {
+        let engine = self.engine;
+        if !engine.walkers.word.is_empty()
+            && let Some(range) = numbers::word(self.bytes(), start)
+        {
+            engine.walkers.word.iter().for_each(|&index| self.search_all(index, range.clone()));
+        }
     }
 
     fn device(&mut self, start: usize) {
@@ -396,8 +415,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn phone(&mut self, number: Range<usize>) {
-        if self.engine.walkers.phone.is_empty() {
+    fn phone(&mut self, number: Range<usize>, digits: usize) {
+        if self.engine.walkers.phone.is_empty() || !phone::DIGITS.contains(&digits) {
             return;
         }
         let Some(phone) = phone::read(self.bytes(), &number) else { return };
