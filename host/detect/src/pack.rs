@@ -101,6 +101,8 @@ struct RawRow {
     #[serde(default)]
     beside: Option<String>,
     #[serde(default)]
+    checksum: bool,
+    #[serde(default)]
     placeholders: bool,
     examples: Vec<Vec<String>>,
     #[serde(default)]
@@ -182,6 +184,9 @@ pub(crate) struct Row {
     pub(crate) checks: Vec<Check>,
     /// A word of this kind must stand beside a match.
     pub(crate) beside: Option<Cue>,
+    /// Matches may prove themselves by the checksum of GitHub's and npm's tokens; what does is no
+    /// placeholder, whatever it spells.
+    pub(crate) checksum: bool,
     /// Placeholders count as matches too.
     pub(crate) placeholders: bool,
     pub(crate) examples: Vec<String>,
@@ -322,13 +327,14 @@ impl Row {
         let checks = parsed.map_err(|error| wrong(error.to_string()))?;
         let beside = raw.beside.as_deref().map(Cue::from_str).transpose().map_err(wrong)?;
         let fingerprint = format!(
-            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{:?}",
+            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{}|{:?}",
             raw.label,
             raw.confidence(),
             raw.keywords,
             raw.ignore_case,
             raw.prefix,
             raw.bounds,
+            raw.checksum,
             raw.placeholders,
             raw.window
         );
@@ -345,6 +351,7 @@ impl Row {
             bounds: raw.bounds,
             checks,
             beside,
+            checksum: raw.checksum,
             placeholders: raw.placeholders,
             examples: raw.examples.iter().map(|parts| parts.concat()).collect(),
             counterexamples: raw.counterexamples.iter().map(|parts| parts.concat()).collect(),

@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::block;
 use crate::bounds::Bounds;
 use crate::checks::Check;
+use crate::checksums::is_checked_token;
 use crate::cues::Cue;
 use crate::engine::Engine;
 use crate::finding::{Finding, unite_from};
@@ -522,7 +523,9 @@ impl<'a> Scan<'a> {
             kept = check.keep(&text[..kept], sure)?;
         }
         // Last, because this is the dearest test and the checks refuse most words.
-        (row.placeholders || !is_placeholder(&text[..kept])).then_some(kept)
+        let value = &text[..kept];
+        let stands = row.placeholders || !is_placeholder(value) || (row.checksum && is_checked_token(value));
+        stands.then_some(kept)
     }
 
     /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names

@@ -176,7 +176,8 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     }
     let other = look.len - look.letters() - look.digits;
     match (look.letters() > 0, look.digits > 0, other > 0) {
-        (true, true, _) => look.digits + other >= 2 || look.len <= 12,
+        // One digit among many letters: a name with a number, unless the letters are no words.
+        (true, true, _) => look.digits + other >= 2 || look.len <= 12 || !look.wordy(),
         (true, false, true) => sure && !identifier_like(value),
         (true, false, false) => sure && look.len >= 6 && !camel_words(look),
         (false, true, _) => look.len >= 6 || (sure && look.len >= 4),
@@ -324,6 +325,17 @@ mod tests {
         ] {
             assert!(!Look::of(random).wordy(), "{random}");
             assert!(Look::of(random).random() || random.len() < 20, "{random}");
+        }
+    }
+
+    #[test]
+    fn a_long_password_may_have_one_digit_and_a_name_may_too() {
+        let password = |value: &str| could_be_password(value, &Look::of(value), true);
+        for value in ["hBGXVFWQv7nAZkTr", "qxkdjwmzrt4bvlpg", "ZkWqRtYpLm8vXcNb"] {
+            assert!(password(value), "{value}");
+        }
+        for value in ["authenticationProvider2", "connectionTimeoutSeconds1"] {
+            assert!(!password(value), "{value}");
         }
     }
 
