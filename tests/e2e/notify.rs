@@ -35,9 +35,12 @@ fn a_command_learns_which_turn_waits_and_nothing_of_what_it_says() {
     let (rules, scratch) = (policy(RULES), tempfile::tempdir().unwrap());
     let told = scratch.path().join("told");
     pipe(&told);
-    // All of its environment that is of the gate, its arguments, and whether it can be typed to.
+    // What the gate adds to its own environment (these tests may run with `LEAFGATE_FIXTURES` set, and
+    // each gate has folders of its own), its arguments, and whether it can be typed to.
+    let inherited = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("LEAFGATE_"));
+    let inherited: String = inherited.map(|name| format!("|{name}")).collect();
     let command = format!(
-        "(env | grep '^LEAFGATE_' | grep -Ev '_(DIR|BIN)=' | sort; echo \"$# $(cat)\") | tr '\\n' '|' > '{}'",
+        "(env | grep '^LEAFGATE_' | grep -Ev '^(LEAFGATE_[A-Z]+_DIR{inherited})=' | sort; echo \"$# $(cat)\") | tr '\\n' '|' > '{}'",
         told.display()
     );
     let gate = start(rules.path(), &command);
