@@ -22,17 +22,54 @@ enum Edge {
     Stop,
 }
 
-/// A node of the trie. Most have one edge or two, so a sorted list is searched faster than a map.
+/// A node of the trie.
 #[derive(Default)]
 struct Node {
-    edges: Vec<(Edge, usize)>,
+    edges: Edges,
     ends: bool,
 }
 
 impl Node {
     fn letter(&self, letter: char) -> Option<usize> {
-        let found = self.edges.binary_search_by_key(&Edge::Letter(letter), |(edge, _)| *edge);
-        found.ok().map(|at| self.edges[at].1)
+        self.edges.next(Edge::Letter(letter)).ok()
+    }
+}
+
+/// The edges of a node with the nodes that they lead to, in order. Most nodes have one, and it
+/// stands in the node: what memory the trie takes is what each call of the plugin puts back.
+#[derive(Default)]
+enum Edges {
+    #[default]
+    None,
+    One((Edge, usize)),
+    Many(Vec<(Edge, usize)>),
+}
+
+impl Edges {
+    fn list(&self) -> &[(Edge, usize)] {
+        match self {
+            Edges::None => &[],
+            Edges::One(edge) => std::slice::from_ref(edge),
+            Edges::Many(edges) => edges,
+        }
+    }
+
+    /// Returns the node that an edge leads to, or the place where the edge belongs.
+    fn next(&self, edge: Edge) -> Result<usize, usize> {
+        let found = self.list().binary_search_by_key(&edge, |(edge, _)| *edge);
+        found.map(|at| self.list()[at].1)
+    }
+
+    fn insert(&mut self, at: usize, edge: (Edge, usize)) {
+        match self {
+            Edges::None => *self = Edges::One(edge),
+            Edges::One(other) => {
+                let mut edges = vec![*other];
+                edges.insert(at, edge);
+                *self = Edges::Many(edges);
+            }
+            Edges::Many(edges) => edges.insert(at, edge),
+        }
     }
 }
 
@@ -143,8 +180,8 @@ impl Trie {
     fn step(&mut self, node: usize, edge: Edge) -> usize {
         let fresh = self.nodes.len();
         let edges = &mut self.nodes[node].edges;
-        match edges.binary_search_by_key(&edge, |(edge, _)| *edge) {
-            Ok(at) => edges[at].1,
+        match edges.next(edge) {
+            Ok(next) => next,
             Err(at) => {
                 edges.insert(at, (edge, fresh));
                 self.nodes.push(Node::default());
@@ -156,7 +193,7 @@ impl Trie {
     /// The first two characters of all names.
     fn beginnings(&self) -> Beginnings {
         let mut beginnings = Beginnings::default();
-        for (edge, next) in &self.nodes[0].edges {
+        for (edge, next) in self.nodes[0].edges.list() {
             if let Edge::Letter(first) = edge {
                 self.allow(&mut beginnings, *first, *next);
             }
@@ -169,7 +206,7 @@ impl Trie {
         if node.ends {
             beginnings.allow(first, Follower::End);
         }
-        for &(edge, next) in &node.edges {
+        for &(edge, next) in node.edges.list() {
             let follower = match edge {
                 Edge::Letter(second) => Follower::Letter(second),
                 Edge::Join => Follower::Join,
@@ -190,7 +227,7 @@ impl Trie {
         let node = &self.nodes[node];
         let here = cursor.boundary().filter(|_| node.ends && ends_word(cursor));
         // Letters come first in the order of edges.
-        let further = node.edges.iter().rev().take_while(|(edge, _)| !matches!(edge, Edge::Letter(_)));
+        let further = node.edges.list().iter().rev().take_while(|(edge, _)| !matches!(edge, Edge::Letter(_)));
         let joined = further.filter_map(|&(edge, next)| match edge {
             Edge::Join => {
                 let behind = join(cursor).and_then(|length| self.longest(next, cursor.skip(length)));
