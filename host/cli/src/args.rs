@@ -14,6 +14,7 @@ use leafgate_tree::Format;
 
 use crate::chat::ChatCommand;
 use crate::runtime::{self, GateName};
+use crate::scan::ScanArgs;
 use crate::verify::VerifyArgs;
 
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
@@ -25,7 +26,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak, or `scan` a secret · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Tree(TreeArgs),
     /// Plant secrets everywhere in some requests, and show that the policy lets none of them leave
     Verify(VerifyArgs),
+    /// Find secrets and personal data in files
+    Scan(ScanArgs),
     /// Say what a policy does, phase by phase
     Explain(PolicyArgs),
     /// Check a policy and say everything that is wrong with it
@@ -108,6 +111,17 @@ pub(crate) enum PluginCommand {
 pub(crate) enum DetectorsCommand {
     /// List all detectors with their labels
     List(JsonArgs),
+    /// Say what a detector looks for
+    Explain(ExplainArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// The detector, as `detectors list` names it
+    #[arg(value_name = "PACK/NAME")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(Clone, Copy, Subcommand)]

@@ -1,13 +1,12 @@
-//! Commands that need no request: plugin files, detectors, and the program's own documentation.
+//! Commands that need no request: plugin files, and the program's own documentation.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
-use leafgate_detect::DetectorInfo;
 use leafgate_policy::plugin::World;
 use leafgate_wasm::{Inspection, Layer};
 use serde::Serialize;
 
-use crate::args::{Cli, InspectArgs, JsonArgs};
+use crate::args::{Cli, InspectArgs};
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
@@ -122,52 +121,6 @@ fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Resul
         }
     }
     Ok(())
-}
-
-/// One detector in the output of `detectors list --json`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownDetector<'a> {
-    id: String,
-    label: String,
-    confidence: &'static str,
-    has_prefix: bool,
-    examples: usize,
-    description: &'a str,
-}
-
-impl<'a> ShownDetector<'a> {
-    fn new(info: &'a DetectorInfo) -> Self {
-        use leafgate_detect::Confidence;
-        ShownDetector {
-            id: info.id.to_string(),
-            label: info.label.to_string(),
-            confidence: match info.confidence {
-                Confidence::Low => "low",
-                Confidence::Medium => "medium",
-                Confidence::High => "high",
-            },
-            has_prefix: info.has_prefix,
-            examples: info.examples,
-            description: &info.description,
-        }
-    }
-}
-
-pub(crate) fn detectors(args: &JsonArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let shown: Vec<_> = leafgate_detect::all_detectors().iter().map(ShownDetector::new).collect();
-    if args.json {
-        printer.json(&shown)?;
-    } else {
-        let id = shown.iter().map(|detector| detector.id.len()).max().unwrap_or(0);
-        let label = shown.iter().map(|detector| detector.label.len()).max().unwrap_or(0);
-        for detector in &shown {
-            printer
-                .line(&format!("{:id$}  {:label$}  {}", detector.id, detector.label, detector.description))?;
-        }
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
 }
 
 pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result<Exit> {

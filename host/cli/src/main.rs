@@ -6,6 +6,7 @@ mod apply;
 mod args;
 mod changes;
 mod chat;
+mod detectors;
 mod exit;
 mod home;
 mod inspect;
@@ -22,6 +23,7 @@ mod request;
 mod review;
 mod runtime;
 mod saved;
+mod scan;
 mod serve;
 mod status;
 mod subagents;
@@ -31,7 +33,7 @@ mod words;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, DetectorsCommand, PluginCommand, SchemaCommand};
+use crate::args::{Cli, Command, PluginCommand, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -59,10 +61,11 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Apply(args) => apply::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Verify(args) => verify::run(&args, printer),
+        Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => policy::explain(&args, printer),
         Command::Check(args) => policy::check(&args, printer),
         Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
-        Command::Detectors { command: DetectorsCommand::List(args) } => inspect::detectors(&args, printer),
+        Command::Detectors { command } => detectors::run(&command, printer),
         Command::Chat { command } => chat::run(&command, printer),
         Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
         Command::Completions { shell } => inspect::completions(shell, printer),

@@ -26,6 +26,7 @@ mod cost;
 mod cues;
 mod decode;
 mod engine;
+mod explain;
 mod finding;
 mod identity;
 mod input;
@@ -50,7 +51,8 @@ mod work;
 
 pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
 pub use engine::Engine;
+pub use explain::{Explanation, explain};
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;
 pub use pack::{Context, PackError};
-pub use registry::{DetectorInfo, UnknownDetector, all_detectors};
+pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

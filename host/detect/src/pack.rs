@@ -191,9 +191,11 @@ pub(crate) struct Row {
     pub(crate) placeholders: bool,
     pub(crate) examples: Vec<String>,
     pub(crate) counterexamples: Vec<String>,
+    /// The checks as the pack spells them.
+    pub(crate) check_names: Vec<String>,
     /// Everything above in one text, for the engine's digest.
     pub(crate) fingerprint: String,
-    pattern: String,
+    pub(crate) pattern: String,
     regex: OnceLock<Regex>,
     lead: OnceLock<Lead>,
     lengths: OnceLock<Lengths>,
@@ -350,6 +352,7 @@ impl Row {
             window: raw.window.unwrap_or(512),
             bounds: raw.bounds,
             checks,
+            check_names: raw.checks,
             beside,
             checksum: raw.checksum,
             placeholders: raw.placeholders,

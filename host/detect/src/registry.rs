@@ -32,10 +32,41 @@ pub struct DetectorInfo {
 }
 
 impl DetectorInfo {
-    /// Returns the pack's name: `secrets` or `pii`.
-    pub fn pack(&self) -> &str {
-        self.id.pack()
+    /// Returns the pack by confidence: `secrets`, `secrets/likely`, `secrets/possible` or `pii`.
+    pub fn pack(&self) -> &'static str {
+        pack_of(&self.id, self.confidence)
     }
+
+    /// Returns true if and only if a selector means this detector: `secrets`, which is all of the
+    /// pack, `secrets/likely`, or the detector's own id.
+    pub fn is_of(&self, selector: &str) -> bool {
+        self.id.as_str() == selector || self.id.pack() == selector || is_part(self.pack(), selector)
+    }
+}
+
+/// The packs by confidence. A selector without a part means the whole.
+const BY_CONFIDENCE: [(&str, [&str; 3]); 2] =
+    [("secrets", ["secrets/possible", "secrets/likely", "secrets"]), ("pii", ["pii", "pii", "pii"])];
+
+/// Returns the pack of a built-in detector's findings: a finding may be less sure than its detector.
+/// What is not built in has the empty pack.
+pub fn pack_of(detector: &DetectorId, confidence: Confidence) -> &'static str {
+    let of = BY_CONFIDENCE.iter().find(|(pack, _)| *pack == detector.pack());
+    of.map_or("", |(_, parts)| parts[confidence as usize])
+}
+
+/// The part of a pack that has a name of its own.
+fn is_part(pack: &str, selector: &str) -> bool {
+    pack == selector && selector.contains('/')
+}
+
+/// Returns all selectors: packs, their parts by confidence, and detectors.
+pub fn selectors() -> impl Iterator<Item = &'static str> {
+    let packs = BY_CONFIDENCE.iter().flat_map(|(pack, parts)| std::iter::once(pack).chain(parts));
+    let mut packs: Vec<&str> = packs.copied().collect();
+    packs.sort_unstable();
+    packs.dedup();
+    packs.into_iter().chain(INFOS.iter().map(|info| info.id.as_str()))
 }
 
 /// A selector that names no pack and no detector.
@@ -69,6 +100,10 @@ pub fn all_detectors() -> &'static [DetectorInfo] {
     &INFOS
 }
 
+pub(crate) fn row(id: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.id.as_str() == id).map(|row| &**row)
+}
+
 pub(crate) fn info(row: &Row) -> DetectorInfo {
     DetectorInfo {
         id: row.id.clone(),
@@ -90,7 +125,8 @@ pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, Un
         let selector = asked.strip_suffix("/*").unwrap_or(asked);
         let mut known = false;
         for (want, row) in wanted.iter_mut().zip(ROWS.iter()) {
-            if (row.id.as_str() == selector && selector == asked) || row.id.pack() == selector {
+            let is_part = || is_part(pack_of(&row.id, row.confidence), selector);
+            if (row.id.as_str() == selector && selector == asked) || row.id.pack() == selector || is_part() {
                 (*want, known) = (true, true);
             }
         }
@@ -102,13 +138,12 @@ pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, Un
 }
 
 fn nearest(name: &str) -> Option<String> {
-    let packs = PACKS.iter().map(|(file, _)| file.trim_end_matches(".toml"));
     let ids = ROWS.iter().map(|row| row.id.as_str());
     // A bare detector's name is the likeliest slip: `github-token` for `secrets/github-token`.
     let slip = ids.clone().find(|id| id.split_once('/').is_some_and(|(_, tail)| tail == name));
     let alike = || {
         let most = name.len().div_ceil(3).max(2);
-        packs.chain(ids).map(|id| (edits(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
+        selectors().map(|id| (edits(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
     };
     slip.or_else(alike).map(str::to_owned)
 }
@@ -155,6 +190,23 @@ mod tests {
         assert_eq!(ids("secrets/*"), ids("secrets"));
         for name in ["pii/email/*", "*", "/*", "other/*", "pii/e*"] {
             assert!(select(&[name]).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_pack_is_the_sum_of_its_parts_by_confidence() {
+        let of = |names: &[&str]| select(names).unwrap().iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+        let certain: Vec<DetectorId> =
+            INFOS.iter().filter(|info| info.pack() == "secrets").map(|info| info.id.clone()).collect();
+        let mut parts: Vec<DetectorId> = [certain, of(&["secrets/likely", "secrets/possible"])].concat();
+        parts.sort();
+        let mut whole = of(&["secrets"]);
+        whole.sort();
+        assert_eq!(parts, whole);
+        assert!(of(&["secrets/likely"]).contains(&DetectorId::new("secrets/keyed-password").unwrap()));
+        for selector in selectors() {
+            let named: Vec<_> = INFOS.iter().filter(|info| info.is_of(selector)).collect();
+            assert_eq!(of(&[selector]), named.iter().map(|info| info.id.clone()).collect::<Vec<_>>());
         }
     }
 

@@ -8,6 +8,7 @@ mod live;
 mod replay;
 mod running;
 mod saved;
+mod scan;
 mod serve;
 mod support;
 mod verify;

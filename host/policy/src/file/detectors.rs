@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use leafgate_detect::{DetectorInfo, Engine, all_detectors};
+use leafgate_detect::{DetectorInfo, Engine, all_detectors, selectors};
 
 use super::compile::Compiler;
 use super::plugins::{LoadedPlugin, Lookup};
@@ -110,13 +110,11 @@ impl Compiler<'_, '_> {
 
     /// Returns the detectors of some packs without those that are left out: `"!secrets/jwt"`.
     fn left_of(&mut self, names: &[String], without: &[(&str, Range<usize>)]) -> Vec<String> {
-        let is_of =
-            |detector: &DetectorInfo, name: &str| detector.id.as_str() == name || detector.id.pack() == name;
         let mut left: Vec<&DetectorInfo> =
-            all_detectors().iter().filter(|info| names.iter().any(|name| is_of(info, name))).collect();
+            all_detectors().iter().filter(|info| names.iter().any(|name| info.is_of(name))).collect();
         for (name, span) in without {
             let before = left.len();
-            left.retain(|detector| !is_of(detector, name));
+            left.retain(|detector| !detector.is_of(name));
             let hint = "name the pack that it is in before it, as in `[\"secrets\", \"!secrets/jwt\"]`";
             if left.len() == before {
                 self.complaints.error(span.clone(), format!("`!{name}` leaves out what is not there"), hint);
@@ -178,9 +176,7 @@ impl Compiler<'_, '_> {
 
 /// Packs and detectors, by the names that `detect` accepts.
 fn known_detectors() -> Vec<&'static str> {
-    let ids = all_detectors().iter().map(|detector| detector.id.as_str());
-    let mut known: Vec<&str> = ids.clone().chain(ids.filter_map(|id| id.split('/').next())).collect();
+    let mut known: Vec<&str> = selectors().collect();
     known.sort_unstable();
-    known.dedup();
     known
 }

@@ -1,0 +1,187 @@
+//! `scan`: where files hold secrets and personal data. For people, as JSON and as SARIF; and row by
+//! row, for programs that ask about many short texts.
+//!
+//! No form of the output holds any of what was found.
+
+mod files;
+mod places;
+mod rows;
+mod sarif;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use leafgate_detect::{DetectorInfo, Engine, Finding, Input, UnknownDetector, pack_of};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use files::Files;
+use places::{Place, places};
+
+/// What the built-in policy looks for. A test compares.
+const DEFAULT: [&str; 3] = ["secrets", "pii/payment-card", "pii/iban"];
+
+#[derive(Args)]
+pub(crate) struct ScanArgs {
+    /// The packs and detectors to look with, as `detectors list` names them; all of `secrets`,
+    /// `pii/payment-card` and `pii/iban` without it, as the built-in policy does
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    detect: Vec<String>,
+    #[command(flatten)]
+    output: ScanOutput,
+    /// Files, and folders with all that is in them but `.git` and binary files; `-` reads standard
+    /// input
+    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    files: Vec<PathBuf>,
+}
+
+/// The output in the place of a line for each finding.
+#[derive(Args)]
+#[group(multiple = false)]
+struct ScanOutput {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// Write SARIF 2.1.0, for code hosts and editors
+    #[arg(long)]
+    sarif: bool,
+    /// Read rows `{id, text}` from standard input, one a line, and write for each `{id, findings}`
+    /// with offsets in bytes of UTF-8. Findings do not change the exit code
+    #[arg(long, conflicts_with = "files")]
+    jsonl: bool,
+}
+
+pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let scanner = match args.detect.is_empty() {
+        true => Scanner::new(&DEFAULT),
+        false => Scanner::new(&args.detect),
+    }?;
+    if args.output.jsonl {
+        rows::run(&scanner, std::io::stdin().lock(), printer)?;
+        return Ok(Exit::Done);
+    }
+    let (mut scanned, mut files) = (Scanned::default(), Files::new(&args.files));
+    while let Some((name, text)) = files.next_text() {
+        scanned.add(&name, &text, &scanner);
+    }
+    (scanned.binary, scanned.unread) = (files.binary, files.unread);
+    match &args.output {
+        ScanOutput { json: true, .. } => printer.json(&scanned)?,
+        ScanOutput { sarif: true, .. } => printer.json(&sarif::log(&scanned, scanner.detectors()))?,
+        _ => scanned.print(printer)?,
+    }
+    printer.flush()?;
+    scanned.print_notes(printer);
+    Ok(scanned.exit())
+}
+
+/// Engines, one for each pack: what one pack says of a text takes nothing from what another says.
+struct Scanner(Vec<Engine>);
+
+impl Scanner {
+    fn new<S: AsRef<str>>(names: &[S]) -> Result<Self, UnknownDetector> {
+        let mut by_pack: Vec<(&str, Vec<&str>)> = Vec::new();
+        for name in names.iter().map(AsRef::as_ref) {
+            let pack = name.split('/').next().unwrap_or(name);
+            match by_pack.iter_mut().find(|(known, _)| *known == pack) {
+                Some((_, of_pack)) => of_pack.push(name),
+                None => by_pack.push((pack, vec![name])),
+            }
+        }
+        let engines = by_pack.iter().map(|(_, names)| Engine::new(names));
+        Ok(Self(engines.collect::<Result<_, _>>()?))
+    }
+
+    fn scan(&self, text: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        self.0.iter().for_each(|engine| engine.scan_into(&Input::new(text), &mut findings));
+        findings.sort_by_key(|finding| (finding.range.start, finding.range.end));
+        findings
+    }
+
+    fn detectors(&self) -> Vec<&DetectorInfo> {
+        self.0.iter().flat_map(Engine::detectors).collect()
+    }
+}
+
+/// What was found in all files: the output of `--json`.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Scanned {
+    findings: Vec<Found>,
+    /// Texts that were looked at.
+    files: usize,
+    /// Files of folders that hold no text.
+    binary: usize,
+    /// What could not be read, and why.
+    unread: Vec<String>,
+}
+
+/// A finding in a file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    file: String,
+    #[serde(flatten)]
+    place: Place,
+    /// Offsets in bytes.
+    start: usize,
+    end: usize,
+    detector: String,
+    pack: &'static str,
+    label: String,
+    confidence: &'static str,
+    published: bool,
+}
+
+impl Scanned {
+    fn add(&mut self, name: &str, text: &str, scanner: &Scanner) {
+        self.files += 1;
+        let findings = scanner.scan(text);
+        let places = places(text, findings.iter().map(|finding| finding.range.clone()));
+        let found = findings.iter().zip(places).map(|(finding, place)| Found {
+            file: name.to_owned(),
+            place,
+            start: finding.range.start,
+            end: finding.range.end,
+            detector: finding.detector.to_string(),
+            pack: pack_of(&finding.detector, finding.confidence),
+            label: finding.label.to_string(),
+            confidence: finding.confidence.as_str(),
+            published: finding.published,
+        });
+        self.findings.extend(found);
+    }
+
+    fn print(&self, printer: &mut Printer) -> std::io::Result<()> {
+        for found in &self.findings {
+            let place = &found.place;
+            printer.inline(Style::Marked, &format!("{}:{}:{}", found.file, place.line, place.column), 0)?;
+            let published = if found.published { ", a published example" } else { "" };
+            printer
+                .line(&format!(": {} {} ({}{published})", found.label, found.detector, found.confidence))?;
+        }
+        Ok(())
+    }
+
+    fn print_notes(&self, printer: &mut Printer) {
+        self.unread.iter().for_each(|why| printer.error_line(&format!("leafgate: {why}")));
+        match self.binary {
+            0 => {}
+            1 => printer.error_line("leafgate: 1 binary file was left out"),
+            many => printer.error_line(&format!("leafgate: {many} binary files were left out")),
+        }
+    }
+
+    /// What could not be read may hold anything. Published examples open nothing.
+    fn exit(&self) -> Exit {
+        if !self.unread.is_empty() {
+            Exit::Bad
+        } else if self.findings.iter().any(|found| !found.published) {
+            Exit::Unmet
+        } else {
+            Exit::Done
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a detector looks for, in words: its row, as a person may read it.
+
+use crate::bounds::Bounds;
+use crate::pack::{Row, Shape};
+use crate::registry::{self, DetectorInfo};
+
+/// A detector and what it asks of a text.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Its names and how sure it is.
+    pub info: DetectorInfo,
+    /// Where its candidates stand.
+    pub candidates: &'static str,
+    /// The words that call it; empty where code finds its candidates.
+    pub keywords: Vec<String>,
+    /// What a match is, as a regex; empty where code reads it.
+    pub pattern: String,
+    /// The last words of names whose values it looks at; `*x` is every word that ends in `x`.
+    pub names: Vec<String>,
+    /// Of these, one must stand before the last word, where there are any.
+    pub names_after: Vec<String>,
+    /// None of these may.
+    pub names_not_after: Vec<String>,
+    /// What may stand beside a match.
+    pub bounds: &'static str,
+    /// The named checks that a match must pass.
+    pub checks: Vec<String>,
+    /// Texts in which it finds something.
+    pub examples: Vec<String>,
+    /// Texts in which it finds nothing.
+    pub counterexamples: Vec<String>,
+}
+
+/// Returns what a detector looks for, by its id.
+pub fn explain(id: &str) -> Option<Explanation> {
+    registry::row(id).map(Explanation::of)
+}
+
+impl Explanation {
+    fn of(row: &Row) -> Self {
+        let names = match &row.shape {
+            Shape::Assigned { names } => names.clone(),
+            _ => Default::default(),
+        };
+        Self {
+            info: registry::info(row),
+            candidates: candidates(&row.shape),
+            keywords: row.keywords.clone(),
+            pattern: row.pattern.clone(),
+            names: names.last,
+            names_after: names.after,
+            names_not_after: names.not_after,
+            bounds: bounds(row.bounds),
+            checks: row.check_names.clone(),
+            examples: row.examples.clone(),
+            counterexamples: row.counterexamples.clone(),
+        }
+    }
+}
+
+fn candidates(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Token => "what begins with a keyword",
+        Shape::Near { .. } => "what stands around a keyword",
+        Shape::Assigned { .. } => "the value of a name that holds a keyword",
+        Shape::Block => "a block from a keyword to its footer",
+        Shape::Number => "numbers, in groups or not",
+        Shape::Groups => "numbers, in groups of any length or not",
+        Shape::Account => "two letters, two digits and groups of four",
+        Shape::Address => "digits around dots and colons",
+        Shape::Dots => "three parts around two dots",
+        Shape::At => "what stands around an @",
+        Shape::Phone => "telephone numbers, of many countries' forms",
+        Shape::Device => "addresses of network devices",
+        Shape::Word => "words that begin with 1 or 3, as long as an address of money",
+    }
+}
+
+fn bounds(bounds: Bounds) -> &'static str {
+    match bounds {
+        Bounds::Word => "no letter or digit on either side",
+        Bounds::Strict => "no letter, digit, or one of _ - . / + before; no letter or digit after",
+        Bounds::Left => "no letter or digit before",
+        Bounds::Any => "anything",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::all_detectors;
+
+    #[test]
+    fn every_detector_says_what_it_looks_for() {
+        for info in all_detectors() {
+            let explained = explain(info.id.as_str()).unwrap();
+            assert_eq!(explained.examples.len() + explained.counterexamples.len(), info.examples);
+            let code = explained.keywords.is_empty();
+            assert_eq!(code, explained.candidates.contains("number") || is_walked(&explained), "{}", info.id);
+        }
+        assert!(explain("secrets").is_none() && explain("secrets/no-such").is_none());
+    }
+
+    fn is_walked(explained: &Explanation) -> bool {
+        ["two letters", "digits around", "three parts", "what stands around an @", "addresses", "words that"]
+            .iter()
+            .any(|start| explained.candidates.starts_with(start))
+    }
+}
