@@ -13,6 +13,9 @@ use crate::{clients, invariants, kit, paths, requirements};
 /// Cases of each property when there is time.
 const SOAK_CASES: &str = "4096";
 
+/// How many cases of each property may be thrown away then: in the same proportion as otherwise.
+const SOAK_REJECTS: &str = "16384";
+
 /// Runs all tests and closes with how many there were.
 pub(crate) fn test(long: bool) -> Result<()> {
     let start = Instant::now();
@@ -30,7 +33,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
         .stderr(Stdio::piped())
         .env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
     if long {
-        tests.env("PROPTEST_CASES", SOAK_CASES);
+        tests.env("PROPTEST_CASES", SOAK_CASES).env("PROPTEST_MAX_GLOBAL_REJECTS", SOAK_REJECTS);
     }
     let (mut blocks, mut ran) = (Blocks::default(), Ran::default());
     let (rust, errors) = counted(&mut tests, &mut |line| blocks.hear(line))?;
