@@ -12,5 +12,5 @@
 mod list;
 mod read;
 
-pub use list::{Listing, PassedOver, Reason, is_inside, list};
+pub use list::{Listing, PassedOver, Reason, is_inside, list, list_tests, tests_of};
 pub use read::{ReadError, open, read};

@@ -84,6 +84,49 @@ pub fn list(folder: &Path) -> io::Result<Listing> {
     list_up_to(folder, MAX_ENTRIES)
 }
 
+/// Lists the files of a folder of tests, in name order: tests and whatever they name, hidden files left
+/// out. A folder that is not there holds none.
+///
+/// # Errors
+/// A folder that cannot be read, or holds too much to be one.
+pub fn list_tests(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut entries = 0;
+    match list_files(folder, 1, &mut files, &mut entries) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listed => listed?,
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Returns the folder of the tests of a policy folder.
+#[must_use]
+pub fn tests_of(folder: &Path) -> PathBuf {
+    folder.join(TESTS)
+}
+
+fn list_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, entries: &mut usize) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        *entries += 1;
+        if *entries > MAX_ENTRIES {
+            return Err(io::Error::other(format!("it holds more than {MAX_ENTRIES} files and folders")));
+        }
+        let path = entry?.path();
+        if path.file_name().is_some_and(is_hidden) {
+            continue;
+        }
+        match path.metadata() {
+            Ok(metadata) if metadata.is_file() => files.push(path),
+            Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => {
+                list_files(&path, depth + 1, files, entries)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn list_up_to(folder: &Path, max_entries: usize) -> io::Result<Listing> {
     let mut walk = Walk { found: Listing::default(), entries: 0, max_entries };
     walk.folder(folder, 1)?;
@@ -209,6 +252,23 @@ mod tests {
             ("other.yaml", Reason::Extension),
         ];
         assert_eq!(passed, expected.map(|(name, reason)| (name.to_owned(), reason)));
+    }
+
+    #[test]
+    fn tests_and_what_they_name_are_listed_and_a_missing_folder_holds_none() {
+        let root = tempfile::tempdir().unwrap();
+        let tests = tests_of(root.path());
+        assert_eq!(list_tests(&tests).unwrap(), Vec::<PathBuf>::new());
+        fs::create_dir_all(tests.join("requests")).unwrap();
+        for file in ["b.toml", "a.toml", "requests/chat.json", ".hidden.toml"] {
+            fs::write(tests.join(file), "").unwrap();
+        }
+        let shown: Vec<_> = list_tests(&tests)
+            .unwrap()
+            .iter()
+            .map(|path| path.strip_prefix(&tests).unwrap().to_owned())
+            .collect();
+        assert_eq!(shown, ["a.toml", "b.toml", "requests/chat.json"].map(PathBuf::from));
     }
 
     #[test]

@@ -215,10 +215,10 @@ impl WatchLoop {
     /// Returns the folder's new content, if it differs from the last report and two looks agree on
     /// it.
     fn stable_change(&self) -> Option<Snapshot> {
-        let mut first = Snapshot::take(&self.folder);
+        let mut first = self.seen.again(&self.folder);
         let end = Instant::now() + self.timing.longest_wait;
         while first != self.seen {
-            let second = Snapshot::take(&self.folder);
+            let second = self.seen.again(&self.folder);
             if second == first || Instant::now() > end {
                 return (second != self.seen).then_some(second);
             }

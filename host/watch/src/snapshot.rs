@@ -21,6 +21,8 @@ const MAX_READ: u64 = 256 << 20;
 pub struct Snapshot {
     content: Option<[u8; 32]>,
     signature: Vec<Stamp>,
+    /// Whether the folder of tests belongs to it.
+    with_tests: bool,
 }
 
 /// Name, size and time of a file.
@@ -30,24 +32,36 @@ impl Snapshot {
     /// Reads the folder. A missing or unreadable folder is a snapshot of its own.
     #[must_use]
     pub fn take(folder: &Path) -> Snapshot {
-        Snapshot::take_within(folder, MAX_READ)
+        Snapshot::take_within(folder, false, MAX_READ)
     }
 
-    fn take_within(folder: &Path, max_read: u64) -> Snapshot {
+    /// Reads the folder and its tests, for whoever loads nothing that fails them.
+    #[must_use]
+    pub fn take_with_tests(folder: &Path) -> Snapshot {
+        Snapshot::take_within(folder, true, MAX_READ)
+    }
+
+    /// Reads the folder again, as this one was taken.
+    pub(crate) fn again(&self, folder: &Path) -> Snapshot {
+        Snapshot::take_within(folder, self.with_tests, MAX_READ)
+    }
+
+    fn take_within(folder: &Path, with_tests: bool, max_read: u64) -> Snapshot {
         let Ok(listing) = leafgate_folder::list(folder) else {
-            return Snapshot { content: None, signature: Vec::new() };
+            return Snapshot { content: None, signature: Vec::new(), with_tests };
         };
-        let signature = signature(&listing);
+        let tests = tests(folder, with_tests);
+        let signature = signature(&listing, &tests);
         let mut digest = FolderDigest { hash: Sha256::new(), left: max_read };
         for passed in &listing.passed_over {
             digest.part(passed.reason.to_string().as_bytes());
             digest.part(name(folder, &passed.path));
         }
-        for file in listing.rules.iter().chain(&listing.components).chain(&listing.words) {
+        for file in listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(&tests) {
             digest.part(name(folder, file));
             digest.content(file);
         }
-        Snapshot { content: Some(digest.hash.finalize().into()), signature }
+        Snapshot { content: Some(digest.hash.finalize().into()), signature, with_tests }
     }
 
     /// Returns true if the folder exists.
@@ -59,7 +73,9 @@ impl Snapshot {
     /// Returns true if names, sizes and times are unchanged, so that a look without an event need
     /// not read everything again.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {
-        leafgate_folder::list(folder).map(|listing| signature(&listing)).unwrap_or_default() == self.signature
+        let listed = leafgate_folder::list(folder);
+        let tests = tests(folder, self.with_tests);
+        listed.map(|listing| signature(&listing, &tests)).unwrap_or_default() == self.signature
     }
 }
 
@@ -126,9 +142,18 @@ fn name<'p>(folder: &Path, file: &'p Path) -> &'p [u8] {
     file.strip_prefix(folder).unwrap_or(file).as_os_str().as_encoded_bytes()
 }
 
-fn signature(listing: &Listing) -> Vec<Stamp> {
+/// The files of tests. A folder of them that cannot be read holds none: whoever needs them says so.
+fn tests(folder: &Path, with_tests: bool) -> Vec<PathBuf> {
+    match with_tests {
+        true => leafgate_folder::list_tests(&leafgate_folder::tests_of(folder)).unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+fn signature(listing: &Listing, tests: &[PathBuf]) -> Vec<Stamp> {
     let passed = listing.passed_over.iter().map(|passed| &passed.path);
-    let files = listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(passed);
+    let files =
+        listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(tests).chain(passed);
     files.map(|file| stamp(file)).collect()
 }
 
@@ -145,7 +170,7 @@ mod tests {
     fn no_more_is_read_than_allowed_and_a_change_beyond_it_is_seen_by_its_size() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("large.wasm");
-        let take = || Snapshot::take_within(folder.path(), 4);
+        let take = || Snapshot::take_within(folder.path(), false, 4);
         std::fs::write(&file, [0; 100_000]).unwrap();
         let before = take();
         assert_eq!(before, take());
