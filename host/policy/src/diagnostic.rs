@@ -92,10 +92,13 @@ impl Diagnostic {
     }
 }
 
-/// A policy that cannot be used; carries every diagnostic that was found.
+/// A policy that cannot be used, or tests of one that cannot be read; carries every diagnostic that
+/// was found.
 #[derive(Clone, Debug)]
 pub struct LoadError {
     diagnostics: Vec<Diagnostic>,
+    /// What did not happen.
+    consequence: &'static str,
 }
 
 impl LoadError {
@@ -112,8 +115,8 @@ impl fmt::Display for LoadError {
             writeln!(f, "{diagnostic}\n")?;
         }
         match errors(&self.diagnostics) {
-            1 => f.write_str("the policy was not loaded: 1 error"),
-            n => write!(f, "the policy was not loaded: {n} errors"),
+            1 => write!(f, "{}: 1 error", self.consequence),
+            n => write!(f, "{}: {n} errors", self.consequence),
         }
     }
 }
@@ -221,7 +224,11 @@ impl Diagnostics {
     }
 
     pub(crate) fn into_error(self) -> LoadError {
-        LoadError { diagnostics: self.into_all() }
+        self.into_error_of("the policy was not loaded")
+    }
+
+    pub(crate) fn into_error_of(self, consequence: &'static str) -> LoadError {
+        LoadError { diagnostics: self.into_all(), consequence }
     }
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Policy;
 use crate::diagnostic::{Diagnostics, LoadError, Severity};
+use crate::examples;
 use crate::exception::{Day, Exception, Exceptions};
 use crate::file::Complaints;
 use crate::file::compile::Compiler;
@@ -18,6 +19,7 @@ use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
 use crate::file::requires;
+use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::plugin::PluginLoader;
@@ -179,7 +181,7 @@ impl Loading {
         plugins.loaded.extend(engines.take_own());
         let exceptions = Exceptions::new(exceptions);
         let digest = self.digest(&plugins, &engines, &exceptions);
-        Ok(Policy {
+        let policy = Policy {
             lookup: Lookup::new(&rules),
             rules,
             engines: engines.all,
@@ -188,8 +190,22 @@ impl Loading {
             declared,
             digest,
             memo: Memo::default(),
-            warnings: self.diagnostics.into_all(),
-        })
+            warnings: Vec::new(),
+        };
+        self.try_examples(&policy);
+        match self.diagnostics.errors() {
+            0 => Ok(Policy { warnings: self.diagnostics.into_all(), ..policy }),
+            _ => Err(self.diagnostics.into_error()),
+        }
+    }
+
+    /// Tries each rule on its own examples. All rules of the files are in the policy, in their order.
+    fn try_examples(&mut self, policy: &Policy) {
+        let files = self.files.iter().flat_map(|read| read.raw.rules.iter().map(move |raw| (read.file, raw)));
+        for (index, (file, raw)) in files.enumerate() {
+            let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
+            examples::check(policy, RuleIndex::new(index), raw.get_ref(), &mut complaints);
+        }
     }
 
     fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {

@@ -153,6 +153,29 @@ pub(crate) fn evaluate(
     all_phases(policy, &document, context, vault, |_| {})
 }
 
+/// Evaluates one request by some of the rules of a policy.
+pub(crate) fn evaluate_by(
+    which: Which<'_>,
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+) -> Evaluation {
+    Run::asking(which, policy, document, context, vault).all_phases(|_| {})
+}
+
+/// Returns the leaves that a rule's `match` selects, whatever it asks about the request as a whole.
+pub(crate) fn selected_by<'d>(
+    policy: &Policy,
+    index: RuleIndex,
+    document: &'d Document,
+) -> impl Iterator<Item = Leaf<'d>> {
+    let mut places = Places::of(document, policy.lookup.paths());
+    let selection = policy.rules[index].selector.for_any_request(index, &mut places);
+    let selected: Vec<_> = document.leaves().filter(|leaf| selection.selects(leaf)).collect();
+    selected.into_iter()
+}
+
 fn all_phases(
     policy: &Policy,
     document: &Arc<Document>,
@@ -160,13 +183,7 @@ fn all_phases(
     vault: &Vault,
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
-    let mut run = Run::new(policy, document, context, vault);
-    run.phase(Phase::Redact, Run::redact_received);
-    run.phase(Phase::Pin, Run::pin);
-    saved(&mut run);
-    run.phase(Phase::Rewrite, Run::rewrite);
-    run.decide_last();
-    run.finish()
+    Run::new(policy, document, context, vault).all_phases(saved)
 }
 
 /// The state of one evaluation.
@@ -200,6 +217,33 @@ struct Run<'p> {
     report: Report,
 }
 
+/// Which rules of a policy are asked about a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which<'w> {
+    /// All of them: so is everything that leaves judged.
+    All,
+    /// These alone.
+    Only(&'w BTreeSet<RuleIndex>),
+    /// One of them, as if the request were any that it applies to.
+    Example {
+        rule: RuleIndex,
+        /// Whether it sees texts as redact rules leave them.
+        redacted: bool,
+    },
+}
+
+impl Which<'_> {
+    fn asks(self, index: RuleIndex, rule: &Rule) -> bool {
+        match self {
+            Which::All => true,
+            Which::Only(rules) => rules.contains(&index),
+            Which::Example { rule: example, redacted } => {
+                example == index || redacted && rule.action.phase() == Phase::Redact
+            }
+        }
+    }
+}
+
 /// A rule that applies to this request.
 struct Active<'p> {
     selection: Selection<'p>,
@@ -209,10 +253,20 @@ struct Active<'p> {
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
+        Run::asking(Which::All, policy, document, context, vault)
+    }
+
+    fn asking(
+        which: Which<'_>,
+        policy: &'p Policy,
+        document: &'p Arc<Document>,
+        context: &Context<'p>,
+        vault: &'p Vault,
+    ) -> Self {
         let mut request = request::facts(policy.lookup.asked(), document, context);
-        let chosen = options::chosen_model(policy, document, &request);
+        let chosen = options::chosen_model(policy, document, &request, which);
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
-        let mut run = Run::of_facts(policy, document, context, vault, request);
+        let mut run = Run::of_facts(which, policy, document, context, vault, request);
         if let (Some((index, _)), Some(before)) = (chosen, before) {
             run.choose_model(index, before);
         }
@@ -221,6 +275,7 @@ impl<'p> Run<'p> {
 
     /// Begins with facts about a request; every rule is asked about these.
     fn of_facts(
+        which: Which<'_>,
         policy: &'p Policy,
         document: &'p Arc<Document>,
         context: &Context<'p>,
@@ -230,7 +285,13 @@ impl<'p> Run<'p> {
         let mut places = Places::of(document, policy.lookup.paths());
         let rules = policy.rules.iter().enumerate();
         let active = rules
-            .map(|(index, rule)| activate(RuleIndex::new(index), rule, document, &request, &mut places))
+            .map(|(index, rule)| {
+                let index = RuleIndex::new(index);
+                match which.asks(index, rule) {
+                    true => activate(which, index, rule, document, &request, &mut places),
+                    false => None,
+                }
+            })
             .collect();
         Run {
             policy,
@@ -252,6 +313,15 @@ impl<'p> Run<'p> {
             standing: Vec::new(),
             report: Report { rules: policy.rules.iter().map(report_of).collect(), ..Report::default() },
         }
+    }
+
+    fn all_phases(mut self, saved: impl FnOnce(&mut Self)) -> Evaluation {
+        self.phase(Phase::Redact, Run::redact_received);
+        self.phase(Phase::Pin, Run::pin);
+        saved(&mut self);
+        self.phase(Phase::Rewrite, Run::rewrite);
+        self.decide_last();
+        self.finish()
     }
 
     fn phase(&mut self, phase: Phase, work: impl FnOnce(&mut Self)) {
@@ -412,13 +482,19 @@ impl<'p> Run<'p> {
 }
 
 fn activate<'p>(
+    which: Which<'_>,
     index: RuleIndex,
     rule: &'p Rule,
     document: &Document,
     request: &RequestFacts,
     places: &mut Places,
 ) -> Option<Active<'p>> {
-    let selection = rule.selector.for_request(index, document.format(), request, places)?;
+    let selection = match which {
+        Which::Example { rule: example, .. } if example == index => {
+            rule.selector.for_any_request(index, places)
+        }
+        _ => rule.selector.for_request(index, document.format(), request, places)?,
+    };
     let condition = rule.when.as_ref().map(|when| (when, when.for_request(request)));
     if matches!(condition, Some((_, ForRequest::Never))) || rule.action.skips(request) {
         return None;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::search::{Rules, Search, Subject};
 use super::site::Site;
-use super::{Run, author};
+use super::{Run, Which, author};
 use crate::Policy;
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
@@ -22,11 +22,16 @@ pub(super) fn chosen_model<'p>(
     policy: &'p Policy,
     document: &Document,
     request: &RequestFacts,
+    which: Which<'_>,
 ) -> Option<(RuleIndex, &'p str)> {
     // Where the path names the model there is nothing to edit.
     document.model_leaf()?;
     let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
-    rules.filter(|&&index| !policy.rules[index].monitors()).find_map(|&index| {
+    let asked = |index: &&RuleIndex| {
+        let rule = &policy.rules[**index];
+        which.asks(**index, rule) && !rule.monitors()
+    };
+    rules.filter(asked).find_map(|&index| {
         let rule = &policy.rules[index];
         let Action::Edit(Edit::Model(model)) = &rule.action else { return None };
         let applies = rule.selector.request.applies(document.format(), request)
@@ -42,7 +47,8 @@ impl<'p> Run<'p> {
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, self.policy.lookup.paths());
-        self.active[index.get()] = super::activate(index, rule, self.document, &request, &mut places);
+        self.active[index.get()] =
+            super::activate(Which::All, index, rule, self.document, &request, &mut places);
     }
 
     /// Leaves out the definitions of tools that a rule does not let pass, and with the last one

@@ -9,10 +9,10 @@ mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
 pub(crate) mod exceptions;
-mod fields;
+pub(crate) mod fields;
 mod idle;
 pub(crate) mod matches;
-mod options;
+pub(crate) mod options;
 pub(crate) mod own;
 pub(crate) mod plugins;
 pub(crate) mod raw;
@@ -20,6 +20,7 @@ pub(crate) mod raw;
 mod reference_tests;
 mod replacement;
 pub(crate) mod requires;
+pub(crate) mod tables;
 
 use std::ops::Range;
 

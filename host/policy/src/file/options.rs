@@ -92,8 +92,8 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// A value of TOML as JSON; `None` for dates and for numbers that are none.
-fn json(value: &toml::Value) -> Option<Value> {
+/// Returns a value of TOML as JSON; `None` for dates and for numbers that are none.
+pub(crate) fn json(value: &toml::Value) -> Option<Value> {
     Some(match value {
         toml::Value::String(text) => text.as_str().into(),
         toml::Value::Integer(number) => (*number).into(),

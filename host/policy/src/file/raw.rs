@@ -9,12 +9,13 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::de::{SeqAccess, Visitor};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::DeValue;
 
 use super::fields::fields_of;
-use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
+use super::tables::{Tables, nested_mut};
+use crate::diagnostic::{Diagnostics, hint_for};
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -78,6 +79,8 @@ pub(crate) struct RawRule {
     pub(crate) timeout: Option<Spanned<String>>,
     pub(crate) on_timeout: Option<Spanned<String>>,
     pub(crate) subagents: Option<Spanned<String>>,
+    pub(crate) examples: Option<Spanned<OneOrMany>>,
+    pub(crate) counter_examples: Option<Spanned<OneOrMany>>,
     /// Keys whose values could not be read. That has been reported, so they must not be reported as
     /// missing too.
     #[serde(skip)]
@@ -216,20 +219,10 @@ impl<'de> Deserialize<'de> for OneOrMany {
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
     let text = diagnostics.file(file).text.clone();
-    if let Some(at) = merge_conflict(&text) {
-        let hint = "keep one side, or put both together, and take the marks out".to_owned();
-        diagnostics.error(file, at, "a merge that was not finished", Some(hint));
-        return RawFile::default();
-    }
-    let (table, errors) = DeTable::parse_recoverable(&text);
-    for error in &errors {
-        diagnostics.error(file, error.span().unwrap_or(0..0), format!("not TOML: {}", error.message()), None);
-    }
-    if !errors.is_empty() {
-        return RawFile::default();
-    }
-    let mut reader = Reader { file, diagnostics, out: RawFile::default() };
-    for (key, value) in table.into_inner() {
+    let mut tables = Tables { file, diagnostics };
+    let Some(table) = tables.parse(&text) else { return RawFile::default() };
+    let mut reader = Reader { tables, out: RawFile::default() };
+    for (key, value) in table {
         reader.top_level(key, value);
     }
     let mut out = reader.out;
@@ -240,24 +233,23 @@ pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
 }
 
 struct Reader<'d> {
-    file: usize,
-    diagnostics: &'d mut Diagnostics,
+    tables: Tables<'d>,
     out: RawFile,
 }
 
 impl Reader<'_> {
     fn top_level(&mut self, key: Spanned<std::borrow::Cow<'_, str>>, value: Spanned<DeValue<'_>>) {
         match key.get_ref().as_ref() {
-            "extends" => self.out.extends = self.take(value),
-            "mode" => self.out.mode = self.take(value),
-            "requires" => self.out.requires = self.take(value),
+            "extends" => self.out.extends = self.tables.take(value),
+            "mode" => self.out.mode = self.tables.take(value),
+            "requires" => self.out.requires = self.tables.take(value),
             "rule" => self.rules(value),
             "exception" => self.exceptions(value),
             "detector" => self.detectors(value),
             "plugins" => self.plugins(value),
             other => {
                 let message = format!("unknown key `{other}`");
-                self.error(key.span(), message, hint_for(other, TOP_LEVEL));
+                self.tables.error(key.span(), message, hint_for(other, TOP_LEVEL));
             }
         }
     }
@@ -265,22 +257,26 @@ impl Reader<'_> {
     fn rules(&mut self, value: Spanned<DeValue<'_>>) {
         let span = value.span();
         let DeValue::Array(items) = value.into_inner() else {
-            return self.error(span, "`rule` must be a list of tables", "write `[[rule]]` above each rule");
+            return self.tables.error(
+                span,
+                "`rule` must be a list of tables",
+                "write `[[rule]]` above each rule",
+            );
         };
         for mut item in items {
-            self.drop_unknown(&mut item, fields_of::<RawRule>(), NOT_YET);
+            self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), NOT_YET, belongs_elsewhere);
             for (nested, known) in
                 [("match", fields_of::<RawMatch>()), ("replace", fields_of::<RawReplace>())]
             {
                 if let Some(table) = nested_mut(&mut item, nested) {
-                    self.drop_unknown(table, known, &[]);
+                    self.tables.drop_unknown(table, known, &[], belongs_elsewhere);
                 }
             }
             if let Some(table) = nested_mut(&mut item, "match") {
-                self.drop_broken::<RawMatch>(table);
+                self.tables.drop_broken::<RawMatch>(table);
             }
-            let broken = self.drop_broken::<RawRule>(&mut item);
-            if let Some(rule) = self.take::<Spanned<RawRule>>(item) {
+            let broken = self.tables.drop_broken::<RawRule>(&mut item);
+            if let Some(rule) = self.tables.take::<Spanned<RawRule>>(item) {
                 let span = rule.span();
                 self.out.rules.push(Spanned::new(span, RawRule { broken, ..rule.into_inner() }));
             }
@@ -291,16 +287,16 @@ impl Reader<'_> {
         let span = value.span();
         let DeValue::Array(items) = value.into_inner() else {
             let hint = "write `[[exception]]` above each exception";
-            return self.error(span, "`exception` must be a list of tables", hint);
+            return self.tables.error(span, "`exception` must be a list of tables", hint);
         };
         for mut item in items {
-            self.drop_unknown(&mut item, fields_of::<RawException>(), &[]);
+            self.tables.drop_unknown(&mut item, fields_of::<RawException>(), &[], belongs_elsewhere);
             if let Some(table) = nested_mut(&mut item, "match") {
-                self.drop_unknown(table, fields_of::<RawMatch>(), &[]);
-                self.drop_broken::<RawMatch>(table);
+                self.tables.drop_unknown(table, fields_of::<RawMatch>(), &[], belongs_elsewhere);
+                self.tables.drop_broken::<RawMatch>(table);
             }
-            let broken = self.drop_broken::<RawException>(&mut item);
-            if let Some(exception) = self.take::<Spanned<RawException>>(item) {
+            let broken = self.tables.drop_broken::<RawException>(&mut item);
+            if let Some(exception) = self.tables.take::<Spanned<RawException>>(item) {
                 let span = exception.span();
                 let exception = RawException { broken, ..exception.into_inner() };
                 self.out.exceptions.push(Spanned::new(span, exception));
@@ -312,12 +308,12 @@ impl Reader<'_> {
         let span = value.span();
         let DeValue::Array(items) = value.into_inner() else {
             let hint = "write `[[detector]]` above each detector";
-            return self.error(span, "`detector` must be a list of tables", hint);
+            return self.tables.error(span, "`detector` must be a list of tables", hint);
         };
         for mut item in items {
-            self.drop_unknown(&mut item, fields_of::<RawDetector>(), &[]);
-            let broken = self.drop_broken::<RawDetector>(&mut item);
-            if let Some(detector) = self.take::<Spanned<RawDetector>>(item) {
+            self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), &[], belongs_elsewhere);
+            let broken = self.tables.drop_broken::<RawDetector>(&mut item);
+            if let Some(detector) = self.tables.take::<Spanned<RawDetector>>(item) {
                 let span = detector.span();
                 let detector = RawDetector { broken, ..detector.into_inner() };
                 self.out.detectors.push(Spanned::new(span, detector));
@@ -328,96 +324,17 @@ impl Reader<'_> {
     fn plugins(&mut self, value: Spanned<DeValue<'_>>) {
         let span = value.span();
         let DeValue::Table(tables) = value.into_inner() else {
-            return self.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
+            return self.tables.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
         };
         for (name, mut table) in tables {
-            self.drop_unknown(&mut table, fields_of::<RawPlugin>(), &[]);
+            self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), &[], belongs_elsewhere);
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
-            match self.take(table) {
+            match self.tables.take(table) {
                 Some(plugin) => self.out.plugins.push((name, plugin)),
                 None => self.out.broken_plugins.push(name.into_inner()),
             }
         }
     }
-
-    /// Reports every key that nothing here knows, and removes it so that the rest can be read.
-    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[&str], not_yet: &[&str]) {
-        let offered: Vec<&str> = known.iter().copied().filter(|key| !not_yet.contains(key)).collect();
-        let DeValue::Table(table) = value.get_mut() else { return };
-        let unknown: Vec<_> =
-            table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
-        for key in unknown {
-            let name = key.get_ref();
-            let hint = did_you_mean(name, offered.iter().copied())
-                .map(|meant| format!("did you mean `{meant}`?"))
-                .or_else(|| belongs_elsewhere(name))
-                .unwrap_or_else(|| hint_for(name, &offered));
-            self.error(key.span(), format!("unknown key `{name}`"), hint);
-            table.remove(&key);
-        }
-    }
-
-    /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides
-    /// no other. Each value is read as if it stood alone: all fields of `T` are optional.
-    fn drop_broken<T: DeserializeOwned>(&mut self, value: &mut Spanned<DeValue<'_>>) -> BTreeSet<String> {
-        let mut broken = BTreeSet::new();
-        let span = value.span();
-        let DeValue::Table(table) = value.get_mut() else { return broken };
-        let keys: Vec<_> = table.keys().cloned().collect();
-        for key in keys {
-            let Some(entry) = table.get(&key) else { continue };
-            let mut alone = DeTable::new();
-            alone.insert(key.clone(), entry.clone());
-            let at = entry.span();
-            let alone = Spanned::new(span.clone(), DeValue::Table(alone));
-            if let Err(error) = T::deserialize(ValueDeserializer::from(alone)) {
-                self.wrong_type(key.get_ref(), error.span().unwrap_or(at), error.message());
-                broken.insert(key.get_ref().to_string());
-                table.remove(&key);
-            }
-        }
-        broken
-    }
-
-    fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
-        // serde names our own types, which mean nothing to an author of rules.
-        let message = message.replace("struct RawMatch", "a table").replace("struct RawReplace", "a table");
-        let is_one_word =
-            ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
-        let hint = match key {
-            "timeout" => Some("a number and a unit: `30s`, `5m`, `2h`".to_owned()),
-            "match" => Some("`match = {}` matches everything".to_owned()),
-            "replace" => Some("`replace = { pattern = \"…\", with = \"…\" }`".to_owned()),
-            _ if message.contains("expected a string") && is_one_word => Some("put it in quotes".to_owned()),
-            _ if message.contains("sequence") => Some("one text, no list".to_owned()),
-            _ => None,
-        };
-        self.diagnostics.error(self.file, span, format!("`{key}`: {message}"), hint);
-    }
-
-    fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
-        let span = value.span();
-        match T::deserialize(ValueDeserializer::from(value)) {
-            Ok(read) => Some(read),
-            Err(error) => {
-                let message = error.message().to_owned();
-                self.diagnostics.error(self.file, error.span().unwrap_or(span), message, None);
-                None
-            }
-        }
-    }
-
-    fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.diagnostics.error(self.file, span, message, Some(hint.into()));
-    }
-}
-
-fn nested_mut<'t, 'i>(
-    item: &'t mut Spanned<DeValue<'i>>,
-    name: &str,
-) -> Option<&'t mut Spanned<DeValue<'i>>> {
-    let DeValue::Table(table) = item.get_mut() else { return None };
-    table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
 /// Returns a hint for a key that belongs into a table of another kind.
@@ -434,20 +351,4 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
         return Some(format!("`{key}` belongs into a table `[plugins.<name>]`"));
     }
     fields_of::<RawRule>().contains(&key).then(|| format!("`{key}` belongs into a `[[rule]]`"))
-}
-
-/// The first mark of a merge that git left to be finished by hand.
-fn merge_conflict(text: &str) -> Option<Range<usize>> {
-    let mut start = 0;
-    let mut opened = None;
-    for line in text.split_inclusive('\n') {
-        let here = start..start + line.trim_end().len();
-        start += line.len();
-        if line.starts_with("<<<<<<< ") {
-            opened = opened.or(Some(here));
-        } else if line.starts_with(">>>>>>> ") && opened.is_some() {
-            return opened;
-        }
-    }
-    None
 }

@@ -2,10 +2,13 @@
 
 use std::time::SystemTime;
 
+use tempfile::TempDir;
+
 use super::fields::fields_of;
 use super::raw::{RawDetector, RawException, RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
 use crate::condition::names;
 use crate::plugin::NoPlugins;
+use crate::rule_tests::{Grade, RuleTests, reference_keys};
 use crate::{Policy, PolicySource};
 
 const REFERENCE: &str = include_str!("../../RULES.md");
@@ -21,6 +24,7 @@ fn every_key_stands_in_the_reference() {
         fields_of::<RawException>(),
         fields_of::<RawDetector>(),
         fields_of::<RawPlugin>(),
+        reference_keys(),
     ];
     for key in tables.concat() {
         let said = [format!("`{key}`"), format!("{{ {key} = "), format!(", {key} = ")];
@@ -43,10 +47,23 @@ fn examples(text: &str) -> impl Iterator<Item = &str> {
 fn the_examples_of_the_reference_load() {
     let of_readme = examples(README).filter(|example| example.contains("[[detector]]"));
     load(of_readme);
-    load(examples(REFERENCE));
+    let (tests, rules): (Vec<&str>, Vec<&str>) =
+        examples(REFERENCE).partition(|example| example.contains("[[test]]"));
+    let (folder, policy) = load(rules.into_iter());
+    let tests_folder = folder.path().join("tests");
+    std::fs::create_dir(&tests_folder).unwrap();
+    for (place, tests) in tests.iter().enumerate() {
+        std::fs::write(tests_folder.join(format!("{place}.toml")), tests).unwrap();
+    }
+    let read = RuleTests::read(&tests_folder, &policy).unwrap_or_else(|error| panic!("{error}"));
+    assert!(read.iter().len() > 1);
+    for test in read.iter() {
+        let outcome = test.run(&policy);
+        assert_eq!(outcome.grade, Grade::Right, "{}: {:?}", test.name(), outcome.differences);
+    }
 }
 
-fn load<'e>(blocks: impl Iterator<Item = &'e str>) {
+fn load<'e>(blocks: impl Iterator<Item = &'e str>) -> (TempDir, Policy) {
     let folder = tempfile::tempdir().unwrap();
     for (place, rules) in blocks.enumerate() {
         std::fs::write(folder.path().join(format!("{place}.toml")), rules).unwrap();
@@ -54,5 +71,7 @@ fn load<'e>(blocks: impl Iterator<Item = &'e str>) {
     assert!(folder.path().join("0.toml").exists());
     let policy =
         Policy::load_at(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins, SystemTime::UNIX_EPOCH);
-    assert!(policy.unwrap_or_else(|error| panic!("{error}")).warnings().is_empty());
+    let policy = policy.unwrap_or_else(|error| panic!("{error}"));
+    assert!(policy.warnings().is_empty());
+    (folder, policy)
 }

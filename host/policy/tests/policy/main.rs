@@ -32,6 +32,7 @@ mod redact;
 mod remembered;
 mod requests;
 mod review;
+mod rule_tests;
 mod saved;
 mod seams;
 mod searched;

@@ -1,0 +1,137 @@
+//! What an evaluation did to a request, in the words of a test.
+
+use std::fmt;
+
+use leafgate_tree::{Author, Draft, NodeId, display_mask};
+use serde::Serialize;
+
+/// One thing that rules did to a request, or that a test expects of them.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The path of the leaf, of the message or tool, of the message behind one that was put in; or the
+    /// key of an option.
+    pub at: String,
+    /// The rules whose doing it is, in the order in which they did it; of an expectation empty where it
+    /// does not matter.
+    pub by: Vec<String>,
+    /// What.
+    #[serde(flatten)]
+    pub does: Does,
+}
+
+/// What a [`Change`] does.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Does {
+    /// It gives a leaf or an option this text.
+    Text(String),
+    /// It puts in a message with this text.
+    Inserted(String),
+    /// It leaves a message or a tool out.
+    Deleted(bool),
+}
+
+impl Does {
+    fn kind(&self) -> &'static str {
+        match self {
+            Does::Text(_) => "text",
+            Does::Inserted(_) => "inserted",
+            Does::Deleted(_) => "deleted",
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Does::Text(text) | Does::Inserted(text) => text,
+            Does::Deleted(_) => "",
+        }
+    }
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Change { at, by, does } = self;
+        write!(f, "{} at {at} by {by:?}, {} bytes", does.kind(), does.text().len())
+    }
+}
+
+impl fmt::Debug for Does {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} bytes", self.kind(), self.text().len())
+    }
+}
+
+/// A change that was made: as it is shown, and as it is.
+pub(super) struct Made {
+    /// With `‹LABEL›` for whatever redaction wrote.
+    pub(super) shown: Change,
+    /// The text itself.
+    exact: String,
+}
+
+impl Made {
+    /// Whether an expectation is about this change, whatever it expects of it.
+    pub(super) fn is_same_place(&self, expected: &Change) -> bool {
+        self.shown.at == expected.at && self.shown.does.kind() == expected.does.kind()
+    }
+
+    pub(super) fn is(&self, expected: &Change) -> bool {
+        let by = expected.by.is_empty() || expected.by == self.shown.by;
+        let text = expected.does.text();
+        self.is_same_place(expected) && by && (self.shown.does.text() == text || self.exact == text)
+    }
+}
+
+/// Returns all changes of a draft, in body order.
+pub(super) fn made(draft: &Draft) -> Vec<Made> {
+    let document = draft.document();
+    let changes = draft.changes(display_mask);
+    let mut made = Vec::new();
+    let mut add = |at: String, by: &[&Author], does: Does, exact: String| {
+        made.push(Made { shown: Change { at, by: rules(by), does }, exact });
+    };
+    for leaf in &changes.leaves {
+        let exact = leaf.after.expose().to_owned();
+        add(
+            document.display_path(leaf.node),
+            &leaf.authors,
+            Does::Text(shown(draft, leaf.node, &exact)),
+            exact,
+        );
+    }
+    for section in &changes.deleted {
+        add(document.display_path(section.node), &section.authors, Does::Deleted(true), String::new());
+    }
+    for inserted in &changes.inserted {
+        let text = inserted.text().into_cow().into_owned();
+        add(
+            document.display_path(inserted.before()),
+            &[inserted.author()],
+            Does::Inserted(text.clone()),
+            text,
+        );
+    }
+    for option in &changes.options {
+        let text = option.json().into_cow().into_owned();
+        add(option.key().to_owned(), &[option.author()], Does::Text(text.clone()), text);
+    }
+    made
+}
+
+fn shown(draft: &Draft, node: NodeId, text: &str) -> String {
+    let mut shown = text.to_owned();
+    for (range, label) in draft.redacted(node).into_iter().rev() {
+        shown.replace_range(range, &display_mask(&label));
+    }
+    shown
+}
+
+/// The rules behind some authors. No person takes part in a test, and no edit that one saved.
+fn rules(authors: &[&Author]) -> Vec<String> {
+    let id = |author: &&Author| match author {
+        Author::Rule { id } | Author::Plugin { rule: id, .. } => Some(id.to_string()),
+        Author::SavedEdit { .. } | Author::Person => None,
+    };
+    authors.iter().filter_map(id).collect()
+}

@@ -1,0 +1,249 @@
+//! `[[test]]` tables to [`RuleTest`]s.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use leafgate_tree::{Document, Format, Limits};
+use serde_json::json;
+use toml::Spanned;
+
+use super::raw::{RawEdit, RawTest};
+use super::{Bytes, Change, Does, Expected, Fate, RuleTest, Said};
+use crate::Policy;
+use crate::agents::AGENTS;
+use crate::diagnostic::hint_for;
+use crate::file::raw::OneOrMany;
+use crate::file::{Complaints, options};
+
+/// Bytes of a request, and of a file of bytes that are expected.
+const MAX_REQUEST: usize = 32 << 20;
+
+const RECEIVED: &str = "received";
+
+pub(super) struct Compiler<'c, 'd> {
+    pub(super) complaints: Complaints<'d>,
+    pub(super) policy: &'c Policy,
+    /// The folder of the tests.
+    pub(super) folder: &'c Path,
+    /// The number of the file, and its name.
+    pub(super) number: usize,
+    pub(super) name: Arc<str>,
+}
+
+impl Compiler<'_, '_> {
+    /// Compiles one test; `None` where something is wrong with it, which has been reported.
+    pub(super) fn test(&mut self, raw: &Spanned<RawTest>) -> Option<RuleTest> {
+        let before = self.complaints.diagnostics.errors();
+        let header = raw.span();
+        let raw = raw.get_ref();
+        let name = self.test_name(raw, &header);
+        let document = self.document(raw, &header);
+        let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
+        let said = self.said(raw);
+        let expected = self.expected(raw);
+        if self.complaints.diagnostics.errors() > before || !raw.broken.is_empty() {
+            return None;
+        }
+        let (name, at) = name?;
+        let line = self.complaints.diagnostics.line(self.complaints.file, &header);
+        Some(RuleTest {
+            file: self.number,
+            shown_file: Arc::clone(&self.name),
+            name,
+            at,
+            line,
+            document: Arc::new(document?),
+            said,
+            rules,
+            todo: raw.todo.as_ref().is_some_and(|todo| *todo.get_ref()),
+            expected,
+            expected_at: raw.expected_at.clone(),
+            end: raw.end,
+        })
+    }
+
+    fn test_name(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<(String, Range<usize>)> {
+        let Some(name) = raw.name.as_ref().filter(|name| !name.get_ref().trim().is_empty()) else {
+            if !raw.broken.contains("name") {
+                let hint = "say what it shows: `name = \"an address is replaced\"`";
+                self.complaints.error(header.clone(), "a test without `name`", hint);
+            }
+            return None;
+        };
+        Some((name.get_ref().clone(), name.span()))
+    }
+
+    fn document(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Document> {
+        let given = [
+            raw.text.as_ref().map(Spanned::span),
+            raw.request.as_ref().map(Spanned::span),
+            raw.file.as_ref().map(Spanned::span),
+        ];
+        let spans: Vec<Range<usize>> = given.into_iter().flatten().collect();
+        let [span] = spans.as_slice() else {
+            let read = ["text", "request", "file"].iter().all(|key| !raw.broken.contains(*key));
+            if read {
+                let hint = "give one of `text` (what the user says), `request` (the body) and `file`";
+                let message =
+                    if spans.is_empty() { "a test without a request" } else { "a test has one request" };
+                self.complaints.error(header.clone(), message, hint);
+            }
+            return None;
+        };
+        let format = raw.format.as_ref().and_then(|format| self.format(format));
+        if raw.format.is_some() && format.is_none() {
+            return None;
+        }
+        let body = self.body(raw)?;
+        let limits = Limits::default();
+        let read = match format {
+            Some(format) => Document::parse(body.into(), format, &limits),
+            None => Document::detect(body.into(), &limits),
+        };
+        match read {
+            Ok(document) => Some(document),
+            Err(error) => {
+                let hint = "a gate would refuse it: mend the request";
+                self.complaints.error(span.clone(), format!("this is no request: {error}"), hint);
+                None
+            }
+        }
+    }
+
+    fn format(&mut self, format: &Spanned<String>) -> Option<Format> {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        self.complaints.word("format", format, &known, Format::from_name)
+    }
+
+    fn body(&mut self, raw: &RawTest) -> Option<Vec<u8>> {
+        if let Some(text) = &raw.text {
+            let messages = json!([{ "role": "user", "content": text.get_ref() }]);
+            return Some(json!({ "model": "model", "messages": messages }).to_string().into_bytes());
+        }
+        if let Some(request) = &raw.request {
+            return match request.get_ref() {
+                toml::Value::String(body) => Some(body.clone().into_bytes()),
+                value => {
+                    let body = options::json(value).map(|body| body.to_string().into_bytes());
+                    if body.is_none() {
+                        let hint = "texts, finite numbers, true, false, lists and tables of them";
+                        self.complaints.error(request.span(), "no JSON can spell this request", hint);
+                    }
+                    body
+                }
+            };
+        }
+        let file = raw.file.as_ref()?;
+        let bytes = self.beside(file, "file")?;
+        if bytes.is_none() {
+            let message = format!("`{}` is not there", file.get_ref());
+            self.complaints.error(file.span(), message, "name a file in the folder of the tests");
+        }
+        bytes
+    }
+
+    /// Reads a file beside the tests; the inner `None` where there is none.
+    fn beside(&mut self, file: &Spanned<String>, key: &str) -> Option<Option<Vec<u8>>> {
+        let name = Path::new(file.get_ref());
+        if !leafgate_folder::is_inside(name) {
+            let hint = format!("name a file in the folder of the tests: `{key} = \"requests/chat.json\"`");
+            let message = format!("`{}` does not lie among the tests", file.get_ref());
+            self.complaints.error(file.span(), message, hint);
+            return None;
+        }
+        let path = self.folder.join(name);
+        if !path.try_exists().unwrap_or(true) {
+            return Some(None);
+        }
+        match leafgate_folder::read(&path, MAX_REQUEST) {
+            Ok(bytes) => Some(Some(bytes)),
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {error}", file.get_ref());
+                self.complaints.error(file.span(), message, "put a file in its place");
+                None
+            }
+        }
+    }
+
+    /// Ids of rules; reports those that the policy has not.
+    fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
+        let known: Vec<&str> = self.policy.rules.iter().map(|rule| &*rule.id).collect();
+        let mut ids = BTreeSet::new();
+        for (id, span) in raw.get_ref().words(raw.span()) {
+            if !known.contains(&id) && id != crate::STRUCTURE {
+                self.complaints.error(span, format!("the policy has no rule `{id}`"), hint_for(id, &known));
+            }
+            ids.insert(id.to_owned());
+        }
+        ids
+    }
+
+    fn said(&mut self, raw: &RawTest) -> Said {
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        let truth = |truth: &Option<Spanned<bool>>| truth.as_ref().map(|truth| *truth.get_ref());
+        if let Some(agent) = raw.agent.as_ref().filter(|agent| !AGENTS.contains(&agent.get_ref().as_str())) {
+            let message = format!("no client is called `{}`", agent.get_ref());
+            self.complaints.error(agent.span(), message, hint_for(agent.get_ref(), AGENTS));
+        }
+        let headers = raw.header.iter().flat_map(|header| header.get_ref());
+        Said {
+            session: text(&raw.session),
+            agent: text(&raw.agent),
+            subagent: truth(&raw.subagent),
+            model: text(&raw.model),
+            stream: truth(&raw.stream),
+            upstream: text(&raw.upstream),
+            endpoint: text(&raw.endpoint),
+            headers: headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
+        }
+    }
+
+    fn expected(&mut self, raw: &RawTest) -> Expected {
+        let verdict = raw.verdict.as_ref();
+        let verdict =
+            verdict.and_then(|word| self.complaints.word("verdict", word, Fate::WORDS, Fate::from_word));
+        let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
+        let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
+        let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
+        // What leaves is expected to leave.
+        let sends = edits.is_some() || bytes.is_some();
+        Expected {
+            verdict: verdict.or((sends && held_by.is_none()).then_some(Fate::Forward)),
+            held_by,
+            edits,
+            bytes,
+        }
+    }
+
+    fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<Change> {
+        let mut edits = Vec::new();
+        for edit in raw {
+            let RawEdit { at, by, text, inserted, deleted } = edit.get_ref();
+            let does = match (text, inserted, deleted.as_ref().map(|deleted| *deleted.get_ref())) {
+                (Some(text), None, None) => Does::Text(text.get_ref().clone()),
+                (None, Some(text), None) => Does::Inserted(text.get_ref().clone()),
+                (None, None, Some(true)) => Does::Deleted(true),
+                _ => {
+                    let hint = "give one of `text`, `inserted` and `deleted = true`";
+                    self.complaints.error(edit.span(), "an edit does one thing", hint);
+                    continue;
+                }
+            };
+            let by = by.as_ref().map(|by| {
+                self.rule_ids(by);
+                by.get_ref().words(by.span()).into_iter().map(|(id, _)| id.to_owned()).collect()
+            });
+            edits.push(Change { at: at.get_ref().clone(), by: by.unwrap_or_default(), does });
+        }
+        edits
+    }
+
+    fn bytes(&mut self, bytes: &Spanned<String>) -> Option<Bytes> {
+        match bytes.get_ref().as_str() {
+            RECEIVED => Some(Bytes::Received),
+            name => self.beside(bytes, "bytes").map(|content| Bytes::File(name.to_owned(), content)),
+        }
+    }
+}

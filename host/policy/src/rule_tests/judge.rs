@@ -1,0 +1,337 @@
+//! One test against its policy: what happens, and in what that differs from what is expected.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use leafgate_vault::Vault;
+use serde::Serialize;
+
+use super::change::{Made, made};
+use super::snapshot::Snapshot;
+use super::{Bytes, Change, Does, RuleTest, indices};
+use crate::evaluate::{Evaluation, Which, evaluate_by};
+use crate::{Context, Outside, Part, Policy, Verdict, examples};
+
+/// What becomes of a request, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It leaves.
+    Forward,
+    /// It waits for a person.
+    Pause,
+    /// It is refused.
+    Block,
+}
+
+impl Fate {
+    pub(super) const WORDS: &'static [&'static str] = &["forward", "pause", "block"];
+
+    pub(super) fn from_word(word: &str) -> Option<Fate> {
+        [Fate::Forward, Fate::Pause, Fate::Block].into_iter().find(|fate| fate.name() == word)
+    }
+
+    /// The word for it in tests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Fate::Forward => "forward",
+            Fate::Pause => "pause",
+            Fate::Block => "block",
+        }
+    }
+}
+
+/// How an outcome compares with what is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// It is what is expected.
+    Right,
+    /// Rules did what nobody expects: a false alarm.
+    Noisy,
+    /// Rules did not do what is expected: something would slip through.
+    Missing,
+    /// Rules did something else, or both of these.
+    Wrong,
+}
+
+impl Grade {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::Right => "right",
+            Grade::Noisy => "noisy",
+            Grade::Missing => "missing",
+            Grade::Wrong => "wrong",
+        }
+    }
+
+    fn with(self, other: Grade) -> Grade {
+        match (self, other) {
+            (Grade::Right, other) | (other, Grade::Right) => other,
+            (one, other) if one == other => one,
+            _ => Grade::Wrong,
+        }
+    }
+}
+
+impl fmt::Display for Grade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One thing in which what happened differs from what a test expects.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// How it differs.
+    pub grade: Grade,
+    /// The path of a change, or `verdict`, `held_by`, `edits`, `bytes`.
+    pub at: String,
+    /// What is expected; `None` where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What happened; `None` where nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+}
+
+impl fmt::Debug for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.grade, self.at)
+    }
+}
+
+/// What running a test gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it compares.
+    pub grade: Grade,
+    /// Whether the test is known to fail.
+    pub todo: bool,
+    /// In what it differs.
+    pub differences: Vec<Difference>,
+    /// How long it took.
+    pub took: Duration,
+    /// What the test would have to expect.
+    pub snapshot: Snapshot,
+}
+
+impl Outcome {
+    /// Whether somebody must do something about it.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.grade != Grade::Right && !self.todo
+    }
+}
+
+impl RuleTest {
+    /// Judges its request by a policy, which may be a later one than that beside which it was read.
+    #[must_use]
+    pub fn run(&self, policy: &Policy) -> Outcome {
+        let start = Instant::now();
+        let evaluation = self.evaluate(policy);
+        let took = start.elapsed();
+        let found = Found::of(&evaluation);
+        let mut differences = Vec::new();
+        self.compare_verdict(&found, &mut differences);
+        if let Some(expected) = &self.expected.edits {
+            compare_edits(expected, &found.changes, &mut differences);
+        }
+        self.compare_bytes(&found, &mut differences);
+        if self.expects_nothing() {
+            let found = Some("the test expects nothing".to_owned());
+            differences.push(Difference {
+                grade: Grade::Missing,
+                at: "verdict".into(),
+                expected: None,
+                found,
+            });
+        }
+        Outcome {
+            grade: differences.iter().fold(Grade::Right, |grade, it| grade.with(it.grade)),
+            todo: self.todo,
+            differences,
+            took,
+            snapshot: self.snapshot(found),
+        }
+    }
+
+    fn evaluate(&self, policy: &Policy) -> Evaluation {
+        let only = self.rules.as_ref().map(|ids| indices(policy, ids));
+        let said = &self.said;
+        let headers = said.headers.iter().map(|(name, text)| Outside { part: Part::Header { name }, text });
+        let headers: Vec<Outside<'_>> = headers.collect();
+        let context = Context {
+            session: said.session.as_deref().unwrap_or("rule-test"),
+            agent: said.agent.as_deref(),
+            model: said.model.as_deref(),
+            stream: said.stream,
+            subagent: said.subagent,
+            upstream: said.upstream.as_deref(),
+            endpoint: said.endpoint.as_deref(),
+            outside: &headers,
+        };
+        let which = only.as_ref().map_or(Which::All, Which::Only);
+        evaluate_by(which, policy, &Arc::clone(&self.document), &context, &Vault::new(examples::keys()))
+    }
+
+    fn expects_nothing(&self) -> bool {
+        let expected = &self.expected;
+        expected.verdict.is_none()
+            && expected.held_by.is_none()
+            && expected.edits.is_none()
+            && expected.bytes.is_none()
+    }
+
+    fn compare_verdict(&self, found: &Found, differences: &mut Vec<Difference>) {
+        let differs = |expected: &Fate| *expected != found.verdict;
+        if let Some(expected) = self.expected.verdict.filter(differs) {
+            let grade = match (expected, found.verdict) {
+                (Fate::Forward, _) => Grade::Noisy,
+                (_, Fate::Forward) => Grade::Missing,
+                _ => Grade::Wrong,
+            };
+            let told = match found.held_by.is_empty() {
+                true => found.verdict.name().to_owned(),
+                false => format!("{} by {}", found.verdict.name(), list(&found.held_by)),
+            };
+            let expected = Some(expected.name().to_owned());
+            differences.push(Difference { grade, at: "verdict".into(), expected, found: Some(told) });
+        }
+        let Some(expected) = self.expected.held_by.as_ref().filter(|expected| **expected != found.held_by)
+        else {
+            return;
+        };
+        let grade = match (expected.is_subset(&found.held_by), found.held_by.is_subset(expected)) {
+            (true, _) => Grade::Noisy,
+            (_, true) => Grade::Missing,
+            _ => Grade::Wrong,
+        };
+        let told = |ids: &BTreeSet<String>| (!ids.is_empty()).then(|| list(ids));
+        let (expected, found) = (told(expected), told(&found.held_by));
+        differences.push(Difference { grade, at: "held_by".into(), expected, found });
+    }
+
+    fn compare_bytes(&self, found: &Found, differences: &mut Vec<Difference>) {
+        let received;
+        let expected = match &self.expected.bytes {
+            None => return,
+            Some(Bytes::Received) => {
+                received = self.document.source().to_vec();
+                &received
+            }
+            Some(Bytes::File(_, Some(content))) => content,
+            Some(Bytes::File(name, None)) => {
+                let found = Some(format!("{name} is not there"));
+                return differences.push(Difference {
+                    grade: Grade::Missing,
+                    at: "bytes".into(),
+                    expected: None,
+                    found,
+                });
+            }
+        };
+        if *expected == found.sent {
+            return;
+        }
+        let same = expected.iter().zip(&found.sent).take_while(|(one, other)| one == other).count();
+        let told = |bytes: &[u8]| Some(format!("{} bytes, another one at {same}", bytes.len()));
+        let (expected, found) = (told(expected), told(&found.sent));
+        differences.push(Difference { grade: Grade::Wrong, at: "bytes".into(), expected, found });
+    }
+
+    /// What the test would have to expect.
+    fn snapshot(&self, found: Found) -> Snapshot {
+        let bytes = match &self.expected.bytes {
+            Some(Bytes::Received) if self.document.source()[..] == found.sent[..] => Some(Bytes::Received),
+            Some(Bytes::File(name, _)) => Some(Bytes::File(name.clone(), Some(found.sent))),
+            Some(Bytes::Received) | None => None,
+        };
+        let edits = found.changes.into_iter().map(|made| made.shown);
+        Snapshot {
+            verdict: found.verdict,
+            held_by: found.held_by,
+            // Of what is blocked nothing leaves, and how far rules came does not matter.
+            edits: (found.verdict != Fate::Block).then(|| edits.collect()),
+            bytes,
+        }
+    }
+}
+
+/// What happened.
+struct Found {
+    verdict: Fate,
+    held_by: BTreeSet<String>,
+    changes: Vec<Made>,
+    sent: Vec<u8>,
+}
+
+impl Found {
+    fn of(evaluation: &Evaluation) -> Found {
+        let (verdict, holds) = match &evaluation.verdict {
+            Verdict::Forward => (Fate::Forward, &[][..]),
+            Verdict::Pause(holds) => (Fate::Pause, holds.as_slice()),
+            Verdict::Block(hold) => (Fate::Block, std::slice::from_ref(hold)),
+        };
+        Found {
+            verdict,
+            held_by: holds.iter().map(|hold| hold.rule.to_string()).collect(),
+            changes: made(&evaluation.draft),
+            sent: evaluation.draft.render().to_vec(),
+        }
+    }
+}
+
+/// Compares change by change: each is expected once, and made once.
+fn compare_edits(expected: &[Change], made: &[Made], differences: &mut Vec<Difference>) {
+    let mut left: Vec<&Made> = made.iter().collect();
+    let mut unmet: Vec<&Change> = Vec::new();
+    for change in expected {
+        match left.iter().position(|made| made.is(change)) {
+            Some(place) => _ = left.remove(place),
+            None => unmet.push(change),
+        }
+    }
+    for change in unmet {
+        let other = left.iter().position(|made| made.is_same_place(change)).map(|place| left.remove(place));
+        let grade = if other.is_some() { Grade::Wrong } else { Grade::Missing };
+        let by_matters = other.is_some_and(|other| other.shown.does == change.does);
+        differences.push(Difference {
+            grade,
+            at: change.at.clone(),
+            expected: Some(told(change, by_matters)),
+            found: other.map(|other| told(&other.shown, by_matters)),
+        });
+    }
+    for made in left {
+        let found = Some(told(&made.shown, true));
+        differences.push(Difference {
+            grade: Grade::Noisy,
+            at: made.shown.at.clone(),
+            expected: None,
+            found,
+        });
+    }
+}
+
+fn told(change: &Change, by_matters: bool) -> String {
+    let what = match &change.does {
+        Does::Text(text) => text.clone(),
+        Does::Inserted(text) => format!("inserted: {text}"),
+        Does::Deleted(_) => "deleted".to_owned(),
+    };
+    match by_matters && !change.by.is_empty() {
+        true => format!("{what} (by {})", change.by.join(", ")),
+        false => what,
+    }
+}
+
+fn list(ids: &BTreeSet<String>) -> String {
+    ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

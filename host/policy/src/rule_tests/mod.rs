@@ -1,0 +1,256 @@
+//! Rule tests: requests, and what a policy is expected to do to them.
+//!
+//! They lie in the folder `tests` of a policy folder. [`RuleTests::read`] reads them beside a loaded
+//! policy, [`RuleTest::run`] judges one as a gate would, under keys that are the same everywhere, so
+//! that a token in a test means the same on every machine. An [`Outcome`] is named by what went wrong:
+//! rules did what nobody expects ([`Grade::Noisy`]), did not do what is expected ([`Grade::Missing`]), or
+//! did something else ([`Grade::Wrong`]).
+//!
+//! Nothing here writes a file: a [`Snapshot`] is what a test would have to expect, and whoever has shown
+//! it writes what [`RuleTests::with_snapshots`] returns.
+//!
+//! Requests of tests are made up, and outcomes show their texts. What redaction wrote is shown as its
+//! label.
+
+mod change;
+mod compile;
+mod judge;
+mod raw;
+mod snapshot;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use leafgate_tree::Document;
+
+use crate::Policy;
+use crate::diagnostic::{Diagnostics, LoadError, Severity};
+use crate::file::Complaints;
+use crate::index::RuleIndex;
+
+pub use change::{Change, Does};
+pub use judge::{Difference, Fate, Grade, Outcome};
+pub use snapshot::{Snapshot, SnapshotError, Written};
+
+/// Bytes of a file of tests.
+const MAX_FILE: usize = 8 << 20;
+
+/// The tests of a policy.
+#[derive(Debug)]
+pub struct RuleTests {
+    folder: PathBuf,
+    files: Vec<TestFile>,
+    tests: Vec<RuleTest>,
+}
+
+/// A file of tests as it was read.
+#[derive(Debug)]
+struct TestFile {
+    path: PathBuf,
+    text: String,
+}
+
+/// One test.
+#[derive(Debug)]
+pub struct RuleTest {
+    file: usize,
+    shown_file: Arc<str>,
+    name: String,
+    /// Where its name stands.
+    at: Range<usize>,
+    line: usize,
+    document: Arc<Document>,
+    said: Said,
+    /// The rules that are asked; `None` for all.
+    rules: Option<BTreeSet<String>>,
+    todo: bool,
+    expected: Expected,
+    /// Where the keys of its expectation stand, and where new ones can be written.
+    expected_at: Vec<Range<usize>>,
+    end: Option<usize>,
+}
+
+/// What a test says about its request beside the body.
+#[derive(Debug, Default)]
+struct Said {
+    session: Option<String>,
+    agent: Option<String>,
+    subagent: Option<bool>,
+    model: Option<String>,
+    stream: Option<bool>,
+    upstream: Option<String>,
+    endpoint: Option<String>,
+    /// By name in lower case.
+    headers: Vec<(String, String)>,
+}
+
+/// What a test expects; `None` where it says nothing about it.
+#[derive(Debug, Default)]
+struct Expected {
+    verdict: Option<Fate>,
+    held_by: Option<BTreeSet<String>>,
+    edits: Option<Vec<Change>>,
+    bytes: Option<Bytes>,
+}
+
+/// The bytes that would leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bytes {
+    /// Those that came.
+    Received,
+    /// Those of a file beside the tests; `None` where there is no such file yet.
+    File(String, Option<Vec<u8>>),
+}
+
+impl RuleTests {
+    /// Reads the tests of a folder: each `*.toml` in it, in name order. A policy without such a folder has
+    /// no tests.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the files, as diagnostics with file, line, caret and hint.
+    pub fn read(folder: &Path, policy: &Policy) -> Result<RuleTests, LoadError> {
+        let mut diagnostics = Diagnostics::default();
+        let mut all = RuleTests { folder: folder.to_owned(), files: Vec::new(), tests: Vec::new() };
+        let files = leafgate_folder::list_tests(folder).unwrap_or_else(|error| {
+            let message = format!("the folder of tests cannot be read: {error}");
+            let hint = "make it a folder of `*.toml` files".to_owned();
+            diagnostics.without_place(Severity::Error, folder.display().to_string(), message, hint);
+            Vec::new()
+        });
+        let is_test = |path: &PathBuf| {
+            path.parent() == Some(folder) && path.extension().is_some_and(|extension| extension == "toml")
+        };
+        for path in files.into_iter().filter(is_test) {
+            all.read_file(path, policy, &mut diagnostics);
+        }
+        match diagnostics.errors() {
+            0 => Ok(all),
+            _ => Err(diagnostics.into_error_of("the tests were not read")),
+        }
+    }
+
+    fn read_file(&mut self, path: PathBuf, policy: &Policy, diagnostics: &mut Diagnostics) {
+        let name = path.display().to_string();
+        let text = match leafgate_folder::read(&path, MAX_FILE).map(String::from_utf8) {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => {
+                return diagnostics.without_place(Severity::Error, name, "the file is not UTF-8", None);
+            }
+            Err(error) => {
+                let message = format!("the file cannot be read: {error}");
+                return diagnostics.without_place(Severity::Error, name, message, None);
+            }
+        };
+        let number = self.files.len();
+        self.tests.extend(read_text(number, &name, &text, &self.folder, policy, diagnostics));
+        self.files.push(TestFile { path, text });
+    }
+
+    /// The tests, in the order of the files.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &RuleTest> {
+        self.tests.iter()
+    }
+
+    /// Runs all tests, and gives the policy's failures as diagnostics: each with its test, what is wrong,
+    /// and no text of a request.
+    ///
+    /// # Errors
+    /// A test that fails; or no test at all, where tests are to vouch for a policy.
+    pub fn require(&self, policy: &Policy) -> Result<(), LoadError> {
+        let mut diagnostics = Diagnostics::default();
+        let files: Vec<usize> = self
+            .files
+            .iter()
+            .map(|file| diagnostics.add_file(file.path.display().to_string(), file.text.clone()))
+            .collect();
+        for test in &self.tests {
+            let outcome = test.run(policy);
+            if outcome.fails() {
+                let places: Vec<&str> = outcome.differences.iter().map(|it| it.at.as_str()).collect();
+                let message = format!("a test fails, {}: {}", outcome.grade, places.join(", "));
+                let hint = "`leafgate test` shows what differs".to_owned();
+                diagnostics.error(files[test.file], test.at.clone(), message, hint);
+            }
+        }
+        if self.tests.is_empty() {
+            let hint =
+                "write `[[test]]` tables into `*.toml` files there, or do not require tests".to_owned();
+            let folder = self.folder.display().to_string();
+            diagnostics.without_place(Severity::Error, folder, "the policy has no tests", hint);
+        }
+        match diagnostics.errors() {
+            0 => Ok(()),
+            _ => Err(diagnostics.into_error_of("the policy does not pass its tests")),
+        }
+    }
+}
+
+fn read_text(
+    number: usize,
+    name: &str,
+    text: &str,
+    folder: &Path,
+    policy: &Policy,
+    diagnostics: &mut Diagnostics,
+) -> Vec<RuleTest> {
+    let file = diagnostics.add_file(name.to_owned(), text.to_owned());
+    let raw = raw::read(file, diagnostics);
+    let complaints = Complaints { file, diagnostics };
+    let mut compiler = compile::Compiler { complaints, policy, folder, number, name: name.into() };
+    let mut tests: Vec<RuleTest> = Vec::new();
+    for raw in &raw {
+        let Some(test) = compiler.test(raw) else { continue };
+        if let Some(first) = tests.iter().find(|first| first.name == test.name) {
+            let message = format!("test `{}` is written twice", test.name);
+            compiler.complaints.error(
+                test.at.clone(),
+                message,
+                format!("the first is in line {}", first.line),
+            );
+        }
+        tests.push(test);
+    }
+    tests
+}
+
+impl RuleTest {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file that it stands in.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.shown_file
+    }
+
+    /// The line that it begins in.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Whether it is known to fail.
+    #[must_use]
+    pub fn is_todo(&self) -> bool {
+        self.todo
+    }
+}
+
+/// The keys of a test and of its edits, for the test of the reference.
+#[cfg(test)]
+pub(crate) fn reference_keys() -> &'static [&'static str] {
+    use crate::file::fields::fields_of;
+    let keys = [fields_of::<raw::RawTest>(), fields_of::<raw::RawEdit>()];
+    Box::leak(keys.concat().into_boxed_slice())
+}
+
+/// Returns the rules of a policy that some ids name.
+fn indices(policy: &Policy, ids: &BTreeSet<String>) -> BTreeSet<RuleIndex> {
+    let rules = policy.rules.iter().enumerate();
+    rules.filter(|(_, rule)| ids.contains(&*rule.id)).map(|(index, _)| RuleIndex::new(index)).collect()
+}

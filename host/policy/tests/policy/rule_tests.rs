@@ -1,0 +1,339 @@
+//! Tests of a policy's own: what each outcome is called, what is refused, and what is written.
+
+use std::path::Path;
+
+use leafgate_policy::Policy;
+use leafgate_policy::rule_tests::{Grade, Outcome, RuleTest, RuleTests};
+use tempfile::TempDir;
+
+use super::support::{Fakes, folder, load_folder};
+
+const RULES: &str = r#"
+[[rule]]
+id = "mail"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+
+[[rule]]
+id = "polite"
+match = { role = "user" }
+when = 'leaf.text.endsWith("?")'
+action = "rewrite"
+append = " Please."
+
+[[rule]]
+id = "no-prod"
+match = { role = "user" }
+when = 'leaf.text.contains("prod-db")'
+action = "block"
+
+[[rule]]
+id = "no-shout"
+match = { role = "user" }
+when = 'leaf.text.contains("!!!")'
+action = "pause"
+"#;
+
+struct Tried {
+    folder: TempDir,
+    policy: Policy,
+}
+
+impl Tried {
+    fn new(rules: &str, tests: &str) -> Tried {
+        let folder = folder(rules, &Fakes::default());
+        let policy = load_folder(folder.path(), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::create_dir(folder.path().join("tests")).unwrap();
+        std::fs::write(folder.path().join("tests/all.toml"), tests).unwrap();
+        Tried { folder, policy }
+    }
+
+    fn tests(&self) -> std::path::PathBuf {
+        self.folder.path().join("tests")
+    }
+
+    fn read(&self) -> RuleTests {
+        RuleTests::read(&self.tests(), &self.policy).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn outcomes(&self) -> Vec<Outcome> {
+        self.read().iter().map(|test| test.run(&self.policy)).collect()
+    }
+
+    /// What is wrong with the tests, without the folder.
+    fn refused(&self) -> String {
+        let error = RuleTests::read(&self.tests(), &self.policy).expect_err("the tests are sound");
+        error.to_string().replace(&self.tests().display().to_string(), "tests")
+    }
+}
+
+fn grades(rules: &str, tests: &str) -> Vec<Grade> {
+    Tried::new(rules, tests).outcomes().iter().map(|outcome| outcome.grade).collect()
+}
+
+fn test(name: &str, rest: &str) -> String {
+    format!("[[test]]\nname = \"{name}\"\n{rest}\n")
+}
+
+#[test]
+fn an_outcome_is_named_by_what_went_wrong() {
+    let tests = [
+        test(
+            "as expected",
+            "text = 'ann@example.org'\nedits = [{ at = 'messages[0].content', text = '‹EMAIL›', by = 'mail' }]",
+        ),
+        test("nothing to do", "text = 'hello'\nedits = []"),
+        test("the very bytes", "text = 'hello'\nbytes = 'received'"),
+        test("nobody expects it", "text = 'ann@example.org'\nedits = []"),
+        test("held without a reason", "text = 'prod-db'\nverdict = 'forward'"),
+        test(
+            "it slips through",
+            "text = 'hello'\nedits = [{ at = 'messages[0].content', text = '‹EMAIL›' }]",
+        ),
+        test("nobody stops it", "text = 'hello'\nverdict = 'block'\nheld_by = 'no-prod'"),
+        test("something else", "text = 'how?'\nedits = [{ at = 'messages[0].content', text = 'how? Now.' }]"),
+        test(
+            "another rule",
+            "text = 'how?'\nedits = [{ at = 'messages[0].content', text = 'how? Please.', by = 'mail' }]",
+        ),
+        test("paused, not blocked", "text = 'go!!!'\nverdict = 'block'"),
+        test("other bytes", "text = 'how?'\nbytes = 'received'"),
+    ];
+    use Grade::{Missing, Noisy, Right, Wrong};
+    let expected = [Right, Right, Right, Noisy, Noisy, Missing, Missing, Wrong, Wrong, Wrong, Wrong];
+    assert_eq!(grades(RULES, &tests.concat()), expected);
+}
+
+#[test]
+fn a_test_that_expects_nothing_shows_nothing() {
+    let outcomes = Tried::new(RULES, &test("empty", "text = 'hello'")).outcomes();
+    assert_eq!(outcomes[0].grade, Grade::Missing);
+    assert!(outcomes[0].fails());
+}
+
+#[test]
+fn what_is_known_to_fail_is_no_failure() {
+    let tests = test("later", "todo = true\ntext = 'hello'\nverdict = 'block'");
+    let outcome = Tried::new(RULES, &tests).outcomes().remove(0);
+    assert!(outcome.todo && !outcome.fails());
+    assert_eq!(outcome.grade, Grade::Missing);
+}
+
+#[test]
+fn some_rules_alone_are_asked() {
+    let tests = [
+        test(
+            "all",
+            "text = 'ann@example.org?'\nedits = [{ at = 'messages[0].content', text = '‹EMAIL›? Please.' }]",
+        ),
+        test(
+            "one",
+            "text = 'ann@example.org?'\nrules = 'polite'\nedits = [{ at = 'messages[0].content', text = 'ann@example.org? Please.' }]",
+        ),
+        test(
+            "two",
+            "text = 'prod-db?'\nrules = ['mail', 'polite']\nedits = [{ at = 'messages[0].content', text = 'prod-db? Please.' }]",
+        ),
+    ];
+    assert_eq!(grades(RULES, &tests.concat()), [Grade::Right; 3]);
+}
+
+#[test]
+fn a_request_is_given_in_three_ways_and_with_what_surrounds_it() {
+    let rules = r#"
+[[rule]]
+id = "team"
+match = { agent = "codex", subagent = true, upstream = "local", endpoint = "/v1/*", header = { x-team = "red" }, model = "gpt-*", session = "s-1", stream = true }
+action = "block"
+"#;
+    let said = "agent = 'codex'\nsubagent = true\nupstream = 'local'\nendpoint = '/v1/chat'\nsession = 's-1'\nstream = true\nheader = { X-Team = 'red' }\nverdict = 'block'\n";
+    let tests = [
+        test(
+            "a table",
+            &format!(
+                "{said}request = {{ model = 'gpt-4o', messages = [{{ role = 'user', content = 'x' }}] }}"
+            ),
+        ),
+        test("a text", &format!("{said}request = '''{{\"model\": \"gpt-4o\", \"messages\": []}}'''")),
+        test("what the user says", &format!("{said}model = 'gpt-4o'\ntext = 'x'")),
+        test("a file", &format!("{said}file = 'requests/chat.json'")),
+        test("another team", &format!("{}text = 'x'\nmodel = 'gpt-4o'", said.replace("'red'", "'blue'"))),
+    ];
+    let tried = Tried::new(rules, &tests.concat());
+    std::fs::create_dir(tried.tests().join("requests")).unwrap();
+    std::fs::write(tried.tests().join("requests/chat.json"), r#"{"model":"gpt-5","messages":[]}"#).unwrap();
+    let grades: Vec<Grade> = tried.outcomes().iter().map(|outcome| outcome.grade).collect();
+    assert_eq!(grades, [Grade::Right, Grade::Right, Grade::Right, Grade::Right, Grade::Missing]);
+}
+
+#[test]
+fn what_is_wrong_with_tests_is_said_with_a_place() {
+    let tests = r#"
+[[test]]
+text = "no name"
+verdict = "forward"
+
+[[test]]
+name = "two requests"
+text = "one"
+file = "other.json"
+
+[[test]]
+name = "unknown"
+text = "x"
+rules = ["mial"]
+verdict = "fowrard"
+agent = "codxe"
+noise = 1
+
+[[test]]
+name = "outside"
+file = "../../secret.json"
+verdict = "forward"
+
+[[test]]
+name = "not there"
+file = "nowhere.json"
+verdict = "forward"
+
+[[test]]
+name = "does two things"
+text = "x"
+edits = [{ at = "messages[0].content", text = "y", deleted = true }]
+
+[[test]]
+name = "not there"
+request = "{"
+verdict = "forward"
+
+[[test]]
+name = "wrong type"
+text = 1
+verdict = "forward"
+"#;
+    snapshot!(Tried::new(RULES, tests).refused());
+}
+
+#[test]
+fn two_tests_of_one_name_are_refused() {
+    let tests =
+        [test("same", "text = 'x'\nverdict = 'forward'"), test("same", "text = 'y'\nverdict = 'forward'")];
+    let refused = Tried::new(RULES, &tests.concat()).refused();
+    assert!(refused.contains("`same` is written twice") && refused.contains("line 1"), "{refused}");
+}
+
+/// Takes every snapshot that a failing test has, and writes it.
+fn update(tried: &Tried) -> String {
+    let tests = tried.read();
+    let outcomes: Vec<(&RuleTest, Outcome)> =
+        tests.iter().map(|test| (test, test.run(&tried.policy))).collect();
+    let failing = outcomes.iter().filter(|(_, outcome)| outcome.fails());
+    let snapshots: Vec<_> = failing.map(|(test, outcome)| (*test, &outcome.snapshot)).collect();
+    for written in tests.with_snapshots(&snapshots, &tried.policy).unwrap() {
+        std::fs::write(&written.path, &written.content).unwrap();
+    }
+    std::fs::read_to_string(tried.tests().join("all.toml")).unwrap()
+}
+
+#[test]
+fn an_update_changes_the_expectations_alone_and_makes_all_tests_right() {
+    let tests = r#"# Of the house.
+[[test]]
+name = "new"   # nothing yet
+text = "ann@example.org\n\"quoted\"?"
+# A last remark.
+
+[[test]]
+name = "stands"
+text = "hello"
+verdict = "forward"  # and stays
+
+[[test]]
+name = "changes"
+verdict = "forward"
+edits = [
+  { at = "messages[0].content", text = "old" },
+]
+text = "prod-db"
+
+[[test]]
+name = "bytes"
+text = "how?"
+bytes = "bodies/how.json"
+[test.header]
+x-team = "red"
+"#;
+    let tried = Tried::new(RULES, tests);
+    std::fs::create_dir(tried.tests().join("bodies")).unwrap();
+    snapshot!(update(&tried));
+    assert!(tried.outcomes().iter().all(|outcome| outcome.grade == Grade::Right), "{:?}", tried.outcomes());
+    let body = std::fs::read_to_string(tried.tests().join("bodies/how.json")).unwrap();
+    assert!(body.contains("how? Please."), "{body}");
+}
+
+#[test]
+fn a_test_on_one_line_is_not_rewritten() {
+    let tried = Tried::new(RULES, "test = [{ name = \"inline\", text = \"how?\", edits = [] }]\n");
+    let tests = tried.read();
+    let outcome = tests.iter().next().unwrap().run(&tried.policy);
+    let refused = tests.with_snapshots(&[(tests.iter().next().unwrap(), &outcome.snapshot)], &tried.policy);
+    assert!(refused.unwrap_err().to_string().contains("`inline`"));
+}
+
+#[test]
+fn tests_that_are_required_must_be_there_and_pass() {
+    let tried = Tried::new(RULES, &test("holds", "text = 'prod-db'\nverdict = 'block'"));
+    tried.read().require(&tried.policy).unwrap();
+    let other = Tried::new(&RULES.replace("prod-db", "test-db"), "");
+    let error = tried.read().require(&other.policy).unwrap_err().to_string();
+    assert!(error.contains("a test fails, missing: verdict") && error.contains("\"holds\""), "{error}");
+    let none = RuleTests::read(Path::new("/nowhere/tests"), &tried.policy).unwrap();
+    assert!(none.require(&tried.policy).unwrap_err().to_string().contains("the policy has no tests"));
+}
+
+#[test]
+fn no_text_of_a_request_is_in_a_failure_or_in_debug_output() {
+    let tried =
+        Tried::new(RULES, &test("quiet", "text = 'pineapple prod-db?'\nverdict = 'forward'\nedits = []"));
+    let tests = tried.read();
+    let outcome = tests.iter().next().unwrap().run(&tried.policy);
+    let told = format!("{:?}{:?}{}", tests, outcome, tests.require(&tried.policy).unwrap_err());
+    let without_the_file = told.replace("pineapple prod-db?'", "");
+    assert!(!format!("{outcome:?}").contains("pineapple"), "{outcome:?}");
+    assert!(!without_the_file.contains("how? Please"), "{told}");
+}
+
+#[test]
+fn a_rule_that_fails_its_own_example_is_not_loaded() {
+    let refused = |rules: &str| super::support::try_policy(rules, &Fakes::default()).unwrap_err().to_string();
+    let rule = |fields: &str| format!("[[rule]]\nid = \"shell\"\n{fields}\n");
+    let blocks = "match = { tool = \"Bash\", kind = \"tool-arguments\" }\nwhen = 'leaf.text.contains(\"rm -rf\")'\naction = \"block\"";
+    let sound = rule(&format!("{blocks}\nexamples = [\"rm -rf /\"]\ncounter_examples = [\"ls\"]"));
+    super::support::policy(&sound);
+    let missed = refused(&rule(&format!("{blocks}\nexamples = [\"rm -fr /\"]")));
+    assert!(
+        missed.contains("the rule does not match its example") && missed.contains("rules.toml:"),
+        "{missed}"
+    );
+    let noisy = refused(&rule(&format!("{blocks}\ncounter_examples = [\"rm -rf ./target\"]")));
+    assert!(noisy.contains("the rule matches its counter-example"), "{noisy}");
+    let request = "match = {}\nwhen = 'request.tools > 2'\naction = \"pause\"\nexamples = [\"x\"]";
+    assert!(refused(&rule(request)).contains("no text can be an example of this rule"));
+}
+
+#[test]
+fn examples_are_put_wherever_a_rule_looks() {
+    let rule = |number: usize, fields: &str| format!("[[rule]]\nid = \"r-{number}\"\n{fields}\n");
+    let fields = [
+        "match = { path = \"messages[*].content[*].text\" }\naction = \"rewrite\"\nreplace = { pattern = 'a+', with = 'b' }\nexamples = [\"aa\"]\ncounter_examples = [\"b\"]",
+        "match = { section = \"tool-result\", tool = \"run_*\" }\naction = \"delete\"\nexamples = [\"x\"]",
+        "match = { format = \"gemini\", role = \"system\" }\naction = \"pin\"\nexamples = [\"x\"]",
+        "match = { format = \"anthropic-messages\", latest = true }\naction = \"rewrite\"\nmax_lines = 4\nexamples = [\"1\\n2\\n3\\n4\\n5\\n6\"]\ncounter_examples = [\"1\"]",
+        "match = { agent = \"codex\", model = \"gpt-*\" }\ndetect = [\"pii/email\"]\naction = \"redact\"\nexamples = [\"ann@example.org\"]\ncounter_examples = [\"ann\"]",
+        "match = { format = \"openai-responses\", kind = \"tool-arguments\" }\nwhen = 'leaf.findings.exists(f, f.label == \"EMAIL\")'\naction = \"block\"\nexamples = [\"ann@example.org\"]",
+    ];
+    let rules: String = fields.iter().enumerate().map(|(number, fields)| rule(number, fields)).collect();
+    let mail = rule(9, "match = {}\ndetect = [\"pii/email\"]\naction = \"redact\"");
+    super::support::policy(&format!("{rules}{mail}"));
+}
