@@ -13,6 +13,7 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::chat::ChatCommand;
+use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
 use crate::scan::ScanArgs;
 use crate::verify::VerifyArgs;
@@ -26,7 +27,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak, or `scan` a secret · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak, `scan` a secret, or a test of a policy fails · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Explain(PolicyArgs),
     /// Check a policy and say everything that is wrong with it
     Check(PolicyArgs),
+    /// Run the tests of a policy, and say what is noisy, missing or wrong
+    Test(TestArgs),
     /// Work with WebAssembly plugins
     Plugin {
         #[command(subcommand)]
@@ -138,6 +141,9 @@ pub(crate) struct RunArgs {
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
+    /// Serve a policy only where it passes the tests in its folder: at the start, and at each change
+    #[arg(long)]
+    pub(crate) require_tests: bool,
     /// Where requests go: https://host, http://host, or echo: for a built-in endpoint that answers
     /// with the request it got
     #[arg(long, value_name = "URL")]

@@ -9,7 +9,8 @@ use crate::print::Printer;
 pub(crate) enum Exit {
     /// The command succeeded. For a request: it would be forwarded.
     Done = 0,
-    /// The claim that the command checks does not hold: a secret would leave, or stands in a file.
+    /// The claim that the command checks does not hold: a secret would leave or stands in a file, a
+    /// test of a policy fails.
     Unmet = 1,
     /// A bad call, an unreadable input, an unusable policy, or a gate that refuses. clap uses the
     /// same code.

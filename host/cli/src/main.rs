@@ -21,6 +21,7 @@ mod private;
 mod reload;
 mod request;
 mod review;
+mod rule_tests;
 mod runtime;
 mod saved;
 mod scan;
@@ -64,6 +65,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => policy::explain(&args, printer),
         Command::Check(args) => policy::check(&args, printer),
+        Command::Test(args) => rule_tests::run(&args, printer),
         Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
         Command::Detectors { command } => detectors::run(&command, printer),
         Command::Chat { command } => chat::run(&command, printer),

@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use leafgate_policy::plugin::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
@@ -29,6 +30,8 @@ use crate::policy::LazyLoader;
 pub(crate) struct Reload {
     source: PolicySource,
     loader: LazyLoader,
+    /// Whether a policy that does not pass its own tests is refused.
+    requires_tests: bool,
     /// The folder before the first load. `None` for a built-in policy, which never changes.
     loaded: Option<Snapshot>,
     /// When the policy that was loaded last ends by itself, because an exception of it does.
@@ -86,7 +89,19 @@ impl Reload {
             PolicySource::Default | PolicySource::None => None,
         };
         let clock = Box::new(SystemTime::now);
-        Reload { source, loader: LazyLoader::default(), loaded, ends_at: Cell::new(None), clock }
+        let loader = LazyLoader::default();
+        Reload { source, loader, requires_tests: false, loaded, ends_at: Cell::new(None), clock }
+    }
+
+    /// Has a policy count only where it passes its tests, which are watched too. Must be called before
+    /// the first load.
+    pub(crate) fn requiring_tests(mut self) -> anyhow::Result<Self> {
+        let PolicySource::Folder(folder) = &self.source else {
+            bail!("a built-in policy has no tests: leave `--require-tests` out, or name a policy folder")
+        };
+        self.loaded = Some(Snapshot::take_with_tests(folder));
+        self.requires_tests = true;
+        Ok(self)
     }
 
     /// The source as the gate's status names it.
@@ -108,6 +123,9 @@ impl Reload {
         self.ends_at.take();
         let now = (self.clock)();
         let loaded = Policy::load_at(&self.source, &Attempt { loader: &self.loader, abandoned }, now)?;
+        if let (true, PolicySource::Folder(folder)) = (self.requires_tests, &self.source) {
+            RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;
+        }
         self.ends_at.set(loaded.ends_at());
         Ok(loaded)
     }
@@ -311,6 +329,31 @@ mod tests {
         let next = watched.outcomes.recv_timeout(LONG).expect("the end of an exception was told").unwrap();
         assert_eq!(next.ends_at(), None);
         assert_ne!(next.digest(), first.digest());
+    }
+
+    #[test]
+    fn a_policy_that_fails_its_tests_does_not_serve_and_a_mended_test_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &rule("first"));
+        let test =
+            |verdict: &str| format!("[[test]]\nname = \"asks\"\ntext = \"x\"\nverdict = \"{verdict}\"\n");
+        let write_test = |verdict: &str| {
+            fs::create_dir_all(folder.path().join("tests")).unwrap();
+            fs::write(folder.path().join("tests/.draft"), test(verdict)).unwrap();
+            fs::rename(folder.path().join("tests/.draft"), folder.path().join("tests/all.toml")).unwrap();
+        };
+        let reload =
+            || Reload::new(PolicySource::Folder(folder.path().to_owned())).requiring_tests().unwrap();
+        assert!(reload().load().unwrap_err().to_string().contains("the policy has no tests"));
+        write_test("pause");
+        let first = reload();
+        first.load().unwrap();
+        let watched = Watched::start(first);
+        write(folder.path(), &rule("second").replace("\"pause\"", "\"block\""));
+        assert!(watched.next().unwrap_err().contains("a test fails, wrong: verdict"));
+        write_test("block");
+        assert_eq!(watched.next().unwrap(), ["second"]);
+        assert!(Reload::new(PolicySource::Default).requiring_tests().is_err());
     }
 
     #[test]

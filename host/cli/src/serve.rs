@@ -31,7 +31,10 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         review::require_terminal()?;
     }
     log::start(args.review)?;
-    let reload = Reload::new(args.policy.source.clone());
+    let mut reload = Reload::new(args.policy.source.clone());
+    if args.require_tests {
+        reload = reload.requiring_tests()?;
+    }
     let policy = Arc::new(reload.load()?);
     let mut config = GateConfig::new(args.upstream.clone());
     config.policy_source = reload.name();

@@ -32,22 +32,33 @@ const INTERLEAVED: usize = 6;
 
 /// Prints a difference, indented.
 pub(crate) fn print(before: &str, after: &str, printer: &mut Printer) -> std::io::Result<()> {
+    print_under(before, after, "  ", printer)
+}
+
+/// Prints a difference, each line behind an indentation.
+pub(crate) fn print_under(
+    before: &str,
+    after: &str,
+    indent: &str,
+    printer: &mut Printer,
+) -> std::io::Result<()> {
     let mut stretches = stretches(before, after);
     let in_blocks = has_little_in_common(&stretches, before, after);
     if in_blocks {
         stretches = vec![(ChangeTag::Delete, before.to_owned()), (ChangeTag::Insert, after.to_owned())];
     }
     let last = stretches.len().saturating_sub(1);
-    printer.text(Style::Plain, "  ")?;
+    let line = format!("\n{indent}");
+    printer.text(Style::Plain, indent)?;
     for (place, (tag, text)) in stretches.into_iter().enumerate() {
         let (style, text) = match tag {
             ChangeTag::Equal => (Style::Plain, abridged(&text, place == 0, place == last)),
             ChangeTag::Delete => (Style::Removed, format!("[-{}-]", shortened(&text))),
             ChangeTag::Insert => (Style::Added, format!("{{+{}+}}", shortened(&text))),
         };
-        printer.text(style, &text.replace('\n', "\n  "))?;
+        printer.text(style, &text.replace('\n', &line))?;
         if in_blocks && place < last {
-            printer.text(Style::Plain, "\n  ")?;
+            printer.text(Style::Plain, &line)?;
         }
     }
     printer.line("")

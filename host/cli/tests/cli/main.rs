@@ -6,6 +6,7 @@ mod apply;
 mod chat;
 mod live;
 mod replay;
+mod rule_tests;
 mod running;
 mod saved;
 mod scan;

@@ -1,0 +1,286 @@
+//! `test`: runs the tests of a policy, says in what they differ, and writes what they should expect
+//! once somebody has seen it.
+
+mod junit;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use leafgate_policy::rule_tests::{Difference, Grade, Outcome, RuleTest, RuleTests, Snapshot, Written};
+use leafgate_policy::{Policy, PolicySource};
+use serde::Serialize;
+
+use crate::args::PolicyArg;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::{policy, words};
+
+#[derive(Args)]
+pub(crate) struct TestArgs {
+    /// Run only tests whose name holds one of these texts
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// The folder of the tests; without it, `tests` in the policy folder
+    #[arg(long, value_name = "DIR")]
+    tests: Option<PathBuf>,
+    /// Show what each test that fails would have to expect, and write it where you say so
+    #[arg(long)]
+    update: bool,
+    /// Write all of it without asking
+    #[arg(long, requires = "update")]
+    yes: bool,
+    /// Write JSON
+    #[arg(long, conflicts_with = "update")]
+    json: bool,
+    /// Write the outcomes to a file as JUnit does, for a build server
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+/// A test that was run.
+struct Ran<'t> {
+    test: &'t RuleTest,
+    outcome: Outcome,
+}
+
+pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let loaded = policy::load(&args.policy.source)?;
+    let folder = folder(args)?;
+    let tests = RuleTests::read(&folder, &loaded)?;
+    if tests.iter().len() == 0 {
+        bail!(
+            "there are no tests in {}: write `[[test]]` tables into `*.toml` files there",
+            folder.display()
+        );
+    }
+    let named = |test: &&RuleTest| {
+        args.names.is_empty() || args.names.iter().any(|name| test.name().contains(name.as_str()))
+    };
+    let ran: Vec<Ran<'_>> =
+        tests.iter().filter(named).map(|test| Ran { test, outcome: test.run(&loaded) }).collect();
+    if ran.is_empty() {
+        bail!("no test has a name with {} in it", args.names.join(" or "));
+    }
+    match args.json {
+        true => printer.json(&Tested::new(&ran))?,
+        false => print(&ran, printer)?,
+    }
+    printer.flush()?;
+    if let Some(file) = &args.junit {
+        let written = std::fs::write(file, junit::document(&ran));
+        written.with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let failed: Vec<&Ran<'_>> = ran.iter().filter(|ran| ran.outcome.fails()).collect();
+    let left = match args.update {
+        true => failed.len() - update(args, &tests, &failed, &loaded, printer)?,
+        false => failed.len(),
+    };
+    Ok(if left == 0 { Exit::Done } else { Exit::Unmet })
+}
+
+fn folder(args: &TestArgs) -> anyhow::Result<PathBuf> {
+    match (&args.tests, &args.policy.source) {
+        (Some(folder), _) => Ok(folder.clone()),
+        (None, PolicySource::Folder(policy)) => Ok(leafgate_folder::tests_of(policy)),
+        (None, PolicySource::Default | PolicySource::None) => {
+            bail!("a built-in policy has no tests: name a policy folder, or tests with `--tests DIR`")
+        }
+    }
+}
+
+fn print(ran: &[Ran<'_>], printer: &mut Printer) -> io::Result<()> {
+    let mut file = "";
+    for Ran { test, outcome } in ran {
+        if file != test.file() {
+            file = test.file();
+            printer.text(Style::Heading, file)?;
+            printer.line("")?;
+        }
+        print_outcome(test, outcome, printer)?;
+    }
+    let count = |what: &str, counts: &dyn Fn(&Outcome) -> bool| {
+        let count = ran.iter().filter(|ran| counts(&ran.outcome)).count();
+        (count > 0).then(|| format!("{count} {what}"))
+    };
+    let graded = |grade: Grade| {
+        move |outcome: &Outcome| outcome.grade == grade && (grade == Grade::Right || !outcome.todo)
+    };
+    let known = |outcome: &Outcome| outcome.todo && outcome.grade != Grade::Right;
+    let counts = [
+        count("right", &graded(Grade::Right)),
+        count("noisy", &graded(Grade::Noisy)),
+        count("missing", &graded(Grade::Missing)),
+        count("wrong", &graded(Grade::Wrong)),
+        count("to do", &known),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let plural = if ran.len() == 1 { "" } else { "s" };
+    printer.line(&format!("{} test{plural}: {}", ran.len(), counts.join(", ")))
+}
+
+fn print_outcome(test: &RuleTest, outcome: &Outcome, printer: &mut Printer) -> io::Result<()> {
+    let style = match (outcome.grade, outcome.todo) {
+        (Grade::Right, _) => Style::Added,
+        (_, true) => Style::Faint,
+        _ => Style::Removed,
+    };
+    let word = if outcome.todo && outcome.grade != Grade::Right { "to do" } else { outcome.grade.name() };
+    printer.text(style, &format!("  {word:<8}"))?;
+    printer.text(Style::Plain, &format!(" {}", test.name()))?;
+    if outcome.grade == Grade::Right {
+        if outcome.todo {
+            printer.text(Style::Faint, "  (it is right: take `todo` away)")?;
+        }
+        return printer.line("");
+    }
+    printer.text(Style::Faint, &format!("  line {}", test.line()))?;
+    printer.line("")?;
+    if outcome.todo {
+        return Ok(());
+    }
+    outcome.differences.iter().try_for_each(|difference| print_difference(difference, printer))
+}
+
+fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Result<()> {
+    printer.text(Style::Heading, &format!("      {}", difference.at))?;
+    let lines = |text: &str| text.replace('\n', "\n        ");
+    match (&difference.expected, &difference.found) {
+        (Some(expected), Some(found)) => {
+            printer.line("")?;
+            words::print_under(expected, found, "        ", printer)
+        }
+        (Some(expected), None) => {
+            printer.line("  expected, and not there")?;
+            printer.text(Style::Removed, &format!("        [-{}-]\n", lines(expected)))
+        }
+        (None, Some(found)) => {
+            printer.line("  not expected")?;
+            printer.text(Style::Added, &format!("        {{+{}+}}\n", lines(found)))
+        }
+        (None, None) => printer.line(""),
+    }
+}
+
+/// Shows what each of some tests would have to expect, and writes what is agreed to. Returns how many
+/// tests that were.
+fn update(
+    args: &TestArgs,
+    tests: &RuleTests,
+    failed: &[&Ran<'_>],
+    policy: &Policy,
+    printer: &mut Printer,
+) -> anyhow::Result<usize> {
+    let asks = !args.yes && io::stdin().is_terminal();
+    let mut answer = if args.yes { Answer::All } else { Answer::No };
+    let mut accepted: Vec<(&RuleTest, &Snapshot)> = Vec::new();
+    for Ran { test, outcome } in failed {
+        printer.text(Style::Heading, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
+        printer.text(Style::Plain, &outcome.snapshot.to_string())?;
+        if asks && answer != Answer::All {
+            printer.text(Style::Plain, "write this? yes, no, all, quit: ")?;
+            printer.flush()?;
+            answer = Answer::read(&mut io::stdin().lock())?;
+        }
+        match answer {
+            Answer::Yes | Answer::All => accepted.push((test, &outcome.snapshot)),
+            Answer::No => {}
+            Answer::Quit => break,
+        }
+    }
+    printer.flush()?;
+    if !asks && !args.yes && !failed.is_empty() {
+        printer
+            .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
+    }
+    for Written { path, content } in tests.with_snapshots(&accepted, policy)? {
+        write(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
+        printer.line(&format!("written: {}", path.display()))?;
+    }
+    printer.flush()?;
+    Ok(accepted.len())
+}
+
+/// Writes a file whole or not at all: a test that is cut off would guard nothing.
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension(format!("{}.draft", std::process::id()));
+    let written = std::fs::write(&draft, content).and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+    All,
+    Quit,
+}
+
+impl Answer {
+    /// Reads a line. What is no answer writes nothing.
+    fn read(input: &mut impl BufRead) -> io::Result<Answer> {
+        let mut line = String::new();
+        let read = input.read_line(&mut line)?;
+        Ok(match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Answer::Yes,
+            "a" | "all" => Answer::All,
+            "q" | "quit" => Answer::Quit,
+            _ if read == 0 => Answer::Quit,
+            _ => Answer::No,
+        })
+    }
+}
+
+/// The output of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tested<'t> {
+    ok: bool,
+    tests: Vec<TestedOne<'t>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TestedOne<'t> {
+    file: &'t str,
+    line: usize,
+    name: &'t str,
+    grade: Grade,
+    todo: bool,
+    micros: u128,
+    differences: &'t [Difference],
+}
+
+impl<'t> Tested<'t> {
+    fn new(ran: &'t [Ran<'_>]) -> Self {
+        let one = |Ran { test, outcome }: &'t Ran<'_>| TestedOne {
+            file: test.file(),
+            line: test.line(),
+            name: test.name(),
+            grade: outcome.grade,
+            todo: outcome.todo,
+            micros: outcome.took.as_micros(),
+            differences: &outcome.differences,
+        };
+        Tested { ok: ran.iter().all(|ran| !ran.outcome.fails()), tests: ran.iter().map(one).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_writes() {
+        let read = |line: &str| Answer::read(&mut line.as_bytes()).unwrap();
+        assert!(read("y\n") == Answer::Yes && read("ALL\n") == Answer::All);
+        assert!(read("\n") == Answer::No && read("yep\n") == Answer::No);
+        assert!(read("") == Answer::Quit && read("q") == Answer::Quit);
+    }
+}
