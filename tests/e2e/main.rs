@@ -7,6 +7,7 @@
 mod bodies;
 mod example;
 mod examples;
+mod exec;
 mod hostile;
 mod memory;
 mod notify;

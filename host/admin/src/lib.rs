@@ -85,6 +85,9 @@ pub struct RuntimeFile {
     pub token: String,
     /// Base URL that clients send their requests to.
     pub listen: String,
+    /// The client program that the gate was started for, and with which it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 impl std::fmt::Debug for RuntimeFile {
@@ -97,7 +100,7 @@ impl std::fmt::Debug for RuntimeFile {
 }
 
 /// The state of the gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Version of the program.
@@ -106,6 +109,9 @@ pub struct Status {
     pub listen: String,
     /// Where requests go.
     pub upstream: String,
+    /// Upstreams that a path names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstreams: Vec<UpstreamStatus>,
     /// The policy that serves, and whether the files on disk are newer.
     pub policy: PolicyStatus,
     /// Turns that wait for a person.
@@ -127,6 +133,18 @@ pub struct Status {
     /// Whether the newest conversation becomes that one.
     #[serde(default)]
     pub follow: bool,
+}
+
+/// An upstream that a path names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpstreamStatus {
+    /// Its name.
+    pub name: String,
+    /// Where its requests go.
+    pub url: String,
+    /// What stands before the path of its requests: `/u/<name>`.
+    pub prefix: String,
 }
 
 /// The used part of a bound, in bytes.

@@ -1,5 +1,6 @@
 //! The command line, exactly as it was typed.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak, `scan` a secret, or a test of a policy fails · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
-3 the request waits for a person · 4 the request is blocked.
+3 the request waits for a person · 4 the request is blocked. `exec` ends with the code of its program.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
 
@@ -36,6 +37,10 @@ LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and E
 pub(crate) enum Command {
     /// Run the gate before an upstream
     Run(RunArgs),
+    /// Start a client behind a gate: Claude Code, Codex, or any program
+    Exec(ExecArgs),
+    /// Write what leads clients to a running gate: eval "$(leafgate env)"
+    Env(EnvArgs),
     /// Show how a running gate is, and why its newest policy does not serve
     Status(GateArgs),
     /// Show which turns pause although no rule asks, or choose that
@@ -166,6 +171,30 @@ pub(crate) struct RunArgs {
     pub(crate) notify_command: Option<String>,
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ExecArgs {
+    /// The gate to use, where one runs: the port of its URL, or its runtime file. Without it, one
+    /// that leads to the same place, or a new one that ends with the program
+    #[arg(long, value_name = "PORT|FILE")]
+    pub(crate) gate: Option<GateName>,
+    /// A folder of rule files, `default` for the built-in policy, or `none`; without it, that of the
+    /// gate that runs, or the built-in one
+    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    pub(crate) policy: Option<PolicySource>,
+    /// Where requests go; without it, where the program would send them by itself
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<UpstreamTarget>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct EnvArgs {
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
 }
 
 /// How long clients of paused requests hear nothing; for tests, and for clients and proxies with

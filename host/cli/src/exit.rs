@@ -8,22 +8,38 @@ use crate::print::Printer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The command succeeded. For a request: it would be forwarded.
-    Done = 0,
+    Done,
     /// The claim that the command checks does not hold: a secret would leave or stands in a file, a
     /// test of a policy fails.
-    Unmet = 1,
+    Unmet,
     /// A bad call, an unreadable input, an unusable policy, or a gate that refuses. clap uses the
     /// same code.
-    Bad = 2,
+    Bad,
     /// The request would wait for a person.
-    Paused = 3,
+    Paused,
     /// The request would be blocked.
-    Blocked = 4,
+    Blocked,
+    /// A program was run, and ended with this code.
+    Program(u8),
+}
+
+impl Exit {
+    /// Returns the exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Unmet => 1,
+            Exit::Bad => 2,
+            Exit::Paused => 3,
+            Exit::Blocked => 4,
+            Exit::Program(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 

@@ -6,6 +6,7 @@ mod apply;
 mod args;
 mod changes;
 mod chat;
+mod client;
 mod detectors;
 mod exit;
 mod home;
@@ -51,6 +52,8 @@ fn main() -> std::process::ExitCode {
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Run(args) => serve::run(&args, printer),
+        Command::Exec(args) => client::exec::run(&args, printer),
+        Command::Env(args) => client::env::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
         Command::Mode(args) => mode::run(&args, printer),
         Command::Sessions { command } => mode::sessions(&command, printer),

@@ -82,7 +82,7 @@ pub(crate) fn compile_if_asked() -> Option<Exit> {
 fn end_after(time: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(time + Duration::from_secs(5));
-        std::process::exit(Exit::Bad as i32);
+        std::process::exit(Exit::Bad.code().into());
     });
 }
 

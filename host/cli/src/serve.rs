@@ -8,16 +8,20 @@ mod log;
 mod prompt;
 mod stop;
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
+use leafgate_admin::{Status, TurnMode};
 use leafgate_gate::{Gate, GateConfig, Listener};
-use leafgate_policy::{LoadError, Policy};
+use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
+pub(crate) use self::log::LogTo;
 use self::prompt::Prompt;
-use self::stop::Stop;
+pub(crate) use self::stop::Stop;
 use crate::args::{RunArgs, WaitingArgs};
 use crate::exit::Exit;
 use crate::kept::KeptMode;
@@ -30,46 +34,147 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     if args.review {
         review::require_terminal()?;
     }
-    log::start(args.review)?;
-    let mut reload = Reload::new(args.policy.source.clone());
-    if args.require_tests {
-        reload = reload.requiring_tests()?;
-    }
-    let policy = Arc::new(reload.load()?);
-    let mut config = GateConfig::new(args.upstream.clone());
-    config.policy_source = reload.name();
-    apply_waiting(&args.waiting, &mut config);
-    let gate = Gate::new(config, home::token_keys()?, Arc::clone(&policy))?;
-    let kept = KeptMode::in_folder(home::data_folder()?);
-    let begin = kept.read()?;
-    gate.keep_mode(begin, move |mode| kept.write(mode));
-    gate.keep_saved(SavedFolder::open(args.workspace.as_deref().unwrap_or(".".as_ref()))?);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
-        let listener = Listener::bind(args.listen).await?;
-        let admin = AdminListener::open(args, &listener).await?;
-        announce(args, &listener, &policy, printer)?;
-        if let Some(told) = mode::at_start(begin, !args.no_admin) {
+        let gate = OpenGate::open(GateSetup::of(args)).await?;
+        gate.announce(printer)?;
+        gate.tell_mode(printer);
+        let admin = gate.admin.as_ref().map(AdminListener::file);
+        let prompt = admin.filter(|_| args.review).map(|file| Prompt::show(file, &stop));
+        if let (Some(file), Some(command)) = (admin, &args.notify_command) {
+            notify::start(command.clone(), file.clone()).context("cannot start the thread that notifies")?;
+        }
+        gate.serve(&stop).await;
+        if let Some(prompt) = prompt {
+            prompt.closed().await;
+        }
+        Ok(Exit::Done)
+    })
+}
+
+/// What a gate is started with.
+pub(crate) struct GateSetup {
+    /// Upstreams and limits.
+    pub(crate) config: GateConfig,
+    pub(crate) listen: SocketAddr,
+    /// `None` serves no admin API.
+    pub(crate) admin_listen: Option<SocketAddr>,
+    pub(crate) policy: PolicySource,
+    /// Whether a policy that fails its own tests is refused.
+    pub(crate) requires_tests: bool,
+    /// The folder whose saved edits are used.
+    pub(crate) workspace: PathBuf,
+    pub(crate) log: LogTo,
+    /// The program that the gate is started for.
+    pub(crate) client: Option<String>,
+}
+
+impl GateSetup {
+    fn of(args: &RunArgs) -> GateSetup {
+        let mut config = GateConfig::new(args.upstream.clone());
+        apply_waiting(&args.waiting, &mut config);
+        GateSetup {
+            config,
+            listen: args.listen,
+            admin_listen: (!args.no_admin).then_some(args.admin_listen),
+            policy: args.policy.source.clone(),
+            requires_tests: args.require_tests,
+            workspace: args.workspace.clone().unwrap_or_else(|| ".".into()),
+            log: if args.review { LogTo::File } else { LogTo::Terminal },
+            client: None,
+        }
+    }
+
+    /// A gate for the present folder on ports that nobody uses.
+    pub(crate) fn on_free_ports(config: GateConfig, policy: PolicySource) -> GateSetup {
+        let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        GateSetup {
+            config,
+            listen: free,
+            admin_listen: Some(free),
+            policy,
+            requires_tests: false,
+            workspace: ".".into(),
+            log: LogTo::Terminal,
+            client: None,
+        }
+    }
+}
+
+/// A gate that listens, with all that runs beside it. A request that comes before it serves waits in
+/// the system's queue.
+pub(crate) struct OpenGate {
+    gate: Gate,
+    policy: Arc<Policy>,
+    mode: TurnMode,
+    listener: Listener,
+    address: SocketAddr,
+    admin: Option<AdminListener>,
+    _watch: Option<PolicyWatch>,
+}
+
+impl OpenGate {
+    /// Loads the policy and listens.
+    pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
+        log::start(setup.log)?;
+        let mut reload = Reload::new(setup.policy.clone());
+        if setup.requires_tests {
+            reload = reload.requiring_tests()?;
+        }
+        let policy = Arc::new(reload.load()?);
+        setup.config.policy_source = reload.name();
+        let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
+        let kept = KeptMode::in_folder(home::data_folder()?);
+        let mode = kept.read()?;
+        gate.keep_mode(mode, move |mode| kept.write(mode));
+        gate.keep_saved(SavedFolder::open(&setup.workspace)?);
+        let listener = Listener::bind(setup.listen).await?;
+        let admin = AdminListener::open(&setup, &listener).await?;
+        let _watch = watch(reload, &gate)?;
+        let address = listener.address();
+        Ok(OpenGate { gate, policy, mode, listener, address, admin, _watch })
+    }
+
+    /// Returns how the gate is, with the address where it will serve.
+    pub(crate) fn status(&self) -> Status {
+        Status { listen: format!("http://{}", self.address), ..self.gate.status() }
+    }
+
+    /// Tells a person which turns will wait from the start on.
+    pub(crate) fn tell_mode(&self, printer: &mut Printer) {
+        if let Some(told) = mode::at_start(self.mode, self.admin.is_some()) {
             printer.error_line(&told);
         }
-        let _watch = watch(reload, &gate)?;
-        let prompt = admin.as_ref().filter(|_| args.review).map(|admin| Prompt::show(admin.file(), &stop));
-        if let (Some(admin), Some(command)) = (&admin, &args.notify_command) {
-            notify::start(command.clone(), admin.file().clone())
-                .context("cannot start the thread that notifies")?;
-        }
+    }
+
+    /// Serves until the stop is requested.
+    pub(crate) async fn serve(self, stop: &Stop) {
+        let OpenGate { gate, listener, admin, _watch, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
             }
         };
         tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
-        if let Some(prompt) = prompt {
-            prompt.closed().await;
+    }
+
+    /// Prints the URL as the first and only line of standard output, for scripts that let the system
+    /// choose the port. All else goes to standard error.
+    fn announce(&self, printer: &mut Printer) -> anyhow::Result<()> {
+        printer.line(&format!("http://{}", self.address))?;
+        printer.flush()?;
+        printer.error_line(&format!(
+            "leafgate {}: {} before {}; Ctrl-C stops it",
+            env!("CARGO_PKG_VERSION"),
+            policy::summary(&self.policy),
+            self.gate.status().upstream,
+        ));
+        for warning in self.policy.warnings() {
+            printer.error_line(&warning.to_string());
         }
-        Ok(Exit::Done)
-    })
+        Ok(())
+    }
 }
 
 /// Overrides the gate's defaults by the given times.
@@ -93,26 +198,4 @@ fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
         }
     }
     Ok(watch)
-}
-
-/// Prints the URL as the first and only line of standard output, for scripts that let the system
-/// choose the port. All else goes to standard error.
-fn announce(
-    args: &RunArgs,
-    listener: &Listener,
-    policy: &Policy,
-    printer: &mut Printer,
-) -> anyhow::Result<()> {
-    printer.line(&format!("http://{}", listener.address()))?;
-    printer.flush()?;
-    printer.error_line(&format!(
-        "leafgate {}: {} before {}; Ctrl-C stops it",
-        env!("CARGO_PKG_VERSION"),
-        policy::summary(policy),
-        args.upstream,
-    ));
-    for warning in policy.warnings() {
-        printer.error_line(&warning.to_string());
-    }
-    Ok(())
 }

@@ -5,12 +5,15 @@ use std::time::Duration;
 use leafgate_desk::DeskLimits;
 
 use crate::upstream::UpstreamTarget;
+use crate::upstreams::UpstreamName;
 
 /// What a gate is told when it starts.
 #[derive(Clone, Debug)]
 pub struct GateConfig {
     /// Where requests go.
     pub upstream: UpstreamTarget,
+    /// Where requests go whose path names an upstream, `/u/<name>/…`.
+    pub named: Vec<NamedUpstream>,
     /// Where the policy comes from, for the status to name: `default`, `none` or the folder.
     pub policy_source: String,
     /// Bounds on what one request may cost.
@@ -21,8 +24,22 @@ impl GateConfig {
     /// A gate before this upstream, with the default limits, whose status names the default policy.
     #[must_use]
     pub fn new(upstream: UpstreamTarget) -> Self {
-        GateConfig { upstream, policy_source: "default".to_owned(), limits: GateLimits::default() }
+        GateConfig {
+            upstream,
+            named: Vec::new(),
+            policy_source: "default".to_owned(),
+            limits: GateLimits::default(),
+        }
     }
+}
+
+/// A further upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedUpstream {
+    /// What clients put into their paths.
+    pub name: UpstreamName,
+    /// Where such requests go.
+    pub target: UpstreamTarget,
 }
 
 /// Bounds on what one request may cost.

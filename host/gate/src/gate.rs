@@ -35,21 +35,20 @@ use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::session::{Hint, Sessions};
 use crate::status::{Counters, Loads};
-use crate::upstream::{RootsError, Upstream};
+use crate::upstream::RootsError;
+use crate::upstreams::{Lane, Upstreams};
 use crate::{agent, answer, guard, headers};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
 pub(crate) const INLINE_BODY: usize = 64 * 1024;
 
-/// A gate before one upstream.
+/// A gate before its upstreams.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
 /// What all requests share.
 pub(crate) struct Shared {
-    pub(crate) upstream: Upstream,
-    /// The upstream by name, as digests and status name it.
-    upstream_name: Arc<str>,
+    upstreams: Upstreams,
     policy: ArcSwap<Policy>,
     loads: Loads,
     keys: TokenKeys,
@@ -76,8 +75,7 @@ impl Gate {
         let counters = Arc::new(Counters::default());
         let saved = Arc::new(Saved::new(&keys));
         Ok(Gate(Arc::new(Shared {
-            upstream_name: config.upstream.to_string().into(),
-            upstream: Upstream::new(config.upstream, &limits)?,
+            upstreams: Upstreams::new(config.upstream, config.named, &limits)?,
             loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
@@ -204,7 +202,8 @@ impl Shared {
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
-            upstream: self.upstream_name.to_string(),
+            upstream: self.upstreams.first().address().to_string(),
+            upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
             policy: self.loads.read(),
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
@@ -223,13 +222,15 @@ impl Shared {
 
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let mut body = Some(body);
+        let lane = self.upstreams.choose(&mut parts);
+        let prefix = lane.as_ref().map(|lane| lane.prefix()).unwrap_or_default();
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let policy = self.policy.load_full();
-        let path = self.shown_path(parts.uri.path(), &policy).await;
+        let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
         let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
-        let mut response = match self.pass(&parts, api, policy, &mut body, local, &mut request_log).await {
+        let mut response = match self.pass(lane, &parts, policy, &mut body, local, &mut request_log).await {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
@@ -258,38 +259,40 @@ impl Shared {
     /// The way of a request, or the place where it ends. The body is taken where it leaves as it comes.
     async fn pass(
         self: &Arc<Self>,
+        lane: Result<Arc<Lane>, Refusal>,
         parts: &request::Parts,
-        api: Api,
         policy: Arc<Policy>,
         body: &mut Option<Incoming>,
         local: SocketAddr,
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
+        let lane = lane?;
         headers::check_connection(&parts.headers)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let outcome = match Route::of(parts, !coming.is_end_stream())? {
             Route::Pass => {
-                self.judge_bodyless(parts, policy, request_log).await?;
-                return self.forward(Outgoing::without_body(parts), &request_log.progress()).await;
+                self.judge_bodyless(&lane, parts, policy, request_log).await?;
+                return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;
             }
             Route::Walk if self.is_unread(parts, &policy) => {
                 request_log.generation(policy.generation_name());
-                return self.pass_unread(parts, body, &request_log.progress()).await;
+                return self.pass_unread(&lane, parts, body, &request_log.progress()).await;
             }
-            Route::Walk => self.walk(parts, api, policy, coming, request_log).await?,
+            Route::Walk => self.walk(&lane, parts, policy, coming, request_log).await?,
         };
         match outcome {
             Outcome::Pass(passed) => {
-                self.forward(Outgoing::with_body(parts, passed), &request_log.progress()).await
+                self.forward(&lane, Outgoing::with_body(parts, passed), &request_log.progress()).await
             }
-            Outcome::Wait(held) => self.hold(parts, held, request_log).await,
+            Outcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
         }
     }
 
     /// Sends a request on, and prepares the answer for its client.
     pub(crate) async fn forward(
         &self,
+        lane: &Lane,
         mut outgoing: Outgoing,
         progress: &RequestLogProgress,
     ) -> Result<Response<Content>, Refusal> {
@@ -297,7 +300,7 @@ impl Shared {
         self.counters.forwarded();
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
         let restoring = outgoing.restoring.take();
-        let response = self.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
+        let response = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
         self.counters.answered(response.status());
         if has_body {
             answer::refuse_redirect(response.status())?;
@@ -308,6 +311,7 @@ impl Shared {
     /// Has a request without a body judged by what it says elsewhere.
     async fn judge_bodyless(
         &self,
+        lane: &Lane,
         parts: &request::Parts,
         policy: Arc<Policy>,
         request_log: &mut RequestLog,
@@ -317,7 +321,7 @@ impl Shared {
         let bodyless = Bodyless {
             outside: OutsideTexts::of(parts),
             agent: agent::agent(&parts.headers),
-            to: pending::destination(&self.upstream_name, parts),
+            to: pending::destination(lane, parts),
             policy,
             vault: self.unnamed_vault(),
         };
@@ -352,8 +356,8 @@ impl Shared {
     /// Reads a body and has it judged.
     async fn walk(
         &self,
+        lane: &Lane,
         parts: &request::Parts,
-        api: Api,
         policy: Arc<Policy>,
         body: &mut Incoming,
         request_log: &mut RequestLog,
@@ -363,6 +367,7 @@ impl Shared {
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
         request_log.progress().received(body.len());
+        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let case = Case {
             body,
             codings,
@@ -376,7 +381,7 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            to: pending::destination(&self.upstream_name, parts),
+            to: pending::destination(lane, parts),
             agent: agent::agent(&parts.headers),
         };
         let Judged { outcome, tally } = self.judge(case).await?;

@@ -20,6 +20,7 @@ use crate::outgoing::{Outgoing, Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
+use crate::upstreams::Lane;
 
 /// A request that waits, and what leaves for it depends on.
 pub(crate) struct Held {
@@ -39,6 +40,7 @@ impl Shared {
     /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
     pub(crate) async fn hold(
         self: &Arc<Self>,
+        lane: &Arc<Lane>,
         parts: &request::Parts,
         mut held: Held,
         request_log: &mut RequestLog,
@@ -47,28 +49,31 @@ impl Shared {
         let decision = if held.streams {
             match timeout(self.limits.silence, held.waiter.decision()).await {
                 Ok(decision) => decision,
-                Err(_) => return Ok(self.begin_stream(parts.clone(), held, request_log.progress())),
+                Err(_) => return Ok(self.begin_stream(lane, parts.clone(), held, request_log.progress())),
             }
         } else {
             held.waiter.decision().await
         };
         let passed = self.release(held, decision, &request_log.progress()).await?;
-        self.forward(Outgoing::with_body(parts, passed), &request_log.progress()).await
+        self.forward(lane, Outgoing::with_body(parts, passed), &request_log.progress()).await
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
     fn begin_stream(
         self: &Arc<Self>,
+        lane: &Arc<Lane>,
         parts: request::Parts,
         mut held: Held,
         progress: Arc<RequestLogProgress>,
     ) -> Response<Content> {
-        let shared = Arc::clone(self);
+        let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
         let api = held.api;
         let answer = async move {
             let decision = held.waiter.decision().await;
             let answer = match shared.release(held, decision, &progress).await {
-                Ok(passed) => shared.forward(Outgoing::for_begun_stream(&parts, passed), &progress).await,
+                Ok(passed) => {
+                    shared.forward(&lane, Outgoing::for_begun_stream(&parts, passed), &progress).await
+                }
                 Err(refusal) => Err(refusal),
             };
             answer.inspect_err(|refusal| shared.refused(refusal, &progress))

@@ -1,4 +1,4 @@
-//! The HTTP side of Leafgate: listens, has each request judged by the policy, sends what may leave to one upstream, and puts the real
+//! The HTTP side of Leafgate: listens, has each request judged by the policy, sends what may leave to its upstream, and puts the real
 //! values back into the answer.
 //!
 //! ```text
@@ -57,12 +57,14 @@ mod status;
 mod throttle;
 mod unread;
 mod upstream;
+mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use config::{GateConfig, GateLimits};
+pub use config::{GateConfig, GateLimits, NamedUpstream};
 pub use gate::Gate;
 pub use leafgate_desk::DeskLimits;
 pub use listener::{AddressError, BindError, Listener, listen_address};
 pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key, saved_holds, saved_views};
 pub use session::{LOCAL_CLIENT, session_key};
 pub use upstream::{BaseUrl, RootsError, UpstreamTarget, UpstreamTargetError};
+pub use upstreams::{UpstreamName, UpstreamNameError};

@@ -28,7 +28,7 @@ pub(crate) enum Route {
 }
 
 /// What the error of an unknown path names.
-const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/ and /openai/, and GET";
+const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/, /openai/ and /backend-api/codex/, and GET";
 
 impl Route {
     /// Chooses the route of a request, or refuses it.
@@ -129,6 +129,9 @@ mod tests {
             "/v1/messages?beta=true",
             "/v1/nobody/knows",
             "/openai/responses",
+            "/responses",
+            "/backend-api/codex/responses",
+            "/backend-api/codex/responses/compact",
             "/openai/deployments/d/chat/completions?api-version=2024-10-21",
         ] {
             assert_eq!(route("POST", path, JSON, true), walked, "{path}");
@@ -164,6 +167,8 @@ mod tests {
         assert_eq!(route("POST", "//v1/chat/completions", JSON, true), Err(404));
         assert_eq!(route("POST", "/v1", JSON, true), Err(404));
         assert_eq!(route("POST", "/openai", JSON, true), Err(404));
+        assert_eq!(route("POST", "/responsesx", JSON, true), Err(404));
+        assert_eq!(route("POST", "/backend-api/conversation", JSON, true), Err(404));
         assert_eq!(route("OPTIONS", "/v1/chat/completions", &[], false), Err(405));
         assert_eq!(route("TRACE", "/v1/chat/completions", &[], false), Err(405));
         assert_eq!(route("POST", "/v1/../admin", JSON, true), Err(400));

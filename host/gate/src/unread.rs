@@ -30,6 +30,7 @@ use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::refusal::Refusal;
+use crate::upstreams::Lane;
 
 /// Shorter bodies are gathered: most have come with their head, and one write sends both on.
 const GATHERED: usize = 32 * 1024;
@@ -52,6 +53,7 @@ impl Shared {
     /// it.
     pub(crate) async fn pass_unread(
         &self,
+        lane: &Lane,
         parts: &request::Parts,
         body: &mut Option<Incoming>,
         progress: &Arc<RequestLogProgress>,
@@ -59,18 +61,18 @@ impl Shared {
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let declared = body::declared(coming, self.bounds())?;
         let mut reservation = self.bodies.reserve();
-        if declared <= GATHERED || !self.upstream.takes_streams() {
+        if declared <= GATHERED || !lane.upstream.takes_streams() {
             let whole = body::read_within(coming, self.bounds(), &mut reservation).await?;
             progress.received(whole.len());
             let outgoing = Outgoing::unread(parts, OutgoingBody::Whole(whole), reservation);
-            return self.forward(outgoing, progress).await;
+            return self.forward(lane, outgoing, progress).await;
         }
         reservation.cover(declared.min(IN_TRANSIT))?;
         let source = Arc::new(Source::default());
         source.lock().body = body.take();
         let passing = Passing::new(&source, Pace::new(self.bounds()), progress);
         let outgoing = Outgoing::unread(parts, OutgoingBody::Passing(passing), reservation);
-        let answer = self.forward(outgoing, progress).await;
+        let answer = self.forward(lane, outgoing, progress).await;
         let mut source = source.lock();
         answer.map_err(|refusal| {
             *body = source.body.take();

@@ -1,4 +1,4 @@
-//! The one model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
+//! A model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
 
 mod connect;
 mod departing;

@@ -6,8 +6,8 @@ use crate::counts::{Counts, counted};
 use crate::kit;
 use crate::ran::Ran;
 
-/// The languages that there are scripts in.
-const LANGUAGES: [&str; 2] = ["Python", "Node"];
+/// The languages that there are scripts in, and the agents that Node installs.
+const LANGUAGES: [&str; 3] = ["Python", "Node", "Agents"];
 
 /// Runs them alone.
 pub(crate) fn clients() -> Result<()> {

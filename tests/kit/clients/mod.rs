@@ -1,4 +1,5 @@
-//! Tests with real client libraries, unmodified but for their base URL: [`python`] and [`node`], each in an environment below `target/`.
+//! Tests with real client libraries, unmodified but for their base URL, and with coding agents that `leafgate exec` starts: [`python`] and
+//! [`node`], each in an environment below `target/`.
 //!
 //! Scripts in `tests/clients/` hold what a library must see; gates, upstream and person are a [`Stage`] of ours. A language that is not
 //! installed is skipped with a line that says so, and in CI fails the run.
@@ -22,6 +23,7 @@ pub(crate) fn test(language: &str, long: bool) -> Result<()> {
     let prepared = match language {
         "Python" => python::tests(),
         "Node" => node::tests(),
+        "Agents" => node::agents(),
         _ => bail!("no client tests in {language}"),
     };
     match prepared {

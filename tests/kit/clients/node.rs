@@ -1,4 +1,5 @@
-//! The official npm packages, pinned by the lockfile in `tests/clients/node`, installed below `target/`.
+//! The official npm packages, and coding agents, pinned by the lockfiles in `tests/clients/node` and `tests/clients/agents`, installed
+//! below `target/`.
 //!
 //! Node looks for packages beside the script that imports them, so the scripts are copied to where the packages are; nothing is
 //! installed into the work tree.
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use leafgate_tests::paths;
+use leafgate_tests::{gate, paths};
 
 use crate::run::{run, step};
 
@@ -16,14 +17,29 @@ const OLDEST: u32 = 20;
 
 const LOCKFILE: &str = "package-lock.json";
 
+/// The libraries.
 pub(super) fn tests() -> Result<Command> {
+    tests_in("node").map(|(tests, _)| tests)
+}
+
+/// The agents, which are told where they are and what they are put behind.
+pub(super) fn agents() -> Result<Command> {
+    let (mut tests, folder) = tests_in("agents")?;
+    tests.env("LEAFGATE_AGENTS", folder.join("node_modules"));
+    tests.env("LEAFGATE_BIN", gate::binary()?);
+    tests.env("LEAFGATE_README", paths::root().join("README.md"));
+    Ok(tests)
+}
+
+/// Prepares the tests of a folder; also returns where its packages are.
+fn tests_in(name: &str) -> Result<(Command, PathBuf)> {
     check_version()?;
-    let (scripts, folder) = (paths::root().join("tests/clients/node"), paths::target().join("node"));
+    let (scripts, folder) = (paths::root().join("tests/clients").join(name), paths::target().join(name));
     fill(&scripts, &folder)?;
     let mut tests = Command::new("node");
     tests.args(["--test", "--test-concurrency=1", "--test-reporter=spec"]);
     tests.args(copy(&scripts, &folder)?).current_dir(&folder);
-    Ok(tests)
+    Ok((tests, folder))
 }
 
 fn check_version() -> Result<()> {

@@ -3,7 +3,7 @@
 use leafgate_admin::RuntimeFile;
 use leafgate_gate::{AdminToken, Gate, Listener};
 
-use crate::args::RunArgs;
+use super::GateSetup;
 use crate::runtime::{self, Published};
 
 /// A published admin API. Dropping it removes the runtime file.
@@ -17,17 +17,16 @@ pub(super) struct AdminListener {
 impl AdminListener {
     /// Listens and publishes the address. `None` with `--no-admin`. A call that comes before
     /// [`AdminListener::serve`] waits in the system's queue.
-    pub(super) async fn open(args: &RunArgs, clients: &Listener) -> anyhow::Result<Option<AdminListener>> {
-        if args.no_admin {
-            return Ok(None);
-        }
-        let listener = Listener::bind(args.admin_listen).await?;
+    pub(super) async fn open(setup: &GateSetup, clients: &Listener) -> anyhow::Result<Option<AdminListener>> {
+        let Some(address) = setup.admin_listen else { return Ok(None) };
+        let listener = Listener::bind(address).await?;
         let token = AdminToken::generate()?;
         let file = RuntimeFile {
             pid: std::process::id(),
             admin: format!("http://{}", listener.address()),
             token: token.expose().to_owned(),
             listen: format!("http://{}", clients.address()),
+            client: setup.client.clone(),
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
         Ok(Some(AdminListener { listener, token, file, published }))

@@ -13,16 +13,24 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{home, print};
 
+/// Where the log goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogTo {
+    /// Standard error.
+    Terminal,
+    /// `run.log` in the data folder, where the terminal is another's.
+    File,
+}
+
 /// Starts the log of this process.
-pub(super) fn start(to_file: bool) -> anyhow::Result<()> {
+pub(super) fn start(to: LogTo) -> anyhow::Result<()> {
     let level = std::env::var("LEAFGATE_LOG").unwrap_or_else(|_| "info".to_owned());
     let level: tracing::level_filters::LevelFilter =
         level.parse().ok().context("LEAFGATE_LOG is none of off, error, warn, info, debug, trace")?;
     let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(format!("off,leafgate={level}")));
-    if to_file {
-        log.with_writer(Arc::new(file()?)).with_ansi(false).init();
-    } else {
-        log.with_writer(io::stderr).with_ansi(print::may_colour(&io::stderr())).init();
+    match to {
+        LogTo::File => log.with_writer(Arc::new(file()?)).with_ansi(false).init(),
+        LogTo::Terminal => log.with_writer(io::stderr).with_ansi(print::may_colour(&io::stderr())).init(),
     }
     Ok(())
 }

@@ -7,35 +7,44 @@ use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Set at the first Ctrl-C or SIGTERM.
-pub(super) struct Stop {
-    requested: watch::Receiver<bool>,
+/// Set at the first Ctrl-C or SIGTERM, or by hand.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    sender: Arc<watch::Sender<bool>>,
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
+    /// A stop that no signal requests.
+    pub(crate) fn by_hand() -> Stop {
+        Stop { sender: Arc::new(watch::Sender::new(false)), flag: Arc::default() }
+    }
+
+    /// Requests it.
+    pub(crate) fn request(&self) {
+        self.flag.store(true, Relaxed);
+        self.sender.send_replace(true);
+    }
+
     /// Starts to listen for signals.
     pub(super) fn on_signals() -> anyhow::Result<Stop> {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
-        let (sender, requested) = watch::channel(false);
-        let flag = Arc::new(AtomicBool::new(false));
-        let set = Arc::clone(&flag);
+        let stop = Stop::by_hand();
+        let requested = stop.clone();
         tokio::spawn(async move {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            set.store(true, Relaxed);
-            // An error means that there is no receiver any more.
-            let _ = sender.send(true);
+            requested.request();
         });
-        Ok(Stop { requested, flag })
+        Ok(stop)
     }
 
     /// Ready once the stop is requested.
     pub(super) fn requested(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut requested = self.requested.clone();
+        let mut requested = self.sender.subscribe();
         async move {
             // A lost sender means that the runtime ends, which is a reason to stop too.
             let _ = requested.wait_for(|stop| *stop).await;

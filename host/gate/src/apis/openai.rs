@@ -10,8 +10,11 @@ use crate::refusal::Refusal;
 use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
-/// older one.
-const ROOTS: [&str; 3] = ["/v1/", "/openai/v1/", "/openai/"];
+/// older one; the one that ChatGPT's subscriptions pay for.
+const ROOTS: [&str; 4] = ["/v1/", "/openai/v1/", "/openai/", "/backend-api/codex/"];
+
+/// What clients ask for below a base URL that names no root. Others have no such clients.
+const ROOTLESS: &str = "responses";
 
 /// Azure names the model in the path, in one segment.
 const DEPLOYMENTS: &str = "deployments/";
@@ -64,9 +67,15 @@ impl Dialect for Openai {
 
 /// A path without what stands before the API's own names.
 pub(super) fn endpoint(path: &str) -> Option<&str> {
-    let rest = ROOTS.iter().find_map(|root| path.strip_prefix(root))?;
+    let Some(rest) = ROOTS.iter().find_map(|root| path.strip_prefix(root)) else {
+        return path.strip_prefix('/').filter(|rest| is_rootless(rest));
+    };
     let deployment = rest.strip_prefix(DEPLOYMENTS).filter(|_| path.starts_with("/openai/"));
     Some(deployment.and_then(|rest| rest.split_once('/')).map_or(rest, |(_, endpoint)| endpoint))
+}
+
+fn is_rootless(rest: &str) -> bool {
+    rest.strip_prefix(ROOTLESS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What a body names that is wider than a conversation.

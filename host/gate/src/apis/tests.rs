@@ -20,6 +20,8 @@ fn each_path_has_its_api() {
         ("/openai/deployments/d/completions", named("completions")),
         ("/openai/responses", named("responses")),
         ("/openai/v1/responses", named("responses")),
+        ("/responses", named("responses")),
+        ("/backend-api/codex/responses", named("responses")),
         ("/openai/v1/chat/completions", named("chat")),
     ] {
         assert_eq!(api(Method::POST, path), expected, "{path}");

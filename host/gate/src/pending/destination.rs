@@ -11,6 +11,7 @@ use http::request;
 use leafgate_desk::Destination;
 use sha2::{Digest as _, Sha256};
 
+use crate::upstreams::Lane;
 use crate::{outgoing, outside};
 
 /// Fields of one connection or one attempt, by their whole names: credentials, framing, time.
@@ -41,17 +42,17 @@ const OF_ATTEMPT: [&str; 7] =
     ["retry", "attempt", "request-id", "requestid", "trace", "timeout", "correlation"];
 
 /// Returns what a request to an upstream asks for beside its body.
-pub(crate) fn destination(upstream: &Arc<str>, parts: &request::Parts) -> Destination {
+pub(crate) fn destination(lane: &Lane, parts: &request::Parts) -> Destination {
     Destination {
-        upstream: Arc::clone(upstream),
+        upstream: Arc::clone(lane.address()),
         method: parts.method.as_str().into(),
         path: outside::without_credentials(outgoing::path(parts)).into(),
-        options: options(parts).into(),
+        options: options(lane, parts).into(),
     }
 }
 
 /// A digest: values of unknown fields may be anything, and must stand in no debug output.
-fn options(parts: &request::Parts) -> String {
+fn options(lane: &Lane, parts: &request::Parts) -> String {
     let mut fields: Vec<(&str, &[u8])> = parts
         .headers
         .iter()
@@ -60,6 +61,10 @@ fn options(parts: &request::Parts) -> String {
         .collect();
     fields.sort_unstable();
     let mut hash = Sha256::new();
+    // Two names may stand for one address, each judged in its own way.
+    let name = lane.name().unwrap_or_default().as_bytes();
+    hash.update((name.len() as u64).to_be_bytes());
+    hash.update(name);
     for part in fields.into_iter().flat_map(|(name, value)| [name.as_bytes(), value]) {
         // The length keeps the parts apart.
         hash.update((part.len() as u64).to_be_bytes());
@@ -77,13 +82,20 @@ mod tests {
     use http::Request;
 
     use super::*;
+    use crate::config::GateLimits;
+    use crate::upstream::UpstreamTarget;
+
+    fn lane(name: Option<&str>) -> Lane {
+        let name = name.map(|name| name.parse().unwrap());
+        Lane::new(name, UpstreamTarget::Echo, &GateLimits::default()).unwrap()
+    }
 
     fn of(method: &str, headers: &[(&str, &str)]) -> Destination {
         let mut request = Request::builder().method(method).uri("/v1/messages?beta=true");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        destination(&"main".into(), &request.body(()).unwrap().into_parts().0)
+        destination(&lane(None), &request.body(()).unwrap().into_parts().0)
     }
 
     #[test]
@@ -115,8 +127,7 @@ mod tests {
 
     #[test]
     fn a_key_in_the_query_is_a_credential_like_one_in_the_header() {
-        let to =
-            |uri: &str| destination(&"main".into(), &Request::post(uri).body(()).unwrap().into_parts().0);
+        let to = |uri: &str| destination(&lane(None), &Request::post(uri).body(()).unwrap().into_parts().0);
         let path = "/v1beta/models/m:streamGenerateContent";
         let one = to(&format!("{path}?alt=sse&%6bey=first"));
         assert_eq!(&*one.path, format!("{path}?alt=sse&%6bey="));

@@ -1,0 +1,151 @@
+//! A client program as a child of this process: it has the terminal, gets the signals, and its end
+//! is ours.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{self, SignalKind};
+
+use crate::exit::Exit;
+
+/// Signals that end a program, or tell it something.
+const PASSED: [(fn() -> SignalKind, Signal); 6] = [
+    (SignalKind::interrupt, Signal::INT),
+    (SignalKind::terminate, Signal::TERM),
+    (SignalKind::hangup, Signal::HUP),
+    (SignalKind::quit, Signal::QUIT),
+    (SignalKind::user_defined1, Signal::USR1),
+    (SignalKind::user_defined2, Signal::USR2),
+];
+
+/// What a shell answers with where a program is not found, and where it cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_RUN: u8 = 126;
+
+/// A started program.
+pub(super) struct Program {
+    child: Child,
+    signals: tokio::sync::mpsc::UnboundedReceiver<Signal>,
+}
+
+/// Why a program did not start, and the exit code that says so.
+pub(super) struct NotStarted {
+    pub(super) why: String,
+    pub(super) exit: Exit,
+}
+
+impl Program {
+    /// Starts a program with these variables.
+    pub(super) fn start(
+        command: &[OsString],
+        variables: &[(&'static str, OsString)],
+    ) -> anyhow::Result<Result<Program, NotStarted>> {
+        let (program, arguments) = command.split_first().context("name a program to start")?;
+        // Listened to before there is a child that they could be for.
+        let signals = signals().context("cannot listen for signals")?;
+        let started = Command::new(program).args(arguments).envs(variables.iter().cloned()).spawn();
+        Ok(match started {
+            Ok(child) => Ok(Program { child, signals }),
+            Err(error) => Err(not_started(&program.to_string_lossy(), &error)),
+        })
+    }
+
+    /// Passes signals on until the program ends, and returns how it ended.
+    pub(super) async fn ended(mut self) -> anyhow::Result<Exit> {
+        loop {
+            tokio::select! {
+                status = self.child.wait() => return Ok(exit(status.context("the program is lost")?)),
+                Some(signal) = self.signals.recv() => self.pass(signal),
+            }
+        }
+    }
+
+    fn pass(&self, signal: Signal) {
+        // Not waited for yet, so the number is still its own.
+        let pid = self.child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        // Keys of a terminal go to all of its foreground group, and so to the program itself.
+        let by_key = matches!(signal, Signal::INT | Signal::QUIT) && is_in_foreground();
+        if let Some(pid) = pid.filter(|_| !by_key) {
+            // It may just have ended.
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// Returns whether this process is in the foreground of its terminal.
+fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+fn signals() -> io::Result<tokio::sync::mpsc::UnboundedReceiver<Signal>> {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    for (kind, signal) in PASSED {
+        let (mut coming, sender) = (unix::signal(kind())?, sender.clone());
+        tokio::spawn(async move { while coming.recv().await.is_some() && sender.send(signal).is_ok() {} });
+    }
+    Ok(receiver)
+}
+
+fn not_started(program: &str, error: &io::Error) -> NotStarted {
+    match error.kind() {
+        io::ErrorKind::NotFound => NotStarted {
+            why: format!("there is no program {program}: install it, or give its path"),
+            exit: Exit::Program(NOT_FOUND),
+        },
+        _ => {
+            NotStarted { why: format!("{program} cannot be started: {error}"), exit: Exit::Program(NOT_RUN) }
+        }
+    }
+}
+
+/// Returns the exit code of a program; one that a signal ended has what shells give for it.
+fn exit(status: ExitStatus) -> Exit {
+    let by_signal = || status.signal().map(|signal| 128 + signal);
+    let code = status.code().or_else(by_signal).and_then(|code| u8::try_from(code).ok());
+    Exit::Program(code.unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn run(command: &[&str]) -> Result<Exit, u8> {
+        let command: Vec<OsString> = command.iter().map(Into::into).collect();
+        match Program::start(&command, &[("LEAFGATE_TEST", "7".into())]).unwrap() {
+            Ok(running) => Ok(running.ended().await.unwrap()),
+            Err(NotStarted { exit: Exit::Program(code), .. }) => Err(code),
+            Err(NotStarted { why, .. }) => panic!("{why}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_exit_code_is_the_programs() {
+        assert_eq!(run(&["sh", "-c", "exit $LEAFGATE_TEST"]).await, Ok(Exit::Program(7)));
+        assert_eq!(run(&["sh", "-c", "kill -KILL $$"]).await, Ok(Exit::Program(137)));
+        assert_eq!(run(&["/nowhere/program"]).await, Err(NOT_FOUND));
+        assert_eq!(run(&["/"]).await, Err(NOT_RUN));
+    }
+
+    #[tokio::test]
+    async fn a_signal_reaches_the_program() {
+        // Reports that it can be told, so that the signal is not too early for its trap.
+        let folder = tempfile::tempdir().unwrap();
+        let ready = folder.path().join("ready");
+        let script = "trap 'exit 5' TERM; : > \"$0\"; while :; do sleep 0.01; done";
+        let command: Vec<OsString> =
+            vec!["sh".into(), "-c".into(), script.into(), ready.clone().into_os_string()];
+        let Ok(running) = Program::start(&command, &[]).unwrap() else { panic!("sh is there") };
+        tokio::spawn(async move {
+            while !ready.exists() {
+                tokio::task::yield_now().await;
+            }
+            kill_process(rustix::process::getpid(), Signal::TERM).unwrap();
+        });
+        assert_eq!(running.ended().await.unwrap(), Exit::Program(5));
+    }
+}

@@ -1,0 +1,54 @@
+//! `env`: what leads clients to a running gate, for a shell to evaluate.
+
+use super::{Origin, PROVIDERS};
+use crate::admin::AdminClient;
+use crate::args::EnvArgs;
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::status::refused;
+
+/// Writes `export` lines.
+pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let gate = args.gate.find()?;
+    let status = match AdminClient::new(&gate)?.status() {
+        Ok(status) => status,
+        Err(error) => return refused(&error, args.gate.json, printer),
+    };
+    let mut variables: Vec<(&str, String)> = Vec::new();
+    for provider in &PROVIDERS {
+        let url = Origin::of(provider.name, provider.url)?.at(&status);
+        variables.extend(url.map(|url| (provider.variable, url)));
+    }
+    let no_proxy = super::exec::no_proxy();
+    variables.extend(
+        no_proxy
+            .iter()
+            .flat_map(|value| super::exec::NO_PROXY.map(|name| (name, value.to_string_lossy().into_owned()))),
+    );
+    if args.gate.json {
+        printer.json(&variables.into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+    } else {
+        for (name, value) in variables {
+            printer.line(&format!("export {name}={}", quoted(&value)))?;
+        }
+        printer.line("# Codex reads no variable for this: `leafgate exec codex`")?;
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Returns a word that every shell reads as this text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_what_was_meant() {
+        assert_eq!(quoted("http://127.0.0.1:1/u/a"), "'http://127.0.0.1:1/u/a'");
+        assert_eq!(quoted("a'; rm -rf $HOME"), "'a'\\''; rm -rf $HOME'");
+    }
+}

@@ -1,0 +1,147 @@
+//! `exec`: starts a client behind a gate. A gate that runs and leads to the same place is used; else
+//! one of its own is started, which ends with the client.
+
+use std::ffi::OsString;
+
+use anyhow::Context;
+use leafgate_gate::{GateConfig, NamedUpstream};
+
+use super::child::{NotStarted, Program};
+use super::codex::PrivateHome;
+use super::reuse::{self, Found, Running, Wanted};
+use super::{Client, Origin, PROVIDERS};
+use crate::args::ExecArgs;
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::reload::Reload;
+use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
+
+/// The variables that name what a proxy is not asked for.
+pub(super) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+
+/// The addresses of gates.
+const LOOPBACK: &str = "127.0.0.1,localhost";
+
+pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let program = args.command.first().context("name a program to start")?;
+    let running = Running::find()?;
+    let client = Client::of(program, &running)?;
+    let origins = client.origins(&running)?;
+    let origins = match &args.upstream {
+        Some(upstream) => origins.into_iter().map(|origin| origin.to(upstream)).collect(),
+        None => origins,
+    };
+    let policy = args.policy.clone().map(|source| Reload::new(source).name());
+    let wanted = Wanted { gate: args.gate.as_ref(), policy: policy.as_deref(), origins: &origins };
+    let found = reuse::find(&running, &wanted)?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
+    match found {
+        Some(gate) => runtime.block_on(start(args, &client, &origins, &gate, printer)),
+        None => runtime.block_on(with_own_gate(args, &client, &origins, printer)),
+    }
+}
+
+/// Starts a gate, and the client behind it. The gate ends with the client.
+async fn with_own_gate(
+    args: &ExecArgs,
+    client: &Client,
+    origins: &[Origin],
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    let stop = Stop::by_hand();
+    let gate = OpenGate::open(setup(args, origins)?).await?;
+    let found = Found { status: gate.status(), by_name: false };
+    gate.tell_mode(printer);
+    let serving = gate.serve(&stop);
+    let running = async {
+        let exit = start(args, client, origins, &found, printer).await;
+        stop.request();
+        exit
+    };
+    tokio::join!(serving, running).1
+}
+
+/// Returns what the client's own gate is started with.
+fn setup(args: &ExecArgs, origins: &[Origin]) -> anyhow::Result<GateSetup> {
+    let first = origins.first().context("the client asks for nothing")?;
+    let mut config = GateConfig::new(first.target.clone());
+    for origin in &origins[1..] {
+        if origin.target != first.target && !config.named.iter().any(|named| named.target == origin.target) {
+            config.named.push(NamedUpstream { name: origin.name.parse()?, target: origin.target.clone() });
+        }
+    }
+    let program = args.command.first().map(|program| program.to_string_lossy().into_owned());
+    Ok(GateSetup {
+        client: program,
+        // The terminal is the client's.
+        log: LogTo::File,
+        ..GateSetup::on_free_ports(config, args.policy.clone().unwrap_or_default())
+    })
+}
+
+/// Starts the client behind a gate that serves, and waits for its end.
+async fn start(
+    args: &ExecArgs,
+    client: &Client,
+    origins: &[Origin],
+    gate: &Found,
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    let (variables, _home) = variables(client, origins, gate)?;
+    let status = &gate.status;
+    printer.error_line(&format!(
+        "leafgate: {} is behind {}, which looks with policy {} before {}",
+        args.command[0].to_string_lossy(),
+        status.listen,
+        status.policy.source,
+        status.upstream,
+    ));
+    match Program::start(&args.command, &variables)? {
+        Ok(program) => program.ended().await,
+        Err(NotStarted { why, exit }) => {
+            printer.error_line(&format!("leafgate: {why}"));
+            Ok(exit)
+        }
+    }
+}
+
+/// What a client is started with, and the folder that it needs as long as it runs.
+type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
+
+fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Result<Variables> {
+    let mut variables: Vec<(&'static str, OsString)> = Vec::new();
+    let url = |name: &str| gate.url(origins.iter().find(|origin| origin.name == name)?);
+    if !matches!(client, Client::Codex(_)) {
+        let urls =
+            PROVIDERS.iter().filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
+        variables.extend(urls);
+    }
+    let mut home = None;
+    if let Some((login, base_url)) = client.codex().and_then(|login| Some((login, url(login.origin().name)?)))
+    {
+        let made = login.private_home(&base_url)?;
+        variables.push(("CODEX_HOME", made.folder().into()));
+        home = Some(made);
+    }
+    let no_proxy = no_proxy();
+    variables.extend(no_proxy.iter().flat_map(|value| NO_PROXY.map(|name| (name, value.clone()))));
+    Ok((variables, home))
+}
+
+/// Returns what proxies are not asked for, where there are any: a client would send the gate's
+/// requests to its proxy.
+pub(super) fn no_proxy() -> Option<OsString> {
+    const PROXIES: [&str; 6] =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    PROXIES.iter().find(|name| is_set(name))?;
+    let given = NO_PROXY.iter().find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()));
+    Some(match given {
+        Some(mut given) => {
+            given.push(",");
+            given.push(LOOPBACK);
+            given
+        }
+        None => LOOPBACK.into(),
+    })
+}

@@ -1,0 +1,189 @@
+//! Client programs behind a gate: where each would send its requests, and what has it send them to
+//! a gate instead.
+//!
+//! `exec` starts a program so, `env` prints the same for a shell. What a client would ignore, and so
+//! send past the gate, is an error before it starts.
+
+mod child;
+mod claude;
+mod codex;
+pub(crate) mod env;
+pub(crate) mod exec;
+mod reuse;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::Context;
+use leafgate_admin::Status;
+use leafgate_gate::UpstreamTarget;
+
+use self::codex::CodexLogin;
+use self::reuse::Running;
+
+/// Where a client's requests would go without a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Origin {
+    /// What the upstream is called on a gate that has several.
+    name: &'static str,
+    target: UpstreamTarget,
+    /// What the client's base URL has behind that, `/v1`.
+    path: String,
+}
+
+impl Origin {
+    /// Reads a base URL. A version at its end belongs to the path that a client asks for.
+    fn of(name: &'static str, url: &str) -> anyhow::Result<Origin> {
+        let url = url.trim_end_matches('/');
+        let (target, path) = match url.strip_suffix("/v1") {
+            Some(target) => (target, "/v1"),
+            None => (url, ""),
+        };
+        let target = target.parse().with_context(|| format!("{url} cannot be the upstream of a gate"))?;
+        Ok(Origin { name, target, path: path.to_owned() })
+    }
+
+    /// Returns the same path of another upstream.
+    fn to(self, upstream: &UpstreamTarget) -> Origin {
+        Origin { target: upstream.clone(), ..self }
+    }
+
+    /// Returns the base URL that leads through a gate to the same place, if the gate leads there.
+    fn through(&self, gate: &Status) -> Option<String> {
+        let wanted = self.target.to_string();
+        let named = || gate.upstreams.iter().find(|upstream| upstream.url == wanted);
+        let prefix = match gate.upstream == wanted {
+            true => "",
+            false => &named()?.prefix,
+        };
+        Some(format!("{}{prefix}{}", gate.listen, self.path))
+    }
+
+    /// Returns the same for a gate that a person has named: its upstream is good for any API, unless
+    /// it is that of another provider.
+    fn at(&self, gate: &Status) -> Option<String> {
+        let first = || Some(format!("{}{}", gate.listen, self.path)).filter(|_| !is_provider(&gate.upstream));
+        self.through(gate).or_else(first)
+    }
+}
+
+/// An API with a variable of the environment that names its base URL.
+struct Provider {
+    name: &'static str,
+    variable: &'static str,
+    url: &'static str,
+}
+
+const ANTHROPIC: Provider =
+    Provider { name: "anthropic", variable: "ANTHROPIC_BASE_URL", url: "https://api.anthropic.com" };
+
+const OPENAI: Provider =
+    Provider { name: "openai", variable: "OPENAI_BASE_URL", url: "https://api.openai.com/v1" };
+
+const GEMINI: Provider = Provider {
+    name: "gemini",
+    variable: "GOOGLE_GEMINI_BASE_URL",
+    url: "https://generativelanguage.googleapis.com",
+};
+
+const PROVIDERS: [Provider; 3] = [ANTHROPIC, OPENAI, GEMINI];
+
+impl Provider {
+    /// Returns the origin that the environment names, or else the provider's own.
+    fn origin(&self, running: &Running) -> anyhow::Result<Origin> {
+        let named = running.base_url(self.variable);
+        let url = named.as_deref().unwrap_or(self.url);
+        Origin::of(self.name, url).with_context(|| format!("{} is set", self.variable))
+    }
+}
+
+/// Returns whether an upstream is a provider's own, which speaks one API alone.
+fn is_provider(upstream: &str) -> bool {
+    PROVIDERS.iter().any(|provider| {
+        Origin::of(provider.name, provider.url).is_ok_and(|origin| origin.target.to_string() == upstream)
+    })
+}
+
+/// Returns a variable that is set to a text.
+fn text_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A client program, as far as `exec` knows it.
+enum Client {
+    Claude,
+    Codex(CodexLogin),
+    /// Any other: it gets what all clients need that might run in it.
+    Other(Option<CodexLogin>),
+}
+
+impl Client {
+    /// Tells a program by the name of its file.
+    fn of(program: &OsStr, running: &Running) -> anyhow::Result<Client> {
+        Ok(match Path::new(program).file_name().and_then(OsStr::to_str) {
+            Some("claude") => Client::Claude,
+            Some("codex") => Client::Codex(CodexLogin::find(running)?),
+            _ => Client::Other(CodexLogin::find_if_any(running)?),
+        })
+    }
+
+    /// Returns where its requests would go. The first is what most of them are for.
+    fn origins(&self, running: &Running) -> anyhow::Result<Vec<Origin>> {
+        match self {
+            Client::Claude => {
+                claude::refuse_what_passes_by()?;
+                Ok(vec![ANTHROPIC.origin(running)?])
+            }
+            Client::Codex(login) => Ok(vec![login.origin().clone()]),
+            Client::Other(login) => {
+                let own = PROVIDERS.iter().map(|provider| provider.origin(running));
+                let mut origins: Vec<_> = own.collect::<Result<_, _>>()?;
+                origins.extend(login.iter().map(|login| login.origin().clone()));
+                Ok(origins)
+            }
+        }
+    }
+
+    /// Returns how it logs in to Codex's API, if it may.
+    fn codex(&self) -> Option<&CodexLogin> {
+        match self {
+            Client::Claude => None,
+            Client::Codex(login) => Some(login),
+            Client::Other(login) => login.as_ref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_admin::UpstreamStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_base_url_leads_through_the_gate_that_has_its_upstream() {
+        let named = |name: &str, url: &str| UpstreamStatus {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            prefix: format!("/u/{name}"),
+        };
+        let gate = Status {
+            listen: "http://127.0.0.1:4141".to_owned(),
+            upstream: "https://api.anthropic.com".to_owned(),
+            upstreams: vec![named("a", "https://a.example/api"), named("openai", "https://api.openai.com")],
+            ..Status::default()
+        };
+        for (url, through) in [
+            ("https://api.anthropic.com/", Some("http://127.0.0.1:4141")),
+            ("https://api.anthropic.com/v1", Some("http://127.0.0.1:4141/v1")),
+            ("https://api.openai.com/v1/", Some("http://127.0.0.1:4141/u/openai/v1")),
+            ("https://a.example/api", Some("http://127.0.0.1:4141/u/a")),
+            ("https://a.example", None),
+            ("http://api.anthropic.com", None),
+        ] {
+            assert_eq!(Origin::of("x", url).unwrap().through(&gate).as_deref(), through, "{url}");
+        }
+        let error = format!("{:#}", Origin::of("x", "https://user:word@a.example").unwrap_err());
+        assert!(error.contains("user name or password"), "{error}");
+    }
+}

@@ -1,0 +1,224 @@
+//! The upstreams of a gate: the first one, which serves every path, and those that a path names,
+//! `/u/<name>/…`.
+//!
+//! All are fixed when the gate starts. What stands behind the name is what is routed, searched,
+//! shown and sent: the name itself never leaves.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use http::uri::{PathAndQuery, Uri};
+use http::{StatusCode, request};
+use leafgate_admin::UpstreamStatus;
+
+use crate::config::{GateLimits, NamedUpstream};
+use crate::refusal::{Code, Refusal};
+use crate::upstream::{RootsError, Upstream, UpstreamTarget};
+
+/// Where the paths of named upstreams begin.
+const ROOT: &str = "/u/";
+
+/// Longest name. It stands in every path of its clients.
+const LONGEST: usize = 40;
+
+/// The name of an upstream: lower-case letters, digits and hyphens, so that it means the same in a
+/// path, in TOML and in a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamName(Box<str>);
+
+/// A text that cannot name an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the name of an upstream has 1 to {LONGEST} lower-case letters, digits and hyphens, and begins with a letter"
+)]
+pub struct UpstreamNameError;
+
+impl FromStr for UpstreamName {
+    type Err = UpstreamNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+        if !begins || text.len() > LONGEST || !text.bytes().all(fits) {
+            return Err(UpstreamNameError);
+        }
+        Ok(UpstreamName(text.into()))
+    }
+}
+
+impl UpstreamName {
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UpstreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An upstream and how clients reach it.
+pub(crate) struct Lane {
+    /// `None` for the first one.
+    name: Option<UpstreamName>,
+    /// Its URL, as digests and status name it.
+    address: Arc<str>,
+    pub(crate) upstream: Upstream,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        name: Option<UpstreamName>,
+        target: UpstreamTarget,
+        limits: &GateLimits,
+    ) -> Result<Self, RootsError> {
+        let address = target.to_string().into();
+        Ok(Lane { name, address, upstream: Upstream::new(target, limits)? })
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_ref().map(UpstreamName::as_str)
+    }
+
+    pub(crate) fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+
+    /// Returns what the status says of a named one.
+    pub(crate) fn status(&self) -> UpstreamStatus {
+        UpstreamStatus {
+            name: self.name().unwrap_or_default().to_owned(),
+            url: self.address.to_string(),
+            prefix: self.prefix(),
+        }
+    }
+
+    /// Returns what clients put before a path.
+    pub(crate) fn prefix(&self) -> String {
+        self.name.as_ref().map(|name| format!("{ROOT}{name}")).unwrap_or_default()
+    }
+}
+
+/// All upstreams.
+pub(crate) struct Upstreams {
+    first: Arc<Lane>,
+    named: Vec<Arc<Lane>>,
+}
+
+impl Upstreams {
+    /// Of two with one name the first is reached.
+    pub(crate) fn new(
+        first: UpstreamTarget,
+        named: Vec<NamedUpstream>,
+        limits: &GateLimits,
+    ) -> Result<Self, RootsError> {
+        let first = Arc::new(Lane::new(None, first, limits)?);
+        let lane = |named: NamedUpstream| Lane::new(Some(named.name), named.target, limits).map(Arc::new);
+        Ok(Upstreams { first, named: named.into_iter().map(lane).collect::<Result<_, _>>()? })
+    }
+
+    pub(crate) fn first(&self) -> &Arc<Lane> {
+        &self.first
+    }
+
+    pub(crate) fn named(&self) -> &[Arc<Lane>] {
+        &self.named
+    }
+
+    /// Returns the upstream of this name.
+    pub(crate) fn by_name(&self, name: &str) -> Option<&Arc<Lane>> {
+        self.named.iter().find(|lane| lane.name() == Some(name))
+    }
+
+    /// Chooses the upstream of a request, and takes its name off the path. `/u/a/v1/x` asks `a`
+    /// for `/v1/x`, and so does `/u/a` for `/`.
+    pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<Arc<Lane>, Refusal> {
+        let Some(rest) = parts.uri.path().strip_prefix(ROOT) else { return Ok(Arc::clone(&self.first)) };
+        let name = rest.split_once('/').map_or(rest, |(name, _)| name);
+        let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
+        let path = &rest[name.len()..];
+        let path = if path.is_empty() { "/" } else { path };
+        parts.uri = with_path(&parts.uri, path)?;
+        Ok(lane)
+    }
+
+    /// The name that was asked for is a client's text, and is not repeated.
+    fn unknown(&self) -> Refusal {
+        let names: Vec<_> = self.named.iter().filter_map(|lane| lane.name()).collect();
+        let served = match &names[..] {
+            [] => "this gate has none".to_owned(),
+            names => format!("this gate has {}", names.join(", ")),
+        };
+        let message = format!("the path names an upstream that this gate does not have: {served}");
+        Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message)
+    }
+}
+
+/// Returns a URI with another path, and everything else as it was.
+fn with_path(uri: &Uri, path: &str) -> Result<Uri, Refusal> {
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let broken = || Refusal::malformed("the path behind the name of the upstream is none");
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target.parse::<PathAndQuery>().map_err(|_| broken())?);
+    Uri::from_parts(parts).map_err(|_| broken())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn upstreams() -> Upstreams {
+        let named = ["a", "b-2"]
+            .map(|name| NamedUpstream { name: name.parse().unwrap(), target: UpstreamTarget::Echo });
+        Upstreams::new(UpstreamTarget::Echo, named.into(), &GateLimits::default()).unwrap()
+    }
+
+    fn chosen(uri: &str) -> Result<(Option<String>, String), String> {
+        let mut parts = Request::get(uri).body(()).unwrap().into_parts().0;
+        let lane = upstreams().choose(&mut parts).map_err(|refusal| refusal.message().to_owned())?;
+        Ok((lane.name().map(str::to_owned), parts.uri.to_string()))
+    }
+
+    #[test]
+    fn the_name_is_taken_off_and_nothing_else_changes() {
+        for (uri, name, rest) in [
+            ("/v1/x?a=%7e", None, "/v1/x?a=%7e"),
+            ("/u", None, "/u"),
+            ("/v1/u/a/x", None, "/v1/u/a/x"),
+            ("/u/a/v1/x?a=%7e&b", Some("a"), "/v1/x?a=%7e&b"),
+            ("/u/b-2//v1/%2e", Some("b-2"), "//v1/%2e"),
+            ("/u/a", Some("a"), "/"),
+            ("/u/a?q", Some("a"), "/?q"),
+            ("http://127.0.0.1:1/u/a/x", Some("a"), "http://127.0.0.1:1/x"),
+        ] {
+            assert_eq!(chosen(uri), Ok((name.map(str::to_owned), rest.to_owned())), "{uri}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_those_that_there_are() {
+        for uri in ["/u/", "/u//v1/x", "/u/secret/v1/x", "/u/%61/v1/x", "/u/A/v1/x", "/u/a%2fv1"] {
+            let message = chosen(uri).unwrap_err();
+            assert!(message.ends_with("this gate has a, b-2") && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_names_an_upstream() {
+        for name in ["a", "openai", "b-2"] {
+            assert_eq!(name.parse::<UpstreamName>().unwrap().as_str(), name);
+        }
+        for text in ["", "A", "-a", "2", "a/b", "a.b", "é", &"a".repeat(LONGEST + 1)] {
+            assert_eq!(text.parse::<UpstreamName>(), Err(UpstreamNameError), "{text}");
+        }
+    }
+}
