@@ -62,10 +62,8 @@ fn options(lane: &Lane, parts: &request::Parts) -> String {
     fields.sort_unstable();
     let mut hash = Sha256::new();
     // Two names may stand for one address, each judged in its own way.
-    let name = lane.name().unwrap_or_default().as_bytes();
-    hash.update((name.len() as u64).to_be_bytes());
-    hash.update(name);
-    for part in fields.into_iter().flat_map(|(name, value)| [name.as_bytes(), value]) {
+    let name = lane.name().map(|name| ("upstream", name.as_bytes()));
+    for part in name.into_iter().chain(fields).flat_map(|(name, value)| [name.as_bytes(), value]) {
         // The length keeps the parts apart.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
