@@ -34,6 +34,7 @@
 //! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
 //! | `DELETE /v1/sessions/{id}` | | [`SessionList`] |
 //! | `GET /v1/subagents` | | [`Subagents`] |
+//! | `POST /v1/compose` | [`Compose`] | [`Composed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
@@ -43,6 +44,7 @@
 //! or PUT has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
 //! status of its [`ErrorCode`].
 
+mod compose;
 mod error;
 mod mode;
 mod outline;
@@ -52,6 +54,7 @@ pub mod schema;
 mod subagents;
 mod turn;
 
+pub use compose::{Compose, ComposeStep, Composed};
 pub use error::{ApiError, ErrorCode};
 pub use mode::{
     ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, TurnClass,

@@ -9,14 +9,14 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand,
-    EditableRequest, Event, Follow, ModeView, OutlineView, Payload, Pending, Pins, Resume, Resumed,
-    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
+    ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Compose, Composed,
+    Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload, Pending, Pins, Resume,
+    Resumed, SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
     TurnSummary, TurnView,
 };
 
 /// The version of the API.
-pub const VERSION: &str = "1.0";
+pub const VERSION: &str = "1.1";
 
 /// One call of the API.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,7 @@ pub const CALLS: &[Call] = &[
     Call::with::<Select, SessionList>("POST", "/v1/sessions/{id}/select"),
     Call { method: "DELETE", path: "/v1/sessions/{id}", body: None, answer: schema_of::<SessionList> },
     Call::get::<Subagents>("/v1/subagents"),
+    Call::with::<Compose, Composed>("POST", "/v1/compose"),
 ];
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use leafgate_answer::{Answer, AnswerLimits, Api, CallKind, Finish, Lost, Reader, Reply};
+use leafgate_answer::{Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Lost, Reader, Reply};
 use leafgate_harness::recordings;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -403,5 +403,26 @@ fn no_event_makes_it_panic() {
             Ok(())
         };
         runner.run(&changes, survives).unwrap();
+    }
+}
+
+#[test]
+fn a_last_word_is_added_behind_what_an_answer_says() {
+    for api in Api::ALL {
+        let reply = Reply { content: "Hi.".into(), finish: Some(Finish::Stop), ..Reply::default() };
+        let mut whole = api.write(&reply, &Head::default()).json;
+        assert!(api.append(&mut whole, " Bye."), "{api:?}");
+        let mut reader = Reader::whole(api, AnswerLimits::default());
+        reader.push(whole.to_string().as_bytes()).unwrap();
+        let read = reader.finish().unwrap().reply;
+        assert!(
+            read.content.expose().starts_with("Hi.") && read.content.expose().ends_with("Bye."),
+            "{api:?}"
+        );
+
+        let call = Call { id: "c".into(), name: "look".into(), arguments: "{}".into(), ..Call::default() };
+        let calls = Reply { calls: vec![call], finish: Some(Finish::Calls), ..Reply::default() };
+        let mut whole = api.write(&calls, &Head::default()).json;
+        assert!(!api.append(&mut whole, " Bye."), "{api:?}: the model goes on");
     }
 }

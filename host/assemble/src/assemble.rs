@@ -55,12 +55,12 @@ pub fn assemble(
     let has_tools = tools::send(&mut body, profile, agent, wire, &mut steps)?;
     let system = prompt::system(profile, files, &history.system, agent, has_tools, &mut steps)?;
     let items = history.pieces.into_iter().flat_map(|piece| piece.items).collect();
-    wire.put(&mut body, &system, items);
+    wire.put(&mut body, Some(&system), items);
     set_members(&mut body, profile, &asked, &mut steps)?;
     Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
 }
 
-fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
+pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
     let body: Object = serde_json::from_slice::<&serde_json::value::RawValue>(body)
         .and_then(|body| serde_json::from_str(body.get()))
         .map_err(|error| AssembleError::NotJson { line: error.line(), column: error.column() })?;

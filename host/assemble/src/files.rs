@@ -56,14 +56,18 @@ pub enum FileFault {
     Unreadable,
 }
 
-/// Checks that a path stays below its root whatever system it is used on.
-pub(crate) fn check(path: &str) -> Result<(), FileFault> {
+/// Checks that a path, or a pattern of paths, stays below its root whatever system it is used on.
+///
+/// # Errors
+/// [`FileFault::Outside`].
+pub fn check(path: &str) -> Result<(), FileFault> {
     let part_fits = |part: &str| !matches!(part, "" | "." | "..");
     let fits = path.split('/').all(part_fits) && !path.contains(['\\', ':', '\0']);
     if fits { Ok(()) } else { Err(FileFault::Outside) }
 }
 
-/// Whether a path matches a pattern: `*` and `?` stay within a part, `**` is any number of parts.
+/// Whether a path matches a pattern: `*` and `?` stay within a part, `**` is any number of parts. A
+/// name that begins with a dot is matched by no wildcard at its beginning, as in a shell.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
@@ -73,10 +77,14 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
 fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
     match pattern.split_first() {
         None => path.is_empty(),
-        Some((&"**", rest)) => (0..=path.len()).any(|at| parts_match(rest, &path[at..])),
-        Some((part, rest)) => path
-            .split_first()
-            .is_some_and(|(first, left)| part_matches(part, first) && parts_match(rest, left)),
+        Some((&"**", rest)) => {
+            let seen = path.iter().take_while(|part| !part.starts_with('.')).count();
+            (0..=seen).any(|at| parts_match(rest, &path[at..]))
+        }
+        Some((part, rest)) => path.split_first().is_some_and(|(first, left)| {
+            let shown = !first.starts_with('.') || part.starts_with('.');
+            shown && part_matches(part, first) && parts_match(rest, left)
+        }),
     }
 }
 
@@ -131,12 +139,23 @@ mod tests {
             ("**/*.md", "c.md"),
             ("*a*b*", "xaxxbx"),
             ("a", "a"),
+            (".env", ".env"),
+            (".*/a", ".b/a"),
         ] {
             assert!(matches(pattern, path), "{pattern} {path}");
         }
-        for (pattern, path) in
-            [("notes/*.md", "notes/a/b.md"), ("*", "a/b"), ("a", "ab"), ("*.md", "md"), ("a*b", "a")]
-        {
+        for (pattern, path) in [
+            ("notes/*.md", "notes/a/b.md"),
+            ("*", "a/b"),
+            ("a", "ab"),
+            ("*.md", "md"),
+            ("a*b", "a"),
+            ("*", ".env"),
+            ("?env", ".env"),
+            ("**", ".git/config"),
+            ("**/*", "a/.git/config"),
+            ("a/**", "a/b/.env"),
+        ] {
             assert!(!matches(pattern, path), "{pattern} {path}");
         }
         let slow = "*a".repeat(40);

@@ -40,25 +40,32 @@
 //!   its profile allows.
 //! - **Every step is told** ([`Step`]), with its source, its bytes and its digest, and never its text.
 //!
-//! What it must not do: I/O (files come through [`Files`]), read a clock, know rules or HTTP. What a
-//! profile says about matching, approval and downgrades is its caller's.
+//! A provider that does not take a request as it is says so in words of its own: [`refused`] reads
+//! them, and [`downgrade`] leaves out what it does not take.
+//!
+//! What it must not do: I/O (files come through [`Files`]), read a clock, know rules or HTTP. Which
+//! requests a profile is for, and when a lesser form is sent, is its caller's.
 
 mod asked;
 mod assemble;
 mod context;
+mod downgrade;
 mod error;
 mod files;
 mod history;
 mod json;
 mod profile;
 mod prompt;
+mod rejection;
 mod step;
 mod tools;
 mod wire;
 
 pub use assemble::{Assembled, assemble};
+pub use downgrade::{Without, downgrade};
 pub use error::AssembleError;
-pub use files::{Entry, FileFault, Files};
+pub use files::{Entry, FileFault, Files, check as check_path};
 pub use profile::{AgentMode, Continuation, MapOf, Plugin, Profile, ProfileError, Prompt, ToolsOf};
+pub use rejection::{Refused, refused};
 pub use step::{Did, Step};
 pub use wire::Api;

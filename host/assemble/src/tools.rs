@@ -37,7 +37,7 @@ pub(crate) fn send(
     let mut tools: Vec<Object> = offered.into_iter().filter(|tool| agent && allowed(tool)).collect();
     steps.extend(Step::count(Did::LeftOutTools, "request", before - tools.len()));
     if tools.is_empty() {
-        body.drop(&ABOUT_TOOLS.map(str::to_owned));
+        drop_all(body);
         return Ok(false);
     }
     if tools.len() < before {
@@ -52,6 +52,11 @@ pub(crate) fn send(
         body.set(TOOLS, raw(&tools));
     }
     Ok(true)
+}
+
+/// Leaves out all tools, and what means nothing without them.
+pub(crate) fn drop_all(body: &mut Object) {
+    body.drop(&ABOUT_TOOLS.map(str::to_owned));
 }
 
 /// A choice of a tool that is left out would be refused.

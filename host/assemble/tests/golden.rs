@@ -11,7 +11,7 @@ use std::path::Path;
 use common::*;
 use leafgate_assemble::{
     AgentMode, Api, AssembleError, Continuation, Did, FileFault, MapOf, Plugin, Profile, Prompt, ToolsOf,
-    assemble,
+    Without, assemble, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -351,4 +351,56 @@ fn a_profile_sets_no_member_that_it_builds() {
     }
     let plugins = vec![Plugin { id: "web-search".to_owned(), max_results: None }];
     assert!(Profile { plugins, ..full() }.check().is_ok());
+}
+
+#[test]
+fn a_request_without_images_says_where_they_were() {
+    for (api, body, lesser) in [
+        (
+            Api::Chat,
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"x"}}]}]}"#,
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"[image left out]"}]}]}"#,
+        ),
+        (
+            Api::Responses,
+            r#"{"input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"x"}]}]}"#,
+            r#"{"input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"[image left out]"}]}]}"#,
+        ),
+        (
+            Api::Messages,
+            r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"image","source":{}}]}]}]}"#,
+            r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"[image left out]"}]}]}]}"#,
+        ),
+    ] {
+        let made = downgrade(api, body.as_bytes(), &Without::Images).unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&made), lesser);
+        assert!(downgrade(api, &made, &Without::Images).unwrap().is_none(), "there is none any more");
+    }
+}
+
+#[test]
+fn a_request_without_tools_has_no_trace_of_them() {
+    let body = r#"{"model":"m","tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"auto","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"a","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},{"role":"assistant","content":"done"},{"role":"user","content":"b"}]}"#;
+    let made = downgrade(Api::Chat, body.as_bytes(), &Without::Tools).unwrap().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&made),
+        r#"{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"done"},{"role":"user","content":"b"}]}"#
+    );
+    // Behind the results of its calls the model has nothing to answer without them.
+    let ends = body.replace(r#",{"role":"assistant","content":"done"},{"role":"user","content":"b"}"#, "");
+    let ends = ends.replace(r#""content":null"#, r#""content":"I look.""#);
+    assert!(downgrade(Api::Chat, ends.as_bytes(), &Without::Tools).unwrap().is_none());
+}
+
+#[test]
+fn a_request_is_asked_of_another_model_or_without_a_stream() {
+    let body = br#"{"model":"m","stream":true,"stream_options":{},"messages":[]}"#;
+    let made = |without| downgrade(Api::Chat, body, &without).unwrap();
+    let text = |made: Option<Vec<u8>>| String::from_utf8(made.unwrap()).unwrap();
+    assert_eq!(text(made(Without::Stream)), r#"{"model":"m","messages":[]}"#);
+    assert_eq!(
+        text(made(Without::Model("n".to_owned()))),
+        r#"{"model":"n","stream":true,"stream_options":{},"messages":[]}"#
+    );
+    assert_eq!(made(Without::Model("m".to_owned())), None);
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_gate::SavedStore;
 use leafgate_policy::{Hold, Report, Verdict};
@@ -126,6 +127,10 @@ struct Applied<'a> {
     format: &'static str,
     verdict: &'a Verdict,
     is_dirty: bool,
+    /// The profile that made the request, before all rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assembled: Option<ByProfile<'a>>,
+    /// The body that the rules looked at: as it came, or as a profile made it.
     received: Body,
     /// The body that would leave, once nothing holds it.
     sent: Body,
@@ -140,6 +145,13 @@ struct Applied<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     saved: Vec<SavedOutcome<'a>>,
     report: &'a Report,
+}
+
+/// What a profile did.
+#[derive(Serialize)]
+struct ByProfile<'a> {
+    profile: &'a str,
+    steps: &'a [Step],
 }
 
 /// What became of a saved edit.
@@ -193,6 +205,7 @@ impl<'a> Applied<'a> {
             format: judged.document.format().name(),
             verdict: &judged.evaluation.verdict,
             is_dirty: draft.is_dirty(),
+            assembled: judged.assembled.as_ref().map(|(profile, steps)| ByProfile { profile, steps }),
             received: Body::of(judged.document.source()),
             sent: Body::of(&draft.render()),
             operations: draft.operations(masking::masked),

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     },
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
+    /// Make a request as a profile of the policy says, before any rule looks at it
+    Compose(ComposeArgs),
     /// Show a request as sections and leaves, secrets masked
     Tree(TreeArgs),
     /// Plant secrets everywhere in some requests, and show that the policy lets none of them leave
@@ -543,6 +545,20 @@ pub(crate) struct ApplyArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) output: ApplyOutput,
+}
+
+#[derive(Args)]
+pub(crate) struct ComposeArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// The profile; without it, the first one that is for the request
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    /// Write JSON: the body, and each step with its source, size and digest
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The output in the place of the bytes that would leave.

@@ -7,6 +7,7 @@ mod args;
 mod changes;
 mod chat;
 mod client;
+mod compose;
 mod detectors;
 mod exit;
 mod home;
@@ -63,6 +64,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Review(args) => review::run(&args, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),
+        Command::Compose(args) => compose::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Verify(args) => verify::run(&args, printer),
         Command::Scan(args) => scan::run(&args, printer),

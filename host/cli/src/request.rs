@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bytes::Bytes;
+use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_gate::{GateLimits, SavedFiles, saved_holds, session_key};
-use leafgate_policy::{Context, Evaluation};
+use leafgate_policy::{ASKED, Assembly, Context, Evaluation, Policy};
 use leafgate_saved::Outcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
@@ -24,6 +25,8 @@ pub(crate) struct Judged {
     pub(crate) evaluation: Evaluation,
     /// Name of the policy's generation.
     pub(crate) generation: String,
+    /// The profile that made the request, and what that took.
+    pub(crate) assembled: Option<(Arc<str>, Vec<Step>)>,
     /// The ranges of a chat export whose texts were changed.
     pub(crate) ranges: Ranges,
     /// Why the request is no JSON, if it is taken as one raw text.
@@ -63,10 +66,16 @@ pub(crate) fn judge_with(
 ) -> anyhow::Result<Judged> {
     let policy = policy::load(&policy.source)?;
     let (document, why_raw) = read(request)?;
-    let document = Arc::new(document);
+    let mut document = Arc::new(document);
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
     let context = Context { session: &session, ..Context::default() };
+    let mut assembled = None;
+    if let Some(assembly) = profile_for(&policy, None, &document, &context)? {
+        let made = assemble(&assembly, &document)?;
+        document = Arc::new(made.document);
+        assembled = Some((Arc::clone(assembly.id()), made.steps));
+    }
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
     let mut evaluation = match earlier {
         EarlierEdits::None => policy.evaluate(received, &context, &vault),
@@ -87,10 +96,53 @@ pub(crate) fn judge_with(
         }
         _ => Ranges::default(),
     };
-    Ok(Judged { document, evaluation, generation: policy.generation_name(), ranges, why_raw })
+    Ok(Judged { document, evaluation, generation: policy.generation_name(), assembled, ranges, why_raw })
 }
 
-fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
+/// A request that a profile made.
+pub(crate) struct Made {
+    pub(crate) document: Document,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Returns the profile that is named, or else the first one that is for a request; `None` where
+/// there is none.
+pub(crate) fn profile_for(
+    policy: &Policy,
+    named: Option<&str>,
+    document: &Document,
+    context: &Context<'_>,
+) -> anyhow::Result<Option<Arc<Assembly>>> {
+    let ids = || policy.assemblies().iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
+    if let Some(id) = named {
+        let assembly = policy.assembly(id).cloned();
+        return assembly.map(Some).with_context(|| match policy.assemblies().is_empty() {
+            true => "the policy has no profile: write an `[[assemble]]` table".to_owned(),
+            false => format!("the policy has no profile `{id}`; profiles are: {}", ids()),
+        });
+    }
+    let assembly = policy.assembly_for(document, context).cloned();
+    if assembly.is_none()
+        && !policy.assemblies().is_empty()
+        && document.member(document.root(), ASKED).is_some()
+    {
+        anyhow::bail!(
+            "the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {}",
+            ids()
+        );
+    }
+    Ok(assembly)
+}
+
+/// Has a profile make a request, from its files as they are now.
+pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Result<Made> {
+    let cannot = || format!("profile `{}` cannot make this request", assembly.id());
+    let assembled = assembly.assemble(document, &assembly.files()).with_context(cannot)?;
+    let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
+    Ok(Made { document: document.with_context(cannot)?, steps: assembled.steps })
+}
+
+pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
     let path = request.file.as_deref();
     document(&body(path)?, request.format).with_context(|| format!("cannot use {} as a request", name(path)))
 }

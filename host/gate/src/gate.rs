@@ -11,18 +11,21 @@ use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{Event, Status, TurnMode};
-use leafgate_policy::Policy;
+use leafgate_policy::{Assembly, Policy};
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
 
 use crate::admin::{self, AdminToken};
 use crate::apis::Api;
+use crate::assembly::Assembler;
+use crate::base::Base;
 use crate::body::{self, Bounds};
 use crate::budget::BodyBudget;
 use crate::coding::{self, Caps};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
+use crate::flow::Delivered;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress};
@@ -30,6 +33,7 @@ use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint, Turns};
 use crate::refusal::Refusal;
+use crate::restore::Restoring;
 use crate::route::Route;
 use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
@@ -46,6 +50,13 @@ pub(crate) const INLINE_BODY: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
+/// What a request is addressed to.
+struct Addressed {
+    /// Its upstream, or why there is none.
+    lane: Result<Arc<Lane>, Refusal>,
+    base: Base,
+}
+
 /// What all requests share.
 pub(crate) struct Shared {
     upstreams: Upstreams,
@@ -58,6 +69,7 @@ pub(crate) struct Shared {
     counters: Arc<Counters>,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
+    assembler: Arc<Assembler>,
     pub(crate) bodies: BodyBudget,
     answers: BodyBudget,
     /// Where clients send their requests; known once the gate serves.
@@ -84,6 +96,7 @@ impl Gate {
             hub,
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
+            assembler: Arc::new(Assembler::new()),
             bodies: BodyBudget::new(limits.bodies),
             answers: BodyBudget::new(limits.answers),
             limits,
@@ -226,11 +239,13 @@ impl Shared {
         let mut body = Some(body);
         let lane = self.upstreams.choose(&mut parts);
         let prefix = lane.as_ref().map(|lane| lane.prefix()).unwrap_or_default();
+        let base = Base::take(&mut parts.uri);
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let policy = self.policy.load_full();
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
         let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
-        let mut response = match self.pass(lane, &parts, policy, &mut body, local, &mut request_log).await {
+        let to = Addressed { lane, base };
+        let mut response = match self.pass(to, &parts, policy, &mut body, local, &mut request_log).await {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
@@ -259,7 +274,7 @@ impl Shared {
     /// The way of a request, or the place where it ends. The body is taken where it leaves as it comes.
     async fn pass(
         self: &Arc<Self>,
-        lane: Result<Arc<Lane>, Refusal>,
+        to: Addressed,
         parts: &request::Parts,
         policy: Arc<Policy>,
         body: &mut Option<Incoming>,
@@ -267,8 +282,9 @@ impl Shared {
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
-        let lane = lane?;
+        let lane = to.lane?;
         headers::check_connection(&parts.headers)?;
+        let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let outcome = match Route::of(parts, !coming.is_end_stream())? {
             Route::Pass => {
@@ -279,11 +295,14 @@ impl Shared {
                 request_log.generation(policy.generation_name());
                 return self.pass_unread(&lane, parts, body, &request_log.progress()).await;
             }
-            Route::Walk => self.walk(&lane, parts, policy, coming, request_log).await?,
+            Route::Walk => self.walk(&lane, parts, chosen, policy, coming, request_log).await?,
         };
         match outcome {
             Outcome::Pass(passed) => {
-                self.forward(&lane, Outgoing::with_body(parts, passed), &request_log.progress()).await
+                match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
+                    Delivered::Answered(answer) => Ok(answer),
+                    Delivered::Waits(held) => self.hold(&lane, parts, *held, request_log).await,
+                }
             }
             Outcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
         }
@@ -296,16 +315,36 @@ impl Shared {
         mut outgoing: Outgoing,
         progress: &RequestLogProgress,
     ) -> Result<Response<Content>, Refusal> {
+        let restoring = outgoing.restoring.take();
+        let answer = self.send(lane, outgoing, progress).await?;
+        self.prepare(answer, restoring).await
+    }
+
+    /// Sends a request on, and returns the answer as it comes.
+    pub(crate) async fn send(
+        &self,
+        lane: &Lane,
+        outgoing: Outgoing,
+        progress: &RequestLogProgress,
+    ) -> Result<Response<Content>, Refusal> {
         progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
         self.counters.forwarded();
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
-        let restoring = outgoing.restoring.take();
         let response = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
         self.counters.answered(response.status());
         if has_body {
             answer::refuse_redirect(response.status())?;
         }
-        answer::prepare(response, restoring, self.limits.answer, self.answers.reserve()).await
+        Ok(response)
+    }
+
+    /// Prepares an answer for its client.
+    pub(crate) async fn prepare(
+        &self,
+        answer: Response<Content>,
+        restoring: Option<Restoring>,
+    ) -> Result<Response<Content>, Refusal> {
+        answer::prepare(answer, restoring, self.limits.answer, self.answers.reserve()).await
     }
 
     /// Has a request without a body judged by what it says elsewhere.
@@ -348,6 +387,11 @@ impl Shared {
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
+    /// What judges requests now, and the keys of its tokens.
+    pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
+        (self.policy.load_full(), self.keys.clone())
+    }
+
     /// A vault of no session: it knows our tokens and remembers nothing.
     fn unnamed_vault(&self) -> Vault {
         Vault::new(self.keys.clone())
@@ -358,6 +402,7 @@ impl Shared {
         &self,
         lane: &Lane,
         parts: &request::Parts,
+        chosen: Option<Arc<Assembly>>,
         policy: Arc<Policy>,
         body: &mut Incoming,
         request_log: &mut RequestLog,
@@ -383,6 +428,9 @@ impl Shared {
             turns: Arc::clone(&self.turns),
             to: pending::destination(lane, parts),
             agent: agent::agent(&parts.headers),
+            chosen,
+            assembler: Arc::clone(&self.assembler),
+            assembly: None,
         };
         let Judged { outcome, tally } = self.judge(case).await?;
         self.counters.faults(tally.errors.len());
@@ -392,7 +440,8 @@ impl Shared {
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
-        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !case.policy.has_plugins() {
+        let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
+        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
             return Ok(case.judge());
         }
         self.on_blocking_pool(move || case.judge()).await

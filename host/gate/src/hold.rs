@@ -14,9 +14,10 @@ use tokio::time::timeout;
 use crate::apis::Api;
 use crate::begun;
 use crate::content::Content;
+use crate::flow::{Delivered, Flow};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::log::{RequestLog, RequestLogProgress};
-use crate::outgoing::{Outgoing, Passed, Received};
+use crate::outgoing::{Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
@@ -34,6 +35,8 @@ pub(crate) struct Held {
     pub(crate) api: Api,
     /// How its answer is restored.
     pub(crate) restoring: Option<Restoring>,
+    /// What makes lesser forms of it, where a profile made it.
+    pub(crate) flow: Option<Box<Flow>>,
 }
 
 impl Shared {
@@ -55,7 +58,10 @@ impl Shared {
             held.waiter.decision().await
         };
         let passed = self.release(held, decision, &request_log.progress()).await?;
-        self.forward(lane, Outgoing::with_body(parts, passed), &request_log.progress()).await
+        match self.deliver(lane, parts, passed, false, &request_log.progress()).await? {
+            Delivered::Answered(answer) => Ok(answer),
+            Delivered::Waits(held) => Box::pin(self.hold(lane, parts, *held, request_log)).await,
+        }
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
@@ -63,22 +69,34 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: request::Parts,
-        mut held: Held,
+        held: Held,
         progress: Arc<RequestLogProgress>,
     ) -> Response<Content> {
         let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
         let api = held.api;
         let answer = async move {
-            let decision = held.waiter.decision().await;
-            let answer = match shared.release(held, decision, &progress).await {
-                Ok(passed) => {
-                    shared.forward(&lane, Outgoing::for_begun_stream(&parts, passed), &progress).await
-                }
-                Err(refusal) => Err(refusal),
-            };
+            let answer = shared.answer_begun(&lane, &parts, held, &progress).await;
             answer.inspect_err(|refusal| shared.refused(refusal, &progress))
         };
         begun::begin(answer, api, self.limits.keepalive)
+    }
+
+    /// The answer of a turn whose stream has begun.
+    async fn answer_begun(
+        self: &Arc<Self>,
+        lane: &Lane,
+        parts: &request::Parts,
+        mut held: Held,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
+        loop {
+            let decision = held.waiter.decision().await;
+            let passed = self.release(held, decision, progress).await?;
+            match self.deliver(lane, parts, passed, true, progress).await? {
+                Delivered::Answered(answer) => return Ok(answer),
+                Delivered::Waits(again) => held = *again,
+            }
+        }
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
@@ -109,7 +127,11 @@ impl Held {
             Decision::Dismissed(dismissed) => return Err(refusal(&dismissed)),
         };
         check(self.waiter.destination(), &release)?;
-        Ok(self.received.passed(&self.source, release.body, self.restoring))
+        let flow = self.flow.map(|mut flow| {
+            flow.lessened.approved = true;
+            flow
+        });
+        Ok(Passed { flow, ..self.received.passed(&self.source, release.body, self.restoring) })
     }
 }
 

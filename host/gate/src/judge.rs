@@ -8,13 +8,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
-use leafgate_policy::{Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict};
+use leafgate_policy::{
+    Assembly, Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict,
+};
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
+use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
+use crate::flow::{Flow, Lessened};
 use crate::hold::{self, Held};
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
@@ -51,6 +55,11 @@ pub(crate) struct Case {
     pub(crate) to: Destination,
     /// The client program that sent it.
     pub(crate) agent: &'static str,
+    /// The profile that its base URL chose.
+    pub(crate) chosen: Option<Arc<Assembly>>,
+    pub(crate) assembler: Arc<Assembler>,
+    /// The profile that made it, once one has.
+    pub(crate) assembly: Option<Arc<Assembly>>,
 }
 
 /// What becomes of a request that is not refused.
@@ -104,7 +113,7 @@ impl Case {
         Ok((Arc::new(document.map_err(unreadable)?), wraps_more))
     }
 
-    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
+    fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
         let session = self.sessions.of(&document, self.hint.as_ref());
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
@@ -120,6 +129,18 @@ impl Case {
             endpoint: Some(to.endpoint()),
             outside: &outside,
         };
+        let mut assembled = None;
+        match self.assemble(&document, &context) {
+            Err(refusal) => return Judged { outcome: Err(refusal), tally: Tally::default() },
+            Ok(None) => {}
+            Ok(Some(made)) => {
+                assembled = Some(made.summary());
+                self.assembly = Some(Arc::clone(&made.assembly));
+                document = made.document;
+                // What came is not what leaves, whatever the policy does to it.
+                wraps_more = true;
+            }
+        }
         self.turns.receive(&Request {
             session: Arc::clone(&session.key),
             class,
@@ -134,10 +155,10 @@ impl Case {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
             let held = self.held(&document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome: Ok(held), tally: Tally::default() };
+            return Judged { outcome: Ok(held), tally: Tally { assembled, ..Tally::default() } };
         }
         let evaluation = self.evaluate(document, &context, &session, class);
-        let mut tally = tally(&evaluation);
+        let mut tally = Tally { assembled, ..tally(&evaluation) };
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
         if class == Class::Subagent {
             let verdict = match &verdict {
@@ -159,7 +180,7 @@ impl Case {
                 return Judged { outcome: Err(hold::refusal(&dismissed)), tally };
             }
             (Answered::Nothing, None) => {
-                return Judged { outcome: Ok(self.pass(session, &draft, wraps_more)), tally };
+                return Judged { outcome: Ok(self.pass(session, &draft, class, wraps_more)), tally };
             }
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
@@ -168,6 +189,21 @@ impl Case {
         let pauses = Pauses { holds, class, mode };
         let reviewed = Reviewed { draft, recall, notes: report.notes };
         Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally }
+    }
+
+    /// Has a profile make the request, where one is for it. Paths of nobody are not assembled,
+    /// whatever their bodies look like.
+    fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
+        if self.chosen.is_none() && self.api.format().is_none() {
+            return Ok(None);
+        }
+        let chosen = self.chosen.as_ref();
+        let made = self.assembler.assemble(&self.policy, chosen, document, context)?;
+        if let Some(made) = &made {
+            self.reservation
+                .cover(self.body.len() + document.source().len() + made.document.source().len())?;
+        }
+        Ok(made)
     }
 
     /// Has the policy decide, with the saved edits that the mode applies.
@@ -192,9 +228,10 @@ impl Case {
         evaluation
     }
 
-    fn pass(self, session: Session, draft: &Draft, wraps_more: bool) -> Outcome {
+    fn pass(self, session: Session, draft: &Draft, class: Class, wraps_more: bool) -> Outcome {
         let document = draft.document();
         let thread = self.sessions.thread(&session.key);
+        let flow = self.flow(&session.key, &session.vault, class, document);
         let restoring = Restoring::of(self.api, document, session.vault, thread);
         let received = Received {
             coded: !self.codings.is_empty(),
@@ -202,7 +239,35 @@ impl Case {
             wraps_more,
             reservation: Some(self.reservation),
         };
-        Outcome::Pass(received.passed(document.source(), draft.render(), restoring))
+        Outcome::Pass(Passed { flow, ..received.passed(document.source(), draft.render(), restoring) })
+    }
+
+    /// What makes lesser forms of it, where a profile made it.
+    fn flow(
+        &self,
+        session: &Arc<str>,
+        vault: &Vault,
+        class: Class,
+        document: &Document,
+    ) -> Option<Box<Flow>> {
+        Some(Box::new(Flow {
+            assembly: Arc::clone(self.assembly.as_ref()?),
+            api: self.api,
+            format: document.format(),
+            streams: self.api.streams(document),
+            coded: !self.codings.is_empty(),
+            model: self.model.clone(),
+            outside: Arc::clone(&self.outside),
+            class,
+            policy: Arc::clone(&self.policy),
+            session: Arc::clone(session),
+            vault: vault.clone(),
+            thread: self.sessions.thread(session),
+            to: self.to.clone(),
+            agent: self.agent,
+            title: self.title(),
+            lessened: Lessened::default(),
+        }))
     }
 
     fn pause(
@@ -256,7 +321,9 @@ impl Case {
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
         let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
+        let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
         Outcome::Wait(Held {
+            flow,
             waiter,
             restoring,
             source: document.source().clone(),
@@ -316,7 +383,7 @@ fn unreadable(error: ParseError) -> Refusal {
     if error.is_cap() { Refusal::too_large(message) } else { Refusal::malformed(message) }
 }
 
-fn blocked(hold: &Hold) -> Refusal {
+pub(crate) fn blocked(hold: &Hold) -> Refusal {
     blocked_as(format!("blocked by this gate: {}", because(hold)))
 }
 
@@ -348,6 +415,7 @@ fn tally(evaluation: &Evaluation) -> Tally {
         waits: matches!(evaluation.verdict, Verdict::Pause(_)),
         errors: errors.map(|(rule, error)| format!("{rule}: {error}")).collect(),
         rules: matched.map(|rule| rule.rule.to_string()).collect(),
+        assembled: None,
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),
     }

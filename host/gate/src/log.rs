@@ -110,6 +110,8 @@ pub(crate) struct Tally {
     pub(crate) errors: Vec<String>,
     /// Whether a person is asked.
     pub(crate) waits: bool,
+    /// The profile that made the request, and what that took.
+    pub(crate) assembled: Option<String>,
     pub(crate) edits: usize,
     pub(crate) redactions: usize,
 }
@@ -199,6 +201,7 @@ impl Drop for RequestLog {
             generation = self.generation.as_deref(),
             rules = %self.tally.rules.join(","),
             held = self.tally.held.as_deref(),
+            assembled = self.tally.assembled.as_deref(),
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits,
             redactions,

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, request};
 
 use crate::budget::Reservation;
+use crate::flow::Flow;
 use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
 use crate::unread::Passing;
@@ -24,7 +25,7 @@ impl Received {
     pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
         let as_it_came = rendered == source && !self.wraps_more;
         let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
-        Passed { body, decoded, restoring, reservation: self.reservation }
+        Passed { body, decoded, restoring, reservation: self.reservation, flow: None }
     }
 }
 
@@ -36,6 +37,8 @@ pub(crate) struct Passed {
     /// How its answer is restored, where it may repeat tokens.
     pub(crate) restoring: Option<Restoring>,
     pub(crate) reservation: Option<Reservation>,
+    /// What makes lesser forms of it, where a profile made it.
+    pub(crate) flow: Option<Box<Flow>>,
 }
 
 /// What leaves of a body.
@@ -98,7 +101,7 @@ impl Outgoing {
     }
 
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
-        let Passed { body, decoded, restoring, reservation } = passed;
+        let Passed { body, decoded, restoring, reservation, flow: _ } = passed;
         let changes = RequestChanges { decoded, plain_answer };
         Outgoing {
             method: parts.method.clone(),

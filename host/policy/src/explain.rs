@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Policy;
+use crate::assembly::AssemblyExplanation;
 use crate::exception::Exception;
 use crate::glob::Glob;
 use crate::index::PluginIndex;
@@ -23,6 +24,9 @@ use crate::shorten::Shorten;
 pub struct Explanation {
     /// The generation's name.
     pub generation: String,
+    /// The profiles, which make requests before any rule looks at them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<AssemblyExplanation>,
     /// All phases in order, those without rules too.
     pub phases: Vec<PhaseExplanation>,
     /// The exceptions that are in force.
@@ -131,6 +135,7 @@ pub(crate) fn explain(policy: &Policy) -> Explanation {
     };
     Explanation {
         generation: policy.generation_name(),
+        profiles: policy.assemblies.iter().map(|assembly| AssemblyExplanation::of(assembly)).collect(),
         phases: PHASES.iter().map(phase).collect(),
         exceptions: policy.exceptions.iter().map(|exception| explain_exception(policy, exception)).collect(),
         plugins: (0..policy.declared).map(|at| explain_plugin(policy, PluginIndex::new(at))).collect(),
@@ -321,6 +326,10 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Policy {}", self.generation)?;
+        if !self.profiles.is_empty() {
+            writeln!(f, "\nProfiles: a request that one is for is made by it, before the phases")?;
+        }
+        self.profiles.iter().try_for_each(|profile| write!(f, "{profile}"))?;
         for (place, phase) in self.phases.iter().enumerate() {
             writeln!(f, "\n{}. {}: {}", place + 1, phase.phase, phase.summary)?;
             // The others have no rules of their own.

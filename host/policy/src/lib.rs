@@ -11,6 +11,7 @@
 //! request appears in no error, report or `Debug` output of this crate.
 
 mod agents;
+mod assembly;
 mod changes;
 mod condition;
 mod diagnostic;
@@ -50,6 +51,10 @@ use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
 pub use agents::{AGENTS, OTHER_AGENT};
+pub use assembly::{
+    ASKED, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce,
+    api as assembly_api,
+};
 pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub use evaluate::{Evaluation, Recall, Unredactable};
@@ -64,13 +69,14 @@ pub use rule::{
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, SAVED_EDITS, STRUCTURE, Verdict};
 
-/// All rules and plugins of one load, compiled.
+/// All rules, profiles and plugins of one load, compiled.
 #[derive(Debug)]
 pub struct Policy {
     rules: Vec<rule::Rule>,
     lookup: lookup::Lookup,
     engines: Vec<Engine>,
     exceptions: exception::Exceptions,
+    assemblies: Vec<Arc<Assembly>>,
     /// Those that the files declare, and behind them the detectors of the policy's own, which answer
     /// like plugins.
     plugins: Vec<LoadedPlugin>,
@@ -254,10 +260,10 @@ impl Policy {
         changes::between(&self.rules, &next.rules)
     }
 
-    /// Whether it looks at nothing: it has no rule and no plugin.
+    /// Whether it looks at nothing: it has no rule, no profile and no plugin.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.declared == 0
+        self.rules.is_empty() && self.assemblies.is_empty() && self.declared == 0
     }
 
     /// Whether any plugin is declared.

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use sha2::{Digest, Sha256};
 
 use crate::Policy;
+use crate::assembly::Assembly;
 use crate::diagnostic::{Diagnostics, LoadError, Severity};
 use crate::examples;
 use crate::exception::{Day, Exception, Exceptions};
 use crate::file::Complaints;
+use crate::file::assemble;
 use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
 use crate::file::exceptions;
@@ -170,10 +173,21 @@ impl Loading {
         let own = self.own_detectors();
         let rules = self.rules(&plugins, &own, &mut engines);
         let exceptions = self.exceptions(&rules);
-        if rules.is_empty() && self.diagnostics.errors() == 0 && !self.files.is_empty() {
+        let assemblies = self.assemblies();
+        if rules.is_empty()
+            && assemblies.is_empty()
+            && self.diagnostics.errors() == 0
+            && !self.files.is_empty()
+        {
             let folder = self.files[0].folder.clone();
             let hint = "write a `[[rule]]`, or choose `default` or `none`";
             self.of_folder(&folder, "the policy folder holds no rule", hint);
+        }
+        if rules.is_empty() && !assemblies.is_empty() {
+            let folder = self.files[0].folder.display().to_string();
+            let hint = "write a `[[rule]]`, or `extends = \"default\"`".to_owned();
+            let message = "no rule looks at what the profiles put into requests";
+            self.diagnostics.without_place(Severity::Warning, folder, message, Some(hint));
         }
         if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics.into_error());
@@ -186,6 +200,7 @@ impl Loading {
             rules,
             engines: engines.all,
             exceptions,
+            assemblies,
             plugins: plugins.loaded,
             declared,
             digest,
@@ -262,6 +277,26 @@ impl Loading {
             }
         }
         exceptions
+    }
+
+    fn assemblies(&mut self) -> Vec<Arc<Assembly>> {
+        let mut assemblies: Vec<Arc<Assembly>> = Vec::new();
+        for read in &self.files {
+            for raw in &read.raw.assemblies {
+                let line = self.diagnostics.line(read.file, &raw.span());
+                let origin = format!("{}:{line}", self.diagnostics.file(read.file).name);
+                let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+                let Some(assembly) = assemble::compile(raw, &read.folder, origin, &mut complaints) else {
+                    continue;
+                };
+                if let Some(first) = assemblies.iter().find(|known| known.id() == assembly.id()) {
+                    let message = format!("profile `{}` is declared twice", assembly.id());
+                    complaints.error(raw.span(), message, format!("the first is at {}", first.origin()));
+                }
+                assemblies.push(Arc::new(assembly));
+            }
+        }
+        assemblies
     }
 
     /// A digest of all that decides what the policy does: the texts, the plugins, the detectors,

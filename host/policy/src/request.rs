@@ -98,15 +98,18 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn of(rules: &[Rule]) -> Self {
-        let names = |of: fn(&OfRequest) -> &[Named]| {
-            let named = rules.iter().flat_map(|rule| of(&rule.selector.request));
-            named.map(|named| named.name.clone()).collect()
-        };
-        Asked {
-            headers: names(|request| &request.headers),
-            options: names(|request| &request.options),
-            tokens: rules.iter().any(Rule::asks_for_tokens),
+        let asked = Asked::of_requests(rules.iter().map(|rule| &rule.selector.request));
+        Asked { tokens: rules.iter().any(Rule::asks_for_tokens), ..asked }
+    }
+
+    /// What selectors of requests ask for.
+    pub(crate) fn of_requests<'r>(requests: impl Iterator<Item = &'r OfRequest>) -> Self {
+        let mut asked = Asked::default();
+        for request in requests {
+            asked.headers.extend(request.headers.iter().map(|named| named.name.clone()));
+            asked.options.extend(request.options.iter().map(|named| named.name.clone()));
         }
+        asked
     }
 
     /// Whether anybody asks for the estimate of tokens.

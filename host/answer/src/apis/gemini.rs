@@ -109,6 +109,15 @@ impl Wire for Gemini {
         whole
     }
 
+    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
+        let parts = whole.pointer_mut("/candidates/0/content/parts")?.as_array_mut()?;
+        if parts.iter().any(|part| part.get("functionCall").is_some()) {
+            return None;
+        }
+        parts.push(serde_json::json!({ "text": text }));
+        Some(())
+    }
+
     fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
         if !whole.contains_key("candidates") && !is_blocked(whole) {
             return None;

@@ -88,6 +88,15 @@ impl Wire for Messages {
         })
     }
 
+    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
+        let content = whole.get_mut("content")?.as_array_mut()?;
+        if content.iter().any(|block| block["type"] == "tool_use") {
+            return None;
+        }
+        content.push(serde_json::json!({ "type": "text", "text": text.trim_start() }));
+        Some(())
+    }
+
     fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
         let blocks = whole.get("content")?.as_array()?;
         let mut start = whole.clone();

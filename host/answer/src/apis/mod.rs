@@ -66,6 +66,12 @@ impl Api {
         self.wire().events(whole.as_object()?, usage)
     }
 
+    /// Adds a text behind all that a whole answer says to people, and returns whether it could: an
+    /// answer that calls tools is no last word.
+    pub fn append(self, whole: &mut Value, text: &str) -> bool {
+        self.wire().append(whole, text).is_some()
+    }
+
     pub(crate) fn wire(self) -> &'static dyn Wire {
         match self {
             Api::Chat => &chat::Chat,
@@ -151,6 +157,9 @@ pub(crate) trait Wire: Sync {
 
     /// Writes a reply as a whole answer.
     fn write(&self, reply: &Reply, head: &Head, losses: &mut Losses) -> Value;
+
+    /// Adds a text to a whole answer; `None` where it has no place for one.
+    fn append(&self, whole: &mut Value, text: &str) -> Option<()>;
 
     /// The stream that a whole answer stands for.
     fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>>;

@@ -21,9 +21,10 @@ impl Wire for Chat {
         Ok(list(body, "messages")?.into_iter().map(turn).collect())
     }
 
-    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
-        let first = Object::with(vec![("role", raw(&"system")), ("content", raw(&system))]);
-        let messages: Vec<Object> = [first].into_iter().chain(items).collect();
+    fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
+        let first =
+            system.map(|system| Object::with(vec![("role", raw(&"system")), ("content", raw(&system))]));
+        let messages: Vec<Object> = first.into_iter().chain(items).collect();
         body.set("messages", raw(&messages));
     }
 

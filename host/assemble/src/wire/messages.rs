@@ -24,8 +24,10 @@ impl Wire for Messages {
         Ok(turns)
     }
 
-    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
-        body.set("system", raw(&system));
+    fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
+        if let Some(system) = system {
+            body.set("system", raw(&system));
+        }
         body.set("messages", raw(&items));
     }
 

@@ -50,7 +50,7 @@ pub(crate) trait Wire: Sync {
     }
 
     /// Puts the conversation into a body.
-    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>);
+    fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>);
 
     /// What the model said, with these calls and no others, each with the members that the API knows.
     fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object>;

@@ -37,8 +37,10 @@ impl Wire for Responses {
             .any(|key| body.get(key).is_some_and(|id| !is_nothing(id)))
     }
 
-    fn put(&self, body: &mut Object, system: &str, items: Vec<Object>) {
-        body.set("instructions", raw(&system));
+    fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
+        if let Some(system) = system {
+            body.set("instructions", raw(&system));
+        }
         body.set("input", raw(&items));
     }
 

@@ -4,6 +4,7 @@
 
 mod apply;
 mod chat;
+mod compose;
 mod live;
 mod replay;
 mod rule_tests;

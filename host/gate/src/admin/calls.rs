@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
-use super::{auth, saved, view, whole};
+use super::{auth, compose, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -47,6 +47,7 @@ enum AdminCall<'p> {
     Select(&'p str),
     Dispose(&'p str),
     Subagents,
+    Compose,
     Saved,
     SetSaved,
     ArmCapture,
@@ -87,6 +88,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "sessions"] => AdminCall::Sessions,
             ["v1", "sessions", session] => AdminCall::Dispose(session),
             ["v1", "subagents"] => AdminCall::Subagents,
+            ["v1", "compose"] => AdminCall::Compose,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
                 return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
@@ -118,6 +120,7 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Resume(_)
             | AdminCall::Cancel(_)
             | AdminCall::Select(_)
+            | AdminCall::Compose
             | AdminCall::ArmCapture
             | AdminCall::ClearSaved => "POST",
             AdminCall::Preview(_) | AdminCall::Capture(_) => "GET, POST",
@@ -143,6 +146,7 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::SetMode
                 | AdminCall::Follow
                 | AdminCall::Select(_)
+                | AdminCall::Compose
                 | AdminCall::Capture(_)
                 | AdminCall::SetSaved
                 | AdminCall::ArmCapture
@@ -230,6 +234,12 @@ pub(super) async fn answer(
         }
         AdminCall::Dispose(session) => Ok(answer::json(&gate.turns.dispose(session)?)),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
+        AdminCall::Compose => {
+            let command = read(&command)?;
+            let (policy, keys) = gate.judging();
+            let composed = move || compose::compose(&policy, keys, command);
+            Ok(answer::json(&gate.on_blocking_pool(composed).await??))
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 mod answer;
 mod auth;
 mod calls;
+mod compose;
 mod outline;
 mod saved;
 mod view;

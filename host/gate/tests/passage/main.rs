@@ -5,7 +5,9 @@
 
 mod answers;
 mod apis;
+mod assembly;
 mod bounds;
+mod downgrade;
 mod faults;
 mod fixtures;
 mod identity;

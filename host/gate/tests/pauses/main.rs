@@ -9,6 +9,7 @@ mod admin;
 mod logs;
 mod modes;
 mod pause;
+mod profiles;
 mod queue;
 mod reload;
 mod saved;

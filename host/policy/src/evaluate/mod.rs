@@ -140,6 +140,7 @@ pub struct Unredactable {
 pub(crate) use decide::section_of;
 pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target};
 pub(crate) use replay::replay;
+pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;
 pub(crate) use saved::evaluate_with_saved;
 

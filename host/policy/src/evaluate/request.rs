@@ -11,7 +11,7 @@ use crate::request::{Asked, Said};
 const BYTES_OF_A_TOKEN: usize = 4;
 
 /// Collects the facts of a request.
-pub(super) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
+pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
     RequestFacts {
         format: document.format().name(),
         model: match context.model {

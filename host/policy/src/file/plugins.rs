@@ -169,7 +169,7 @@ fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -
     serde_json::to_string(raw.get_ref()).ok()
 }
 
-fn is_json(value: &toml::Value) -> bool {
+pub(super) fn is_json(value: &toml::Value) -> bool {
     match value {
         toml::Value::Datetime(_) => false,
         toml::Value::Float(number) => number.is_finite(),

@@ -13,6 +13,7 @@ use serde::de::{SeqAccess, Visitor};
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::fields::fields_of;
 use super::tables::{Tables, nested_mut};
 use crate::diagnostic::{Diagnostics, hint_for};
@@ -26,13 +27,14 @@ pub(crate) struct RawFile {
     pub(crate) rules: Vec<Spanned<RawRule>>,
     pub(crate) exceptions: Vec<Spanned<RawException>>,
     pub(crate) detectors: Vec<Spanned<RawDetector>>,
+    pub(crate) assemblies: Vec<Spanned<RawAssemble>>,
     pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
     /// Names of plugin tables that could not be read.
     pub(crate) broken_plugins: Vec<String>,
 }
 
 pub(super) const TOP_LEVEL: &[&str] =
-    &["extends", "mode", "requires", "plugins", "rule", "exception", "detector"];
+    &["extends", "mode", "requires", "plugins", "rule", "exception", "detector", "assemble"];
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["on_drift", "releasable"];
@@ -246,6 +248,7 @@ impl Reader<'_> {
             "rule" => self.rules(value),
             "exception" => self.exceptions(value),
             "detector" => self.detectors(value),
+            "assemble" => self.assemblies(value),
             "plugins" => self.plugins(value),
             other => {
                 let message = format!("unknown key `{other}`");
@@ -317,6 +320,40 @@ impl Reader<'_> {
                 let span = detector.span();
                 let detector = RawDetector { broken, ..detector.into_inner() };
                 self.out.detectors.push(Spanned::new(span, detector));
+            }
+        }
+    }
+
+    fn assemblies(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            let hint = "write `[[assemble]]` above each profile";
+            return self.tables.error(span, "`assemble` must be a list of tables", hint);
+        };
+        let nested = [
+            ("match", fields_of::<RawMatch>()),
+            ("prompt", fields_of::<RawPrompt>()),
+            ("map", fields_of::<RawMap>()),
+            ("tools", fields_of::<RawTools>()),
+            ("downgrade", fields_of::<RawDowngrade>()),
+        ];
+        for mut item in items {
+            self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), &[], belongs_elsewhere);
+            for (name, known) in nested {
+                if let Some(table) = nested_mut(&mut item, name) {
+                    self.tables.drop_unknown(table, known, &[], belongs_elsewhere);
+                }
+            }
+            if let Some(DeValue::Array(plugins)) = nested_mut(&mut item, "plugins").map(Spanned::get_mut) {
+                for plugin in plugins.iter_mut() {
+                    self.tables.drop_unknown(plugin, fields_of::<RawRequestPlugin>(), &[], belongs_elsewhere);
+                }
+            }
+            let broken = self.tables.drop_broken::<RawAssemble>(&mut item);
+            if let Some(assembly) = self.tables.take::<Spanned<RawAssemble>>(item) {
+                let span = assembly.span();
+                let assembly = RawAssemble { broken, ..assembly.into_inner() };
+                self.out.assemblies.push(Spanned::new(span, assembly));
             }
         }
     }

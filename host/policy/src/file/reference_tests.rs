@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 
+use super::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::fields::fields_of;
 use super::raw::{RawDetector, RawException, RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
 use crate::condition::names;
@@ -25,6 +26,12 @@ fn every_key_stands_in_the_reference() {
         fields_of::<RawDetector>(),
         fields_of::<RawPlugin>(),
         reference_keys(),
+        fields_of::<RawAssemble>(),
+        fields_of::<RawPrompt>(),
+        fields_of::<RawMap>(),
+        fields_of::<RawRequestPlugin>(),
+        fields_of::<RawTools>(),
+        fields_of::<RawDowngrade>(),
     ];
     for key in tables.concat() {
         let said = [format!("`{key}`"), format!("{{ {key} = "), format!(", {key} = ")];

@@ -12,6 +12,7 @@ macro_rules! snapshot {
     };
 }
 
+mod assembly;
 mod decide;
 mod diagnostics;
 mod edit;

@@ -108,6 +108,16 @@ impl Wire for Chat {
         whole
     }
 
+    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
+        let message = whole.pointer_mut("/choices/0/message")?;
+        if message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()) {
+            return None;
+        }
+        let said = message["content"].as_str().unwrap_or_default();
+        message["content"] = format!("{said}{text}").into();
+        Some(())
+    }
+
     fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>> {
         let choices = whole.get("choices")?.as_array()?;
         let mut base = Object::new();

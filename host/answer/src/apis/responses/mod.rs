@@ -125,6 +125,19 @@ impl Wire for Responses {
         response(reply, head, output)
     }
 
+    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
+        let output = whole.get_mut("output")?.as_array_mut()?;
+        if output.iter().any(|item| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call"))) {
+            return None;
+        }
+        let message = output.iter_mut().rev().find(|item| item["type"] == "message")?;
+        let mut parts = message.get_mut("content")?.as_array_mut()?.iter_mut().rev();
+        let part = parts.find(|part| part["type"] == "output_text")?;
+        let said = part["text"].as_str()?;
+        part["text"] = format!("{said}{text}").into();
+        Some(())
+    }
+
     fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
         let output = whole.get("output")?.as_array()?;
         let mut begun = whole.clone();

@@ -1,0 +1,104 @@
+//! A request in a lesser form, for a provider that does not take it as it is.
+
+use serde_json::value::RawValue;
+
+use crate::assemble::parse;
+use crate::error::AssembleError;
+use crate::history::{By, arrange};
+use crate::json::{Object, Raw, raw};
+use crate::tools;
+use crate::wire::Api;
+
+/// What a request does without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Without {
+    /// Images: each one becomes the words that it was left out.
+    Images,
+    /// Tools: calls and results leave with them, each exchange as a whole.
+    Tools,
+    /// A stream: the answer comes in one piece.
+    Stream,
+    /// Its model: this one is asked instead.
+    Model(String),
+}
+
+/// What stands where an image was.
+const LEFT_OUT: &str = "[image left out]";
+
+/// Members about the answer as a stream.
+const STREAM: [&str; 2] = ["stream", "stream_options"];
+
+/// Returns a request without something; `None` where it has nothing of the kind, and where nothing
+/// would be left to answer.
+///
+/// # Errors
+/// [`AssembleError`] for a body that is none of its API.
+pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<u8>>, AssembleError> {
+    let wire = api.wire();
+    let mut body = parse(body, wire)?;
+    let lesser = match without {
+        Without::Images => {
+            let mut images = 0;
+            for list in ["messages", "input"] {
+                let changed = body.get(list).and_then(|held| without_images(held, api, &mut images));
+                if let Some(changed) = changed {
+                    body.set(list, changed);
+                }
+            }
+            images > 0
+        }
+        Without::Tools => {
+            let had = body.get("tools").is_some();
+            let loose = wire.is_loose(&body);
+            let history = arrange(wire.take(&mut body)?, false, loose, wire, &mut Vec::new());
+            // A provider that may not answer a call has nothing to answer.
+            if history.pieces.last().is_none_or(|piece| piece.by != By::User) {
+                return Ok(None);
+            }
+            let system = (!history.system.is_empty()).then(|| history.system.join("\n\n"));
+            let items = history.pieces.into_iter().flat_map(|piece| piece.items).collect();
+            tools::drop_all(&mut body);
+            wire.put(&mut body, system.as_deref(), items);
+            had
+        }
+        Without::Stream => {
+            let streams = body.get("stream").is_some_and(|stream| stream.get() == "true");
+            body.drop(&STREAM.map(str::to_owned));
+            streams
+        }
+        Without::Model(model) => {
+            let other = body.text("model").as_ref() != Some(model);
+            body.set("model", raw(model));
+            other
+        }
+    };
+    Ok(lesser.then(|| raw(&body).get().as_bytes().to_vec()))
+}
+
+/// A list of messages or parts with words in the place of each image; `None` where it has none.
+fn without_images(list: &RawValue, api: Api, images: &mut usize) -> Option<Raw> {
+    let mut elements: Vec<Raw> = serde_json::from_str(list.get()).ok()?;
+    let before = *images;
+    for element in &mut elements {
+        let Ok(mut object) = serde_json::from_str::<Object>(element.get()) else { continue };
+        let (image, words) = match api {
+            Api::Chat => ("image_url", "text"),
+            Api::Responses => ("input_image", "input_text"),
+            Api::Messages => ("image", "text"),
+        };
+        if object.text("type").as_deref() == Some(image) {
+            *images += 1;
+            *element = raw(&Object::with(vec![("type", raw(&words)), ("text", raw(&LEFT_OUT))]));
+            continue;
+        }
+        // Results of tools have parts of their own.
+        for key in ["content", "output"] {
+            let changed = object.get(key).and_then(|held| without_images(held, api, images));
+            if let Some(changed) = changed {
+                object.set(key, changed);
+                *element = raw(&object);
+            }
+        }
+    }
+    (*images > before).then(|| raw(&elements))
+}

@@ -1,0 +1,60 @@
+//! `compose`: the request that a profile makes of one that a client sent.
+//!
+//! No rule has looked at it: what leaves a gate is what `apply` writes. So a secret of a context
+//! file stands in this output as it stands in the file.
+
+use anyhow::Context as _;
+use leafgate_assemble::Step;
+use leafgate_gate::session_key;
+use leafgate_policy::Context;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::args::ComposeArgs;
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::{home, policy, request};
+
+/// The output of `--json`.
+#[derive(Serialize)]
+struct Composed<'a> {
+    profile: &'a str,
+    /// The exact text of the body.
+    body: &'a str,
+    sha256: String,
+    steps: &'a [Step],
+    /// Those of the steps that left something out.
+    losses: Vec<&'a Step>,
+}
+
+pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let policy = policy::load(&args.policy.source)?;
+    let (document, _) = request::read(&args.request)?;
+    let session = session_key(&home::token_keys()?, &document);
+    let context = Context { session: &session, ..Context::default() };
+    let assembly = request::profile_for(&policy, args.profile.as_deref(), &document, &context)?;
+    let assembly = assembly.with_context(|| match policy.assemblies().is_empty() {
+        true => "the policy has no profile: write an `[[assemble]]` table",
+        false => "no profile is for this request: choose one with --profile, or write a `match` for it",
+    })?;
+    let made = request::assemble(&assembly, &document)?;
+    let body = made.document.source();
+    if args.json {
+        printer.json(&Composed {
+            profile: assembly.id(),
+            body: std::str::from_utf8(body).context("the body is not UTF-8")?,
+            sha256: base16ct::lower::encode_string(&Sha256::digest(body)),
+            steps: &made.steps,
+            losses: made.steps.iter().filter(|step| step.did.is_loss()).collect(),
+        })?;
+        printer.flush()?;
+        return Ok(Exit::Done);
+    }
+    printer.bytes(body)?;
+    printer.flush()?;
+    printer.error_line(&format!("leafgate: made by profile `{}` ({})", assembly.id(), assembly.origin()));
+    for step in &made.steps {
+        printer.error_line(&format!("leafgate: {step}"));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,136 @@
+//! Requests that a profile of the policy makes, before any rule looks at them.
+//!
+//! A request is assembled from what its client sent and from files, once, and from then on the
+//! assembled body is the request: it is judged, shown and sent. Which conversation it belongs to is
+//! told from what the client sent, for what is put in changes with the turns.
+//!
+//! A file is read once for each message of the user, whatever becomes of it while tools run for
+//! that message. So the calls and results of a turn stand behind the same words.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use leafgate_assemble::Step;
+use leafgate_policy::{ASKED, Assembly, Context, Policy, ReadOnce};
+use leafgate_tree::{Document, Limits, NodeId};
+use lru::LruCache;
+use sha2::{Digest, Sha256};
+
+use crate::refusal::Refusal;
+
+/// Turns whose files are kept. A turn ends within minutes, and a gate has few of them at a time.
+const TURNS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
+
+/// Bytes of all files that are kept.
+const BYTES: usize = 64 * 1024 * 1024;
+
+/// Assembles requests, and keeps what their turns have read.
+pub(crate) struct Assembler {
+    turns: Mutex<LruCache<[u8; 32], Arc<ReadOnce>>>,
+}
+
+/// A request that was assembled.
+pub(crate) struct Made {
+    pub(crate) document: Arc<Document>,
+    pub(crate) assembly: Arc<Assembly>,
+    /// What was done.
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Made {
+    /// The profile and its steps, for the log.
+    pub(crate) fn summary(&self) -> String {
+        let steps: Vec<String> = self.steps.iter().map(ToString::to_string).collect();
+        format!("{}: {}", self.assembly.id(), steps.join("; "))
+    }
+}
+
+impl Assembler {
+    pub(crate) fn new() -> Self {
+        Assembler { turns: Mutex::new(LruCache::new(TURNS)) }
+    }
+
+    /// Assembles a request with the profile that was chosen for it, or else with the first one of
+    /// the policy that is for it; `None` where there is none.
+    pub(crate) fn assemble(
+        &self,
+        policy: &Policy,
+        chosen: Option<&Arc<Assembly>>,
+        document: &Arc<Document>,
+        context: &Context<'_>,
+    ) -> Result<Option<Made>, Refusal> {
+        let Some(assembly) = chosen.or_else(|| policy.assembly_for(document, context)) else {
+            return refuse_asked(policy, document).map(|()| None);
+        };
+        let files = self.files(policy, assembly, context.session, document);
+        let refused = |what: &dyn fmt::Display| {
+            Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id()))
+        };
+        let assembled = assembly.assemble(document, &*files).map_err(|error| refused(&error))?;
+        self.trim();
+        let body = Bytes::from(assembled.body);
+        let document = Document::parse(body, document.format(), &Limits::default());
+        Ok(Some(Made {
+            document: Arc::new(document.map_err(|error| refused(&error))?),
+            assembly: Arc::clone(assembly),
+            steps: assembled.steps,
+        }))
+    }
+
+    /// The files of a turn: those of an earlier request for the same message of the user.
+    fn files(
+        &self,
+        policy: &Policy,
+        assembly: &Assembly,
+        session: &str,
+        document: &Document,
+    ) -> Arc<ReadOnce> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turn(policy, assembly, session, document);
+        let begin = || Arc::new(ReadOnce::new(assembly.files()));
+        Arc::clone(turns.get_or_insert(turn, begin))
+    }
+
+    /// Forgets the turns that were used least recently, as long as all of them keep too much.
+    fn trim(&self) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes: usize = turns.iter().map(|(_, files)| files.bytes()).sum();
+        while bytes > BYTES && turns.len() > 1 {
+            let Some((_, oldest)) = turns.pop_lru() else { break };
+            bytes -= oldest.bytes();
+        }
+    }
+}
+
+/// Names a turn: the conversation, the profile, and the latest message of the user.
+fn turn(policy: &Policy, assembly: &Assembly, session: &str, document: &Document) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(&policy.digest());
+    part(assembly.id().as_bytes());
+    part(session.as_bytes());
+    for range in document.latest_user_words() {
+        // Which of several equal messages it is, its place says.
+        part(&(range.start as u64).to_le_bytes());
+        let leaves = range.filter_map(|node| document.leaf(NodeId::from_index(node)));
+        leaves.for_each(|leaf| part(leaf.spelling().0.as_bytes()));
+    }
+    hash.finalize().into()
+}
+
+/// What a request picks from a profile must not leave where there is none.
+fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
+    if policy.assemblies().is_empty() || document.member(document.root(), ASKED).is_none() {
+        return Ok(());
+    }
+    let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &**assembly.id()).collect();
+    Err(Refusal::malformed(format!(
+        "the member `{ASKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {}",
+        ids.join(", ")
+    )))
+}

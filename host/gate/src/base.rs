@@ -1,0 +1,98 @@
+//! What a base URL chooses besides the upstream: `/p/<profile>/v1/…` a profile of the policy.
+//!
+//! Clients that can set nothing but a base URL choose with it. What stands behind the choice is the
+//! request's path, as if nothing had been chosen: the upstream sees that one.
+
+use std::sync::Arc;
+
+use http::uri::PathAndQuery;
+use http::{StatusCode, Uri};
+use leafgate_policy::{Assembly, Policy};
+
+use crate::refusal::{Code, Refusal};
+
+/// What a base URL chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// Nothing: the request itself decides.
+    #[default]
+    Plain,
+    /// A profile, by its id.
+    Profile(Arc<str>),
+}
+
+/// How base URLs of profiles begin.
+const PROFILE: &str = "/p/";
+
+impl Base {
+    /// Takes the choice out of a target.
+    pub(crate) fn take(uri: &mut Uri) -> Base {
+        let Some((id, rest)) = profile(uri.path()) else { return Base::Plain };
+        let base = Base::Profile(id.into());
+        let target = match uri.query() {
+            Some(query) => format!("{rest}?{query}"),
+            None => rest.to_owned(),
+        };
+        let mut parts = uri.clone().into_parts();
+        parts.path_and_query = PathAndQuery::try_from(target).ok();
+        match Uri::from_parts(parts) {
+            Ok(rewritten) => *uri = rewritten,
+            // A part of a target is one.
+            Err(_) => return Base::Plain,
+        }
+        base
+    }
+
+    /// The profile that is chosen. One that is not there is refused: the request would leave as
+    /// something else than its client means.
+    pub(crate) fn profile(&self, policy: &Policy) -> Result<Option<Arc<Assembly>>, Refusal> {
+        let Base::Profile(id) = self else { return Ok(None) };
+        if let Some(assembly) = policy.assembly(id) {
+            return Ok(Some(Arc::clone(assembly)));
+        }
+        let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &**assembly.id()).collect();
+        let there = match ids.is_empty() {
+            true => "the policy has none: write an `[[assemble]]` table".to_owned(),
+            false => format!("profiles are: {}", ids.join(", ")),
+        };
+        let message = format!("the base URL names a profile that is not there; {there}");
+        Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message))
+    }
+}
+
+/// The id and the path behind it.
+fn profile(path: &str) -> Option<(&str, &str)> {
+    let chosen = path.strip_prefix(PROFILE)?;
+    let end = chosen.find('/')?;
+    let (id, rest) = chosen.split_at(end);
+    // Whatever else stands there is no id, and the path is nobody's.
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (!id.is_empty() && id.bytes().all(plain)).then_some((id, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(target: &str) -> (Base, String) {
+        let mut uri: Uri = target.parse().unwrap();
+        let base = Base::take(&mut uri);
+        (base, uri.to_string())
+    }
+
+    #[test]
+    fn a_profile_is_chosen_and_its_path_is_taken_away() {
+        let vault = || Base::Profile("vault".into());
+        assert_eq!(taken("/p/vault/v1/messages?beta=true"), (vault(), "/v1/messages?beta=true".to_owned()));
+        assert_eq!(taken("http://localhost:1/p/vault/v1"), (vault(), "http://localhost:1/v1".to_owned()));
+        assert_eq!(taken("/p/vault/p/other/v1"), (vault(), "/p/other/v1".to_owned()));
+    }
+
+    #[test]
+    fn what_is_no_choice_stays() {
+        for target in ["/v1/p/vault/x", "/p/vault", "/p//v1", "/p/%2e%2e/v1", "/p/Vault/v1", "/p/../v1", "/"]
+        {
+            assert_eq!(taken(target), (Base::Plain, target.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The answer to a request that a profile made, in the form that its client asked for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http_body_util::BodyExt as _;
+use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader};
+use leafgate_tree::Format;
+
+use super::Flow;
+use crate::begun;
+use crate::content::{self, Content};
+use crate::gate::Shared;
+use crate::media;
+use crate::refusal::Refusal;
+
+/// How an answer goes on to its client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Whole,
+    Events,
+}
+
+impl Shared {
+    /// Gives an answer the form that was asked for: an answer in one piece becomes a stream for
+    /// whoever asked for one, and one to a lesser request ends with a sentence about it. All other
+    /// answers pass as they come.
+    pub(super) async fn as_asked(
+        self: &Arc<Self>,
+        mut answer: Response<Content>,
+        flow: Flow,
+        is_begun: bool,
+    ) -> Result<Response<Content>, Refusal> {
+        let header = flow.header();
+        if let Some((name, value)) = header.clone() {
+            answer.headers_mut().insert(name, value);
+        }
+        if !answer.status().is_success() {
+            return Ok(answer);
+        }
+        let came = match () {
+            () if media::is_json(answer.headers()) => Form::Whole,
+            () if media::is_event_stream(answer.headers()) => Form::Events,
+            () => return Ok(answer),
+        };
+        let wanted = if flow.streams { Form::Events } else { Form::Whole };
+        let replays = came == Form::Whole && wanted == Form::Events && flow.assembly.replays_streams();
+        let footnote = flow.footnote().filter(|_| came == wanted || replays);
+        let (Some(api), true) = (answer_api(flow.format), footnote.is_some() || replays) else {
+            return Ok(answer);
+        };
+        let most = self.limits.answer;
+        let made = async move { remade(answer, api, came, wanted, footnote, most).await };
+        if wanted == Form::Whole || is_begun {
+            return made.await;
+        }
+        let mut begun = begun::begin(made, flow.api, self.limits.keepalive);
+        if let Some((name, value)) = header {
+            begun.headers_mut().insert(name, value);
+        }
+        Ok(begun)
+    }
+}
+
+/// Reads an answer to its end and writes it anew. One that cannot be read as one of its API passes
+/// where that is possible: nothing was asked of it but a sentence more.
+async fn remade(
+    answer: Response<Content>,
+    api: AnswerApi,
+    came: Form,
+    wanted: Form,
+    footnote: Option<String>,
+    most: usize,
+) -> Result<Response<Content>, Refusal> {
+    let (mut parts, body) = answer.into_parts();
+    let bytes = gathered(body, most).await?;
+    let made = written(&bytes, api, came, wanted, footnote.as_deref(), most);
+    let bytes = match made {
+        Some(made) => made,
+        None if came == wanted => bytes,
+        None => {
+            return Err(Refusal::upstream(
+                "the upstream answered without a stream, and with no answer of its API",
+            ));
+        }
+    };
+    parts.headers.remove(CONTENT_LENGTH);
+    if wanted == Form::Events {
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    }
+    Ok(Response::from_parts(parts, content::full(bytes)))
+}
+
+async fn gathered(mut body: Content, most: usize) -> Result<Bytes, Refusal> {
+    let mut bytes = bytes::BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        bytes.extend_from_slice(&data);
+        if bytes.len() > most {
+            return Err(Refusal::upstream(format!(
+                "the upstream's answer is larger than {most} bytes (limit `answer`), and had to be read as a whole"
+            )));
+        }
+    }
+    Ok(bytes.freeze())
+}
+
+/// The answer in another form, or with a sentence more; `None` for what is no answer.
+fn written(
+    bytes: &[u8],
+    api: AnswerApi,
+    came: Form,
+    wanted: Form,
+    footnote: Option<&str>,
+    most: usize,
+) -> Option<Bytes> {
+    let limits = AnswerLimits { bytes: most, ..AnswerLimits::default() };
+    let mut reader = match came {
+        Form::Whole => Reader::whole(api, limits),
+        Form::Events => Reader::stream(api, limits),
+    };
+    reader.push(bytes).ok()?;
+    let answer = reader.finish().ok()?;
+    if answer.failure.is_some() {
+        return None;
+    }
+    let mut whole = answer.json().clone();
+    let added = footnote.is_some_and(|footnote| api.append(&mut whole, footnote));
+    if came == wanted && !added {
+        return None;
+    }
+    match wanted {
+        Form::Whole => Some(whole.to_string().into()),
+        Form::Events => {
+            let events = api.events(&whole, answer.reply.usage.is_some())?;
+            Some(events.iter().map(ToString::to_string).collect::<String>().into())
+        }
+    }
+}
+
+fn answer_api(format: Format) -> Option<AnswerApi> {
+    match format {
+        Format::OpenaiChat => Some(AnswerApi::Chat),
+        Format::OpenaiResponses => Some(AnswerApi::Responses),
+        Format::AnthropicMessages => Some(AnswerApi::Messages),
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! Another form of a request, judged again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_policy::{Cause, Context, Hold, Verdict};
+use leafgate_tree::{Document, Limits};
+
+use super::Flow;
+use crate::gate::Shared;
+use crate::hold::Held;
+use crate::judge::{Outcome, blocked};
+use crate::outgoing::{Passed, Received};
+use crate::pending::{Paused, TurnGuard};
+use crate::refusal::Refusal;
+use crate::restore::Restoring;
+
+/// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
+const PROFILE: &str = "(profile)";
+
+impl Flow {
+    /// Has the policy judge another form. Rules that rewrite have done so already: the bytes are
+    /// those that were sent. `ask` says that a person decides whatever the policy says.
+    pub(super) fn judge_again(
+        self: Box<Self>,
+        shared: &Arc<Shared>,
+        body: Bytes,
+        ask: bool,
+    ) -> Result<Outcome, Refusal> {
+        let mut reservation = shared.bodies.reserve();
+        reservation.cover(2 * body.len())?;
+        let document = Document::parse(body, self.format, &Limits::default())
+            .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
+        let document = Arc::new(document);
+        let outside = Arc::clone(&self.outside);
+        let outside = outside.list();
+        let context = Context {
+            session: &self.session,
+            agent: Some(self.agent),
+            model: self.model.as_deref(),
+            stream: self.api.streams_by_path(),
+            subagent: Some(self.class == leafgate_desk::Class::Subagent),
+            upstream: Some(&self.to.upstream),
+            endpoint: Some(self.to.endpoint()),
+            outside: &outside,
+        };
+        let evaluation = self.policy.replay(Arc::clone(&document), &context, &self.vault, |_| false);
+        let mut holds = match evaluation.verdict {
+            Verdict::Block(hold) => return Err(blocked(&hold)),
+            Verdict::Pause(holds) => holds,
+            Verdict::Forward => Vec::new(),
+        };
+        if holds.is_empty() && !ask && !self.lessened.approved {
+            let received = Received {
+                body: document.source().clone(),
+                coded: self.coded,
+                wraps_more: true,
+                reservation: Some(reservation),
+            };
+            let restoring = Restoring::of(self.api, &document, self.vault.clone(), self.thread.clone());
+            let passed = received.passed(document.source(), evaluation.draft.render(), restoring);
+            return Ok(Outcome::Pass(Passed { flow: Some(self), ..passed }));
+        }
+        if holds.is_empty() {
+            let reason = match ask {
+                true => "The provider does not have this model: choose another one, or cancel",
+                false => "The provider does not take the request that was let go: this one does without",
+            };
+            holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
+        }
+        let guard = TurnGuard {
+            generation: self.policy.generation_name().into(),
+            policy: Arc::clone(&self.policy),
+            session: Arc::clone(&self.session),
+            agent: self.agent,
+            model: self.model.clone(),
+            stream: self.api.streams_by_path(),
+            class: self.class,
+            to: self.to.clone(),
+            outside: Arc::clone(&self.outside),
+            vault: self.vault.clone(),
+            recall: evaluation.recall,
+            notes: evaluation.report.notes,
+        };
+        let waiter = shared.turns.pause(Paused {
+            to: self.to.clone(),
+            title: self.title.clone(),
+            draft: evaluation.draft,
+            holds,
+            class: self.class,
+            mode: None,
+            guard: Arc::new(guard),
+        });
+        let received = Received {
+            body: document.source().clone(),
+            coded: self.coded,
+            wraps_more: true,
+            reservation: Some(reservation),
+        };
+        Ok(Outcome::Wait(Held {
+            waiter,
+            received,
+            source: document.source().clone(),
+            streams: self.streams,
+            api: self.api,
+            restoring: Restoring::of(self.api, &document, self.vault.clone(), self.thread.clone()),
+            flow: Some(self),
+        }))
+    }
+}

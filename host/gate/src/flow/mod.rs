@@ -1,0 +1,234 @@
+//! What becomes of a request that a profile made, once it may leave.
+//!
+//! A provider that does not take it as it is says so before a byte of an answer. What it names is
+//! left out then, as far as the profile allows: in the very bytes that were sent, which is judged
+//! again and sent once more. A request that a person let go is never sent in another form before a
+//! person let that one go as well.
+//!
+//! Nothing is sent again after an answer began.
+
+mod answer;
+mod judge;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
+use http::{Response, request};
+use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
+use leafgate_desk::{Class, Destination, Title};
+use leafgate_policy::{Assembly, Otherwise, Policy, assembly_api};
+use leafgate_tree::Format;
+use leafgate_vault::Vault;
+
+use crate::apis::Api;
+use crate::body::{self, Bounds};
+use crate::content::{self, Content};
+use crate::gate::Shared;
+use crate::hold::Held;
+use crate::judge::Outcome;
+use crate::log::RequestLogProgress;
+use crate::outgoing::{Outgoing, Passed};
+use crate::outside::OutsideTexts;
+use crate::refusal::Refusal;
+use crate::session::Thread;
+use crate::upstreams::Lane;
+
+/// Says what a request does without.
+const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");
+
+/// Bytes of an error that are read to learn what it refuses. Real ones have a few hundred.
+const MOST_ERROR: usize = 64 * 1024;
+
+/// A request that a profile made, on its way: what judges another form of it, and what it does
+/// without already.
+pub(crate) struct Flow {
+    pub(crate) assembly: Arc<Assembly>,
+    pub(crate) api: Api,
+    pub(crate) format: Format,
+    /// Whether its client asked for a stream of events.
+    pub(crate) streams: bool,
+    /// Whether it came compressed: its header says so.
+    pub(crate) coded: bool,
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) class: Class,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) session: Arc<str>,
+    pub(crate) vault: Vault,
+    pub(crate) thread: Thread,
+    pub(crate) to: Destination,
+    pub(crate) agent: &'static str,
+    pub(crate) title: Title,
+    pub(crate) lessened: Lessened,
+}
+
+/// How far a request was taken down.
+#[derive(Default)]
+pub(crate) struct Lessened {
+    /// Whether a person let it go.
+    pub(crate) approved: bool,
+    without: BTreeSet<Refused>,
+    /// Models of the profile that were asked.
+    models: usize,
+    /// What it does without, in order.
+    words: Vec<String>,
+    /// Whether a person was asked about a refused model. They are asked once.
+    asked: bool,
+}
+
+/// What came of sending a request.
+pub(crate) enum Delivered {
+    /// This is its answer.
+    Answered(Response<Content>),
+    /// A person must decide about another form of it.
+    Waits(Box<Held>),
+}
+
+/// What is to be done about a refusal.
+enum Next {
+    /// Send this instead.
+    Send(Bytes),
+    /// Ask a person about it as it is.
+    Ask,
+    /// The client gets the provider's words.
+    Pass,
+}
+
+impl Shared {
+    /// Sends a request that may leave. One that a profile made is sent in lesser forms where the
+    /// provider refuses it.
+    pub(crate) async fn deliver(
+        self: &Arc<Self>,
+        lane: &Lane,
+        parts: &request::Parts,
+        mut passed: Passed,
+        is_begun: bool,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Delivered, Refusal> {
+        let Some(mut flow) = passed.flow.take() else {
+            let outgoing = match is_begun {
+                true => Outgoing::for_begun_stream(parts, passed),
+                false => Outgoing::with_body(parts, passed),
+            };
+            return self.forward(lane, outgoing, progress).await.map(Delivered::Answered);
+        };
+        loop {
+            let sent = passed.body.clone();
+            // An error must be read, and so come uncompressed.
+            let mut outgoing = Outgoing::for_begun_stream(parts, passed);
+            let restoring = outgoing.restoring.take();
+            let answer = self.send(lane, outgoing, progress).await?;
+            let (status, answer, error) = match answer.status().is_client_error() {
+                true => peeked(answer).await?,
+                false => (answer.status(), answer, None),
+            };
+            let refused = error.and_then(|error| refused(status.as_u16(), &error));
+            let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent));
+            let (body, ask) = match next {
+                Next::Pass => {
+                    let response = self.prepare(answer, restoring).await?;
+                    return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
+                }
+                Next::Send(body) => (body, false),
+                Next::Ask => (sent, true),
+            };
+            drop(answer);
+            let shared = Arc::clone(self);
+            let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask)).await?;
+            match judged? {
+                Outcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
+                Outcome::Pass(again) => passed = again,
+            }
+            flow = passed.flow.take().ok_or_else(|| Refusal::internal("a lesser form lost its profile"))?;
+        }
+    }
+}
+
+impl Flow {
+    /// What is to be done where the provider does not take something.
+    fn next(&mut self, refused: Refused, sent: &[u8]) -> Next {
+        let Some(api) = assembly_api(self.format) else { return Next::Pass };
+        let allowed = self.assembly.downgrade();
+        match refused {
+            Refused::Images if allowed.images => self.without(api, refused, Without::Images, sent),
+            Refused::Tools if allowed.tools => self.without(api, refused, Without::Tools, sent),
+            Refused::Stream if self.assembly.replays_streams() => {
+                self.without(api, refused, Without::Stream, sent)
+            }
+            Refused::Model => self.next_model(api, sent),
+            Refused::Images | Refused::Tools | Refused::Stream => Next::Pass,
+        }
+    }
+
+    /// Leaves something out, once.
+    fn without(&mut self, api: AssembleApi, refused: Refused, without: Without, sent: &[u8]) -> Next {
+        if !self.lessened.without.insert(refused) {
+            return Next::Pass;
+        }
+        match downgrade(api, sent, &without) {
+            Ok(Some(body)) => {
+                // A stream that is replayed is no less.
+                if refused != Refused::Stream {
+                    self.lessened.words.push(refused.name().to_owned());
+                }
+                Next::Send(body.into())
+            }
+            Ok(None) | Err(_) => Next::Pass,
+        }
+    }
+
+    fn next_model(&mut self, api: AssembleApi, sent: &[u8]) -> Next {
+        let assembly = Arc::clone(&self.assembly);
+        let left = &assembly.downgrade().models[self.lessened.models..];
+        for model in left {
+            self.lessened.models += 1;
+            if let Ok(Some(body)) = downgrade(api, sent, &Without::Model(model.clone())) {
+                self.lessened.words.retain(|word| word != Refused::Model.name());
+                self.lessened.words.push(Refused::Model.name().to_owned());
+                return Next::Send(body.into());
+            }
+        }
+        if assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
+            self.lessened.asked = true;
+            return Next::Ask;
+        }
+        Next::Pass
+    }
+
+    /// The value of the header that says what it does without.
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let words = self.lessened.words.join(", ");
+        let value = HeaderValue::from_str(&words).ok().filter(|_| !words.is_empty())?;
+        Some((DOWNGRADE, value))
+    }
+
+    /// What the end of the answer says about it.
+    fn footnote(&self) -> Option<String> {
+        let words = &self.lessened.words;
+        if words.is_empty() || !self.assembly.downgrade().footnote {
+            return None;
+        }
+        let said = words.iter().map(|word| match word.as_str() {
+            "model" => "another model was asked, since the one that was wanted is not there",
+            "images" => "images were left out, since the provider takes none",
+            _ => "tools were left out, since the provider takes none",
+        });
+        Some(format!("\n\n[leafgate: {}]", said.collect::<Vec<_>>().join("; ")))
+    }
+}
+
+type Peeked = (http::StatusCode, Response<Content>, Option<Bytes>);
+
+/// Reads an error, and gives the answer with it back. One that is too long is not read.
+async fn peeked(answer: Response<Content>) -> Result<Peeked, Refusal> {
+    let (parts, mut body) = answer.into_parts();
+    let most = std::time::Duration::from_secs(10);
+    let bounds = Bounds { size: MOST_ERROR, idle: most, time: most };
+    let error = body::read(&mut body, bounds)
+        .await
+        .map_err(|_| Refusal::upstream("the upstream's error could not be read"))?;
+    let status = parts.status;
+    Ok((status, Response::from_parts(parts, content::full(error.clone())), Some(error)))
+}

@@ -1,0 +1,222 @@
+//! Requests that a profile makes: what leaves, what is refused, and that a turn keeps its words.
+
+use std::fs;
+use std::path::Path;
+
+use http_body_util::Full;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::support::{EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate, once, post, says};
+
+/// Notes that a profile reads, and the policy with it.
+struct Vault {
+    folder: TempDir,
+}
+
+impl Vault {
+    fn new() -> Vault {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("notes")).unwrap();
+        let vault = Vault { folder };
+        vault.write("notes/a.md", "A says 1.");
+        vault.write("prompt.md", "Review.\n");
+        vault
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// A policy with a profile of these further lines, and these rules.
+    fn policy(&self, lines: &str, rules: &str) -> String {
+        format!(
+            "[[assemble]]\nid = \"vault\"\nmatch = {{ model = \"vault/*\" }}\nroot = \"{}\"\nmodel = \"gpt-x\"\nprompt = {{ type = \"file\", path = \"prompt.md\" }}\n{lines}\n{rules}",
+            self.path().display()
+        )
+    }
+
+    async fn gate(&self, lines: &str, rules: &str, upstream: &Upstream) -> Running {
+        gate(&self.policy(lines, rules), &upstream.url()).await
+    }
+}
+
+const NOTES: &str = "context = [\"notes/*.md\"]";
+
+fn asks(text: &str) -> String {
+    json!({ "model": "vault/any", "messages": [{ "role": "user", "content": text }] }).to_string()
+}
+
+fn texts(body: &[u8]) -> Vec<String> {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    let messages = body["messages"].as_array().unwrap().iter();
+    messages.map(|message| message["content"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_request_leaves_as_its_profile_makes_it() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, REDACT_EMAIL, &upstream).await;
+    let answer = once(&gate, chat(asks("Now?"))).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let seen = upstream.only();
+    assert_eq!(seen.target, "/v1/chat/completions");
+    assert_eq!(
+        String::from_utf8_lossy(&seen.body),
+        r#"{"messages":[{"role":"system","content":"Review."},{"role":"user","content":"Context from notes/a.md:\n\nA says 1."},{"content":"Now?","role":"user"}],"model":"gpt-x"}"#
+    );
+    assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
+}
+
+#[tokio::test]
+async fn a_request_that_no_profile_is_for_leaves_byte_for_byte() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, "", &upstream).await;
+    let odd = "{ \"model\" : \"other\",\t\"messages\": [ ], \"n\": 1.50E+0 }\n";
+    assert_eq!(once(&gate, chat(odd)).await.status, 200);
+    assert_eq!(upstream.only().body, odd);
+    let picks = r#"{"model":"other","messages":[],"leafgate":{"agentMode":true}}"#;
+    let (code, message) = once(&gate, chat(picks)).await.error();
+    assert_eq!(code, "leafgate_malformed");
+    assert!(message.contains("`leafgate`") && message.contains("vault"), "{message}");
+    assert_eq!(upstream.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_base_url_chooses_a_profile() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, "", &upstream).await;
+    let whole = once(&gate, post("/p/vault/v1/chat/completions?x=1", says("Now?"))).await;
+    assert_eq!(whole.status, 200, "{}", whole.text());
+    assert_eq!(upstream.only().target, "/v1/chat/completions?x=1");
+    assert_eq!(texts(&upstream.only().body), ["Review.", "Context from notes/a.md:\n\nA says 1.", "Now?"]);
+    let unknown = once(&gate, post("/p/vaults/v1/chat/completions", says("Now?"))).await;
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.error().1.contains("profiles are: vault"), "{}", unknown.text());
+    let other = once(&gate, post("/p/vault/v1/embeddings", r#"{"model":"m","input":"x"}"#)).await;
+    assert_eq!(other.status, 400, "{}", other.text());
+    assert_eq!(upstream.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_secret_of_a_context_file_leaves_as_a_token_and_comes_back() {
+    let upstream = Upstream::start(|seen| async move {
+        let said = texts(&seen.body)[1].replace("Context from", "I read");
+        super::support::json_answer(
+            json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": said } }] })
+                .to_string(),
+        )
+    })
+    .await;
+    let vault = Vault::new();
+    vault.write("notes/a.md", &format!("Write to {EMAIL}."));
+    let gate = vault.gate(NOTES, REDACT_EMAIL, &upstream).await;
+    let answer = once(&gate, chat(asks("Whom?"))).await;
+    let sent = upstream.only();
+    assert!(!String::from_utf8_lossy(&sent.body).contains(EMAIL));
+    assert_eq!(texts(&sent.body)[1], format!("Context from notes/a.md:\n\nWrite to {}.", email_token()));
+    assert!(answer.text().contains(EMAIL), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_turn_keeps_its_words_while_tools_run_and_the_next_one_reads_again() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let lines = format!("{NOTES}\nagent_mode = true\ncontinuation = \"keep\"");
+    let gate = vault.gate(&lines, "", &upstream).await;
+    let mut body: Value = serde_json::from_str(&asks("Now?")).unwrap();
+    once(&gate, chat(body.to_string())).await;
+    vault.write("notes/a.md", "A says 2.");
+    vault.write("notes/b.md", "B came.");
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{}" } }
+    ]}));
+    messages.push(json!({ "role": "tool", "tool_call_id": "c1", "content": "seen" }));
+    once(&gate, chat(body.to_string())).await;
+    body["messages"].as_array_mut().unwrap().push(json!({ "role": "user", "content": "And now?" }));
+    once(&gate, chat(body.to_string())).await;
+    let [first, going_on, next] = <[_; 3]>::try_from(upstream.seen()).unwrap();
+    let start = first.body.len() - r#"],"model":"gpt-x"}"#.len();
+    assert_eq!(first.body[..start], going_on.body[..start], "the turn goes on behind the same bytes");
+    let read: Vec<String> =
+        texts(&next.body).into_iter().filter(|text| text.starts_with("Context")).collect();
+    assert_eq!(read, ["Context from notes/a.md:\n\nA says 2.", "Context from notes/b.md:\n\nB came."]);
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_used_are_refused_by_name() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    std::os::unix::fs::symlink("/etc/hostname", vault.path().join("notes/link.md")).unwrap();
+    fs::File::create(vault.path().join("notes/huge.md")).unwrap().set_len(1 << 30).unwrap();
+    fs::write(vault.path().join("notes/binary.md"), [0xff, 0xfe, 0]).unwrap();
+    let gate = vault.gate("context = [\"notes/**\"]\nmax_file = 1000000", "", &upstream).await;
+    for (pick, why) in [
+        ("notes/link.md", "symbolic links are not followed"),
+        ("notes/huge.md", "more than 1000000 bytes"),
+        ("notes/binary.md", "neither text"),
+        ("notes/../prompt.md", "stay below"),
+        ("notes/none.md", "no such file"),
+        ("prompt.md", "does not allow"),
+    ] {
+        let mut body: Value = serde_json::from_str(&asks("Now?")).unwrap();
+        body["leafgate"] = json!({ "context": [pick] });
+        let answer = once(&gate, chat(body.to_string())).await;
+        let (_, message) = answer.error();
+        assert_eq!(answer.status, 400);
+        assert!(message.contains("profile `vault`") && message.contains(pick), "{message}");
+        assert!(message.contains(why), "{pick}: {message}");
+        assert_eq!(answer.headers["x-should-retry"], "false");
+    }
+    assert_eq!(upstream.seen().len(), 0);
+}
+
+#[tokio::test]
+async fn what_a_request_picks_never_leaves() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, "", &upstream).await;
+    let mut body: Value = serde_json::from_str(&asks("Now?")).unwrap();
+    body["leafgate"] = json!({ "context": [], "agentMode": false });
+    once(&gate, chat(body.to_string())).await;
+    assert_eq!(texts(&upstream.only().body), ["Review.", "Now?"]);
+    assert!(!String::from_utf8_lossy(&upstream.only().body).contains("leafgate"));
+}
+
+#[tokio::test]
+async fn a_compressed_request_leaves_decoded_once_it_was_made_anew() {
+    use std::io::Write as _;
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, "", &upstream).await;
+    let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    coder.write_all(asks("Now?").as_bytes()).unwrap();
+    let mut request = chat(coder.finish().unwrap());
+    request.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+    let request: http::Request<Full<bytes::Bytes>> = request;
+    assert_eq!(once(&gate, request).await.status, 200);
+    assert_eq!(upstream.only().headers.get("content-encoding"), None);
+    assert_eq!(texts(&upstream.only().body).len(), 3);
+}
+
+#[tokio::test]
+async fn all_three_apis_are_made() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let gate = vault.gate(NOTES, "", &upstream).await;
+    let messages = json!([{ "role": "user", "content": "Now?" }]);
+    for (path, body) in [
+        ("/v1/messages", json!({ "model": "vault/a", "max_tokens": 9, "messages": messages })),
+        ("/v1/messages/count_tokens", json!({ "model": "vault/a", "messages": messages })),
+        ("/v1/responses", json!({ "model": "vault/a", "input": "Now?" })),
+    ] {
+        let answer = once(&gate, post(path, body.to_string())).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
+    for seen in upstream.seen() {
+        let body = String::from_utf8_lossy(&seen.body).into_owned();
+        let (system, context) = (body.find("Review."), body.find("Context from notes/a.md"));
+        assert!(system.is_some() && context.is_some() && context < body.find("Now?"), "{body}");
+        assert!(body.contains("gpt-x"), "{body}");
+    }
+}

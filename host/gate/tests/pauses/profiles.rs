@@ -1,0 +1,132 @@
+//! Requests that a profile makes and that a person looks at.
+
+use http::Method;
+use leafgate_admin::{Composed, Payload};
+use serde_json::{Value, json};
+
+use crate::support::{CANARY, House, Reply, chat};
+
+/// Pauses where somebody names `prod-db`.
+const PAUSE: &str = r#"
+[[rule]]
+id = "addresses"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+
+[[rule]]
+id = "production"
+match = { role = "user" }
+when = 'leaf.text.contains("prod-db")'
+action = "pause"
+reason = "Names the production database"
+
+[[assemble]]
+id = "vault"
+match = {}
+agent_mode = true
+prompt = { type = "literal", text = "Review." }
+"#;
+
+fn refusing(message: &str) -> Reply {
+    let body = json!({ "error": { "message": message } }).to_string();
+    Reply { status: 400, kind: "application/json", body: Some(body) }
+}
+
+fn with_tools(says: &str) -> Value {
+    let mut chat = chat(says);
+    chat["tools"] = json!([{ "type": "function", "function": { "name": "look", "parameters": {} } }]);
+    chat
+}
+
+#[tokio::test]
+async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
+    let house = House::with(PAUSE, Reply::echo(), |_| {}).await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("prod-db?"));
+    let id = events.paused().await.id;
+    let payload: Payload = house.get(&format!("/v1/pending/{id}/payload")).await;
+    assert!(payload.body.expose().contains(r#"{"role":"system","content":"Review."}"#));
+    assert!(!payload.body.expose().contains("Be brief"));
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().status, 200);
+    assert_eq!(house.upstream.received(), [payload.body.expose()]);
+}
+
+#[tokio::test]
+async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
+    let rules = format!("{PAUSE}downgrade = {{ on = [\"tools\"] }}\n");
+    let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
+    let mut events = house.events().await;
+    let client = house.send(&with_tools("prod-db?"));
+    let first = events.paused().await;
+    // The person takes the words away for which the rule asked.
+    house.write(&first.id, "/messages/3/content", "all?").await.unwrap();
+    house.let_go(&first.id).await;
+    let second = events.paused().await;
+    assert_eq!(second.holds[0].rule, "(profile)");
+    assert!(second.holds[0].reason.contains("does without"), "{}", second.holds[0].reason);
+    assert_eq!(house.upstream.received().len(), 1, "nothing left meanwhile");
+    let payload: Payload = house.get(&format!("/v1/pending/{}/payload", second.id)).await;
+    assert!(!payload.body.expose().contains("tools"), "it does without");
+    assert!(payload.body.expose().contains("all?"), "what the person wrote stays");
+    house.let_go(&second.id).await;
+    let answer = client.await.unwrap();
+    assert_eq!((answer.status, answer.header("leafgate-downgrade")), (400, "tools"));
+    assert_eq!(house.upstream.received()[1], payload.body.expose());
+}
+
+#[tokio::test]
+async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
+    let rules = format!("{PAUSE}downgrade = {{ on = [\"tools\"] }}\n");
+    let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
+    let mut events = house.events().await;
+    let client = house.send(&with_tools("prod-db?"));
+    house.let_go(&events.paused().await.id).await;
+    house.cancel(&events.paused().await.id).await.unwrap();
+    assert_eq!(client.await.unwrap().refusal().0, "leafgate_cancelled");
+    assert_eq!(house.upstream.received().len(), 1);
+}
+
+#[tokio::test]
+async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
+    let rules = format!("{PAUSE}downgrade = {{ else = \"pause\" }}\n");
+    let house = House::with(&rules, refusing("The model `m-1` does not exist"), |_| {}).await;
+    let mut events = house.events().await;
+    let client = house.send(&chat("hello"));
+    let turn = events.paused().await;
+    assert!(turn.holds[0].reason.contains("choose another one"), "{}", turn.holds[0].reason);
+    house.write(&turn.id, "/model", "m-2").await.unwrap();
+    house.let_go(&turn.id).await;
+    assert_eq!(client.await.unwrap().status, 400, "asked once, then the provider's words");
+    let models: Vec<Value> = house
+        .upstream
+        .received()
+        .iter()
+        .map(|body| serde_json::from_slice::<Value>(body).unwrap()["model"].clone())
+        .collect();
+    assert_eq!(models, ["m-1", "m-2"]);
+}
+
+#[tokio::test]
+async fn a_body_is_composed_without_being_sent() {
+    let house = House::with(PAUSE, Reply::echo(), |_| {}).await;
+    let ask = |body: String| json!({ "body": body, "profile": "vault" });
+    let answer = house
+        .call(Method::POST, "/v1/compose", Some(&ask(chat(&format!("{CANARY}, prod-db?")).to_string())))
+        .await;
+    let composed: Composed = answer.json();
+    assert_eq!((composed.profile.as_str(), composed.verdict.as_str()), ("vault", "pause"));
+    assert!(composed.body.contains("Review.") && composed.body.contains("EMAIL_"), "{}", composed.body);
+    let losses: Vec<&str> = composed.losses.iter().map(|step| step.did.as_str()).collect();
+    assert_eq!(losses, ["left-out-system"]);
+    assert_eq!(house.upstream.received().len(), 0);
+    for (wrong, status) in [
+        (json!({ "body": "{}", "profile": "none" }), 400),
+        (json!({ "body": "not json" }), 400),
+        (json!({ "body": "{}", "format": "none" }), 400),
+        (json!({}), 400),
+    ] {
+        assert_eq!(house.call(Method::POST, "/v1/compose", Some(&wrong)).await.status, status, "{wrong}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Profiles of a policy: what becomes of a request whose client leaves its making to the gate.
+//!
+//! An [`Assembly`] is a `[[assemble]]` table that was read. It runs before all rules, so that they
+//! search what it puts in like everything else.
+
+mod explain;
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use leafgate_assemble::{Api, AssembleError, Assembled, Files, Profile, assemble};
+use leafgate_tree::{Document, Format};
+
+use crate::evaluate::request_facts;
+use crate::request::{Asked, OfRequest};
+use crate::{Context, Policy};
+
+pub use explain::AssemblyExplanation;
+pub use files::{FolderFiles, ReadOnce};
+
+/// A profile, and which requests it is for.
+#[derive(Debug)]
+pub struct Assembly {
+    pub(crate) id: Arc<str>,
+    /// File and line.
+    pub(crate) origin: String,
+    /// `None` where only a base URL chooses it.
+    pub(crate) request: Option<OfRequest>,
+    pub(crate) profile: Profile,
+    pub(crate) root: PathBuf,
+    /// Bytes of one file.
+    pub(crate) max_file: u64,
+    pub(crate) downgrade: Downgrade,
+    pub(crate) replay_stream: bool,
+}
+
+/// What happens where a provider refuses what was assembled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Downgrade {
+    /// Whether images are left out for a provider that takes none.
+    pub images: bool,
+    /// Whether tools are left out for a provider that takes none.
+    pub tools: bool,
+    /// Models that are asked instead of one that is not there, in order.
+    pub models: Vec<String>,
+    /// Whether the answer ends with a sentence about it.
+    pub footnote: bool,
+    /// What happens where nothing can be left out any more.
+    pub otherwise: Otherwise,
+}
+
+/// What happens to a refused request that has no lesser form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Otherwise {
+    /// The client gets the provider's error.
+    #[default]
+    Pass,
+    /// A person decides, who may choose another model.
+    Pause,
+}
+
+impl Assembly {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// File and line.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// What a request is made of.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The folder of its files.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What happens where a provider refuses.
+    #[must_use]
+    pub fn downgrade(&self) -> &Downgrade {
+        &self.downgrade
+    }
+
+    /// Whether an answer in one piece is given as a stream to a client that asked for one.
+    #[must_use]
+    pub fn replays_streams(&self) -> bool {
+        self.replay_stream
+    }
+
+    /// Its files, as they are now.
+    #[must_use]
+    pub fn files(&self) -> FolderFiles {
+        FolderFiles::new(&self.root, self.max_file)
+    }
+
+    /// Assembles a request.
+    ///
+    /// # Errors
+    /// [`NotAssembled`] for a format that no profile can make, and as [`assemble`].
+    pub fn assemble(&self, document: &Document, files: &dyn Files) -> Result<Assembled, NotAssembled> {
+        let api = api(document.format()).ok_or(NotAssembled::Format(document.format()))?;
+        Ok(assemble(api, document.source(), &self.profile, files)?)
+    }
+}
+
+/// Why a request is not assembled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAssembled {
+    /// No profile can make a request of this format.
+    #[error("profiles make requests of chat completions, Responses and Messages, and not of {}", .0.name())]
+    Format(Format),
+    /// What is wrong with the request or its files.
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+}
+
+/// The API whose requests have a format; `None` for one that is not assembled.
+#[must_use]
+pub fn api(format: Format) -> Option<Api> {
+    match format {
+        Format::OpenaiChat => Some(Api::Chat),
+        Format::OpenaiResponses => Some(Api::Responses),
+        Format::AnthropicMessages => Some(Api::Messages),
+        _ => None,
+    }
+}
+
+/// The member with which a request picks from its profile.
+pub const ASKED: &str = "leafgate";
+
+impl Policy {
+    /// The profiles, in file order.
+    #[must_use]
+    pub fn assemblies(&self) -> &[Arc<Assembly>] {
+        &self.assemblies
+    }
+
+    /// Returns the profile of this id.
+    #[must_use]
+    pub fn assembly(&self, id: &str) -> Option<&Arc<Assembly>> {
+        self.assemblies.iter().find(|assembly| &*assembly.id == id)
+    }
+
+    /// Returns the first profile whose `match` is met by a request; `None` for a request of a format
+    /// that no profile can make.
+    #[must_use]
+    pub fn assembly_for(&self, document: &Document, context: &Context<'_>) -> Option<&Arc<Assembly>> {
+        if self.assemblies.is_empty() {
+            return None;
+        }
+        api(document.format())?;
+        let matches = self.assemblies.iter().filter_map(|assembly| assembly.request.as_ref());
+        let facts = request_facts(&Asked::of_requests(matches), document, context);
+        let fits = |assembly: &&Arc<Assembly>| {
+            assembly.request.as_ref().is_some_and(|request| request.applies(document.format(), &facts))
+        };
+        self.assemblies.iter().find(fits)
+    }
+}

@@ -1,0 +1,239 @@
+//! `[[assemble]]` tables to [`Assembly`]s.
+
+mod nested;
+pub(crate) mod raw;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use leafgate_assemble::{AgentMode, Continuation, Profile, check_path};
+use serde_json::{Map, Value};
+use toml::Spanned;
+
+use self::raw::RawAssemble;
+use super::raw::{OneOrMany, RawMatch};
+use super::{Complaints, is_kebab_case, matches};
+use crate::assembly::{Assembly, Downgrade};
+use crate::request::OfRequest;
+
+/// Bytes of one file, where the profile does not say. Notes have kilobytes, pictures megabytes.
+const MAX_FILE: u64 = 8 << 20;
+
+/// Most that a profile may ask for: a request of more is refused anyway.
+const MOST_BYTES: u64 = 32 << 20;
+const MOST_FILES: u64 = 10_000;
+
+/// How a document is named in `context`.
+const DOCUMENT: &str = "doc:";
+
+/// Compiles one table; `None` where something is wrong with it, which has been reported.
+pub(crate) fn compile(
+    raw: &Spanned<RawAssemble>,
+    folder: &Path,
+    origin: String,
+    complaints: &mut Complaints<'_>,
+) -> Option<Assembly> {
+    let before = complaints.diagnostics.errors();
+    let (header, raw) = (raw.span(), raw.get_ref());
+    let id = id(raw, header.clone(), complaints);
+    let request = raw.matches.as_ref().map(|table| request(table, complaints));
+    let root = root(raw, folder, header, complaints);
+    let defaults = Profile::default();
+    let profile = Profile {
+        model: text(raw.model.as_ref(), "model", complaints),
+        agent_mode: raw.agent_mode.as_ref().map_or(defaults.agent_mode, |mode| agent_mode(mode, complaints)),
+        prompt: raw.prompt.as_ref().and_then(|prompt| nested::prompt(prompt, complaints)),
+        fallback_prompt: text(raw.fallback_prompt.as_ref(), "fallback_prompt", complaints)
+            .unwrap_or(defaults.fallback_prompt),
+        agent_prompt: path(raw.agent_prompt.as_ref(), complaints),
+        tools_hint: path(raw.tools_hint.as_ref(), complaints),
+        context: context(raw.context.as_ref(), complaints),
+        map: raw.map.as_ref().and_then(|map| nested::map(map, complaints)),
+        plugins: nested::plugins(raw.plugins.as_ref(), complaints),
+        options: options(raw.options.as_ref(), complaints),
+        drop: raw.drop.as_ref().map_or(defaults.drop, |drop| words(drop)),
+        tools: raw.tools.as_ref().map(nested::tools).unwrap_or_default(),
+        continuation: continuation(raw, complaints).unwrap_or(defaults.continuation),
+        max_context: number(raw.max_context.as_ref(), "max_context", MOST_BYTES, complaints)
+            .map_or(defaults.max_context, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+        max_files: number(raw.max_files.as_ref(), "max_files", MOST_FILES, complaints)
+            .map_or(defaults.max_files, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+    };
+    let max_file = number(raw.max_file.as_ref(), "max_file", MOST_BYTES, complaints).unwrap_or(MAX_FILE);
+    let downgrade = raw.downgrade.as_ref().map(|downgrade| nested::downgrade(downgrade, complaints));
+    let assembly = Assembly {
+        id: id?.into(),
+        origin,
+        request,
+        profile,
+        root: root?,
+        max_file,
+        downgrade: downgrade.unwrap_or_default(),
+        replay_stream: raw.replay_stream.as_ref().is_some_and(|replay| *replay.get_ref()),
+    };
+    warn_of_missing(&assembly, raw, complaints);
+    (complaints.diagnostics.errors() == before).then_some(assembly)
+}
+
+fn id(raw: &RawAssemble, header: Range<usize>, complaints: &mut Complaints<'_>) -> Option<String> {
+    let Some(id) = &raw.id else {
+        if !raw.broken.contains("id") {
+            let hint = "base URLs and reports name it: `id = \"vault\"`";
+            complaints.error(header, "a profile without `id`", hint);
+        }
+        return None;
+    };
+    if !is_kebab_case(id.get_ref()) {
+        let message = format!("`{}` is not kebab-case", id.get_ref());
+        complaints.error(id.span(), message, "write it like `my-vault`");
+        return None;
+    }
+    Some(id.get_ref().clone())
+}
+
+/// Which requests it is for. A profile makes a whole request, so nothing in it can choose.
+fn request(table: &Spanned<RawMatch>, complaints: &mut Complaints<'_>) -> OfRequest {
+    let raw = table.get_ref();
+    let span = |field: &Option<Spanned<OneOrMany>>| field.as_ref().map(Spanned::span);
+    let of_leaves = [
+        ("kind", span(&raw.kind)),
+        ("role", span(&raw.role)),
+        ("section", span(&raw.section)),
+        ("tool", span(&raw.tool)),
+        ("path", span(&raw.path)),
+        ("latest", raw.latest.as_ref().map(Spanned::span)),
+    ];
+    for (field, span) in of_leaves.into_iter().filter_map(|(field, span)| Some((field, span?))) {
+        let message = format!("`{field}` chooses leaves, and a profile is for whole requests");
+        let hint =
+            "choose by model, format, agent, session, upstream, endpoint, stream, subagent, header or option";
+        complaints.error(span, message, hint);
+    }
+    matches::compile(raw, complaints).request
+}
+
+/// The folder of its files: the policy folder, or one that is named from there.
+fn root(
+    raw: &RawAssemble,
+    folder: &Path,
+    header: Range<usize>,
+    complaints: &mut Complaints<'_>,
+) -> Option<PathBuf> {
+    let (root, span) = match &raw.root {
+        Some(root) => (folder.join(root.get_ref()), root.span()),
+        None => (folder.to_owned(), header),
+    };
+    if root.is_dir() {
+        return Some(root);
+    }
+    let hint = "name a folder that is there, from the policy folder or from `/`";
+    complaints.error(span, "the folder of its files is not there", hint);
+    None
+}
+
+fn agent_mode(mode: &Spanned<toml::Value>, complaints: &mut Complaints<'_>) -> AgentMode {
+    match mode.get_ref() {
+        toml::Value::Boolean(true) => AgentMode::On,
+        toml::Value::Boolean(false) => AgentMode::Off,
+        toml::Value::String(word) if word == "client" => AgentMode::Client,
+        _ => {
+            let hint = "write true, false, or \"client\" for what `leafgate.agentMode` of a request says";
+            complaints.error(mode.span(), "no value of `agent_mode`", hint);
+            AgentMode::Off
+        }
+    }
+}
+
+fn continuation(raw: &RawAssemble, complaints: &mut Complaints<'_>) -> Option<Continuation> {
+    let read = |word: &str| match word {
+        "skip-context" => Some(Continuation::SkipContext),
+        "keep" => Some(Continuation::Keep),
+        _ => None,
+    };
+    let word = raw.continuation.as_ref()?;
+    complaints.word("continuation", word, &["skip-context", "keep"], read)
+}
+
+/// A text that says something.
+fn text(raw: Option<&Spanned<String>>, field: &str, complaints: &mut Complaints<'_>) -> Option<String> {
+    let raw = raw?;
+    if raw.get_ref().trim().is_empty() {
+        complaints.error(raw.span(), format!("an empty `{field}`"), "write it, or leave it out");
+    }
+    Some(raw.get_ref().clone())
+}
+
+/// A path below the root.
+fn path(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Option<String> {
+    let raw = raw?;
+    check(raw.get_ref(), raw.span(), complaints);
+    Some(raw.get_ref().clone())
+}
+
+fn check(path: &str, span: Range<usize>, complaints: &mut Complaints<'_>) {
+    if let Err(fault) = check_path(path) {
+        complaints.error(span, format!("no file can be named `{path}`: {fault}"), "name it from `root` on");
+    }
+}
+
+fn context(raw: Option<&Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<String> {
+    let Some(raw) = raw else { return Vec::new() };
+    for (entry, span) in raw.get_ref().words(raw.span()) {
+        match entry.strip_prefix(DOCUMENT) {
+            Some("") => complaints.error(span, "a document without a name", "write `doc:` and its id"),
+            Some(_) => {}
+            None => check(entry, span, complaints),
+        }
+    }
+    words(raw)
+}
+
+fn words(raw: &Spanned<OneOrMany>) -> Vec<String> {
+    raw.get_ref().words(raw.span()).into_iter().map(|(word, _)| word.to_owned()).collect()
+}
+
+fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
+    let Some(raw) = raw else { return Map::new() };
+    let Ok(Value::Object(options)) = serde_json::to_value(raw.get_ref()) else { return Map::new() };
+    if !super::plugins::is_json(&toml::Value::Table(raw.get_ref().clone())) {
+        let hint = "write them as strings";
+        complaints.error(raw.span(), "dates and infinite numbers cannot be sent", hint);
+    }
+    let profile = Profile { options, ..Profile::default() };
+    if let Err(error) = profile.check() {
+        complaints.error(raw.span(), error.to_string(), "take it out of `options`");
+    }
+    profile.options
+}
+
+/// A number from 1 on.
+fn number(
+    raw: Option<&Spanned<i64>>,
+    field: &str,
+    most: u64,
+    complaints: &mut Complaints<'_>,
+) -> Option<u64> {
+    let raw = raw?;
+    let number = u64::try_from(*raw.get_ref()).ok().filter(|number| (1..=most).contains(number));
+    if number.is_none() {
+        complaints.error(raw.span(), format!("`{field}` must be 1 to {most}"), "write a number of these");
+    }
+    number
+}
+
+/// Names what is not there now. Files come and go, so it is no error.
+fn warn_of_missing(assembly: &Assembly, raw: &RawAssemble, complaints: &mut Complaints<'_>) {
+    let prompt = raw.prompt.as_ref().and_then(|prompt| prompt.get_ref().path.as_ref());
+    let named = [
+        (prompt, "requests get `fallback_prompt` until it is there"),
+        (raw.agent_prompt.as_ref(), "requests in agent mode are refused until it is there"),
+        (raw.tools_hint.as_ref(), "requests with tools are refused until it is there"),
+    ];
+    for (path, what) in named {
+        let Some(path) = path.filter(|path| check_path(path.get_ref()).is_ok()) else { continue };
+        if !assembly.root.join(path.get_ref()).is_file() {
+            let message = format!("there is no file `{}` below {}", path.get_ref(), assembly.root.display());
+            complaints.warning(path.span(), message, what);
+        }
+    }
+}

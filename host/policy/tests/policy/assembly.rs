@@ -1,0 +1,149 @@
+//! `[[assemble]]` tables: what they become, what is wrong with them, and which requests they are for.
+
+use std::fs;
+use std::sync::Arc;
+
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{Context, Policy, PolicySource, ReadOnce};
+use leafgate_tree::{Document, Format, Limits};
+use serde_json::json;
+use tempfile::TempDir;
+
+const VAULT: &str = r#"
+[[assemble]]
+id = "vault"
+match = { model = "vault/*" }
+model = "gpt-x"
+agent_mode = true
+prompt = { type = "file", path = "prompts/review.md" }
+fallback_prompt = "Help."
+agent_prompt = "prompts/agent.md"
+tools_hint = "prompts/tools.md"
+context = ["notes/*.md", "doc:spec-7"]
+map = { root = "notes", depth = 2, entries = 10 }
+plugins = [{ id = "web-search", max_results = 5 }]
+options = { include_reasoning = true, temperature = 0.5 }
+drop = ["message_id"]
+tools = { normalise = true, allow = ["read_*"] }
+continuation = "keep"
+downgrade = { on = ["images", "tools"], models = ["gpt-y"], else = "pause" }
+replay_stream = true
+"#;
+
+fn folder_of(rules: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for inside in ["notes", "prompts"] {
+        fs::create_dir(folder.path().join(inside)).unwrap();
+    }
+    for (name, text) in [
+        ("notes/a.md", "A says 1."),
+        ("prompts/review.md", "Review."),
+        ("prompts/agent.md", "Act."),
+        ("prompts/tools.md", "Use tools."),
+        ("rules.toml", rules),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn load(folder: &TempDir) -> Result<Policy, leafgate_policy::LoadError> {
+    Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins)
+}
+
+fn complaints(rules: &str) -> String {
+    let folder = folder_of(rules);
+    let error = load(&folder).expect_err("the tables are wrong").to_string();
+    error.replace(&folder.path().display().to_string(), "policy")
+}
+
+fn asks(model: &str) -> Arc<Document> {
+    let body = json!({ "model": model, "messages": [{ "role": "user", "content": "Now?" }],
+        "tools": [{ "type": "function", "function": { "name": "read_file", "strict": true } }] });
+    let body = body.to_string().into();
+    Arc::new(Document::parse(body, Format::OpenaiChat, &Limits::default()).unwrap())
+}
+
+#[test]
+fn a_table_becomes_a_profile_that_makes_requests() {
+    let folder = folder_of(VAULT);
+    let policy = load(&folder).unwrap();
+    let document = asks("vault/any");
+    let assembly = policy.assembly_for(&document, &Context::default()).unwrap();
+    let made = assembly.assemble(&document, &assembly.files()).unwrap();
+    snapshot!(String::from_utf8(made.body).unwrap());
+    assert!(policy.assembly_for(&asks("other"), &Context::default()).is_none());
+    assert!(assembly.replays_streams() && assembly.downgrade().images);
+}
+
+#[test]
+fn profiles_are_explained() {
+    let policy = load(&folder_of(VAULT)).unwrap();
+    let explained = policy.explain().to_string();
+    let from = explained.find("Profiles").unwrap();
+    let profiles = &explained[from..explained.find("\n1. ").unwrap()];
+    let shown: Vec<&str> =
+        profiles.lines().filter(|line| !line.contains("below") && !line.contains("toml")).collect();
+    snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_with_profiles() {
+    snapshot!(complaints(
+        r#"
+[[assemble]]
+id = "Vault"
+match = { model = "x", role = "user" }
+root = "nowhere"
+agent_mode = "sometimes"
+prompt = { type = "file", text = "x" }
+agent_prompt = "../agent.md"
+context = ["/etc/*", "doc:"]
+map = { depth = 99 }
+plugins = [{ max_results = 0 }]
+options = { messages = [] }
+continuation = "skip"
+downgrade = { on = ["image"], else = "ask" }
+tool = { allow = [] }
+
+[[assemble]]
+match = {}
+prompt = { type = "filed", paht = "x" }
+"#
+    ));
+}
+
+#[test]
+fn a_profile_is_declared_once() {
+    let error = complaints("[[assemble]]\nid = \"a\"\n[[assemble]]\nid = \"a\"\n");
+    assert!(error.contains("profile `a` is declared twice"), "{error}");
+    assert!(error.contains("the first is at policy/rules.toml:1"), "{error}");
+}
+
+#[test]
+fn profiles_without_rules_are_warned_of() {
+    let folder = folder_of("[[assemble]]\nid = \"a\"\nprompt = { type = \"file\", path = \"gone.md\" }\n");
+    let policy = load(&folder).unwrap();
+    assert!(!policy.is_empty());
+    let warnings: Vec<String> = policy.warnings().iter().map(|warning| warning.message.clone()).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.starts_with("no rule looks at")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("`gone.md`")), "{warnings:?}");
+}
+
+#[test]
+fn what_was_read_once_stays() {
+    use leafgate_assemble::Files as _;
+    let folder = folder_of(VAULT);
+    let policy = load(&folder).unwrap();
+    let files = ReadOnce::new(policy.assemblies()[0].files());
+    assert_eq!(files.read("notes/a.md").unwrap(), b"A says 1.");
+    assert!(files.read("notes/b.md").is_err());
+    let listed = files.list("notes", 1, 9).unwrap();
+    fs::write(folder.path().join("notes/a.md"), "other").unwrap();
+    fs::write(folder.path().join("notes/b.md"), "came").unwrap();
+    assert_eq!(files.read("notes/a.md").unwrap(), b"A says 1.");
+    assert!(files.read("notes/b.md").is_err());
+    assert_eq!(files.list("notes", 1, 9).unwrap(), listed);
+    assert!(!format!("{files:?}").contains("says"));
+}
