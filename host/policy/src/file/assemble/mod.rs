@@ -13,7 +13,7 @@ use toml::Spanned;
 use self::raw::RawAssemble;
 use super::raw::{OneOrMany, RawMatch};
 use super::{Complaints, is_kebab_case, matches};
-use crate::assembly::{Assembly, Downgrade};
+use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
 /// Bytes of one file, where the profile does not say. Notes have kilobytes, pictures megabytes.
@@ -51,7 +51,7 @@ pub(crate) fn compile(
         map: raw.map.as_ref().and_then(|map| nested::map(map, complaints)),
         plugins: nested::plugins(raw.plugins.as_ref(), complaints),
         options: options(raw.options.as_ref(), complaints),
-        drop: raw.drop.as_ref().map_or(defaults.drop, |drop| words(drop)),
+        drop: raw.drop.as_ref().map_or(defaults.drop, words),
         tools: raw.tools.as_ref().map(nested::tools).unwrap_or_default(),
         continuation: continuation(raw, complaints).unwrap_or(defaults.continuation),
         max_context: number(raw.max_context.as_ref(), "max_context", MOST_BYTES, complaints)
