@@ -76,7 +76,7 @@ fn what_cannot_be_made_is_told_by_name() {
         (vec![], r#"{"model":"m","messages":[]}"#.to_owned(), "no profile is for this request"),
         (
             vec![],
-            r#"{"model":"vault/a","messages":[],"leafgate":{"context":["prompt.md"]}}"#.to_owned(),
+            r#"{"model":"vault/a","messages":[{"role":"user","content":"x"}],"leafgate":{"context":["prompt.md"]}}"#.to_owned(),
             "does not allow `prompt.md`",
         ),
         (vec!["--profile", "vault"], "[]".to_owned(), "profile `vault` cannot make this request"),
