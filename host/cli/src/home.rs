@@ -1,7 +1,8 @@
 //! The data folder of the installation, and the key in it that makes tokens.
 //!
 //! The folder is `LEAFGATE_DATA_DIR`, else `$XDG_DATA_HOME/leafgate`, else
-//! `~/.local/share/leafgate`. Only its owner can read the key. A new key makes every token in the
+//! `~/.local/share/leafgate`. What can be made anew lies in `LEAFGATE_CACHE_DIR`, else in `cache` of
+//! a data folder that is named, else in `$XDG_CACHE_HOME/leafgate` or `~/.cache/leafgate`. Only its owner can read the key. A new key makes every token in the
 //! clients' histories meaningless, so an unreadable key is an error and never replaced.
 
 use std::fs::{self, File, OpenOptions};
@@ -20,6 +21,23 @@ const KEY_BYTES: usize = 32;
 pub(crate) fn token_keys() -> anyhow::Result<TokenKeys> {
     let key = installation_key(&data_folder()?)?;
     Ok(TokenKeys::derive(&key, &ClientIdentity::new(LOCAL_CLIENT)))
+}
+
+/// Returns the secret that compiled plugins are kept under.
+pub(crate) fn code_secret() -> anyhow::Result<[u8; 32]> {
+    Ok(installation_key(&data_folder()?)?.secret_for("compiled plugins"))
+}
+
+/// Returns the folder of what can be made anew at any time.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    if let Some(folder) = variable("LEAFGATE_CACHE_DIR") {
+        return Some(folder);
+    }
+    if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
+        return Some(folder.join("cache"));
+    }
+    let of_user = variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
+    of_user.or_else(|| Some(variable("HOME")?.join(".cache"))).map(|folder| folder.join("leafgate"))
 }
 
 /// Returns the folder of everything that outlives a run.

@@ -7,11 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
-use leafgate_wasm::{Compiler, LoaderConfig, WasmLoader, compile_worker};
+use leafgate_wasm::{CodeCache, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
 
 use crate::args::PolicyArgs;
 use crate::exit::Exit;
+use crate::home;
 use crate::print::Printer;
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
@@ -46,7 +47,32 @@ impl PluginLoader for LazyLoader {
 
 /// Returns a loader that compiles in processes of this very program.
 pub(crate) fn loader() -> anyhow::Result<WasmLoader> {
-    Ok(WasmLoader::new(LoaderConfig { compiler: compiler()?, ..LoaderConfig::default() })?)
+    loader_with(None)
+}
+
+/// Returns such a loader for an author, who reads what plugins log.
+pub(crate) fn loader_with_log(log: LogSink) -> anyhow::Result<WasmLoader> {
+    loader_with(Some(log))
+}
+
+fn loader_with(log: Option<LogSink>) -> anyhow::Result<WasmLoader> {
+    let config = LoaderConfig { log, compiler: compiler()?, cache: code_cache(), ..LoaderConfig::default() };
+    Ok(WasmLoader::new(config)?)
+}
+
+/// Opens the folder of compiled plugins. Without one, as on a system that is read-only, each start
+/// compiles.
+fn code_cache() -> Option<Arc<CodeCache>> {
+    // Tests of this crate read the machine's environment.
+    let folder = home::cache_folder().filter(|_| !cfg!(test))?.join("plugins");
+    let opened = home::code_secret().and_then(|secret| Ok(CodeCache::open(folder, secret)?));
+    match opened {
+        Ok(cache) => Some(Arc::new(cache)),
+        Err(error) => {
+            tracing::warn!(error = %format_args!("{error:#}"), "compiled plugins are not kept on disk");
+            None
+        }
+    }
 }
 
 /// The one argument with which this program compiles a component. No command has this name.

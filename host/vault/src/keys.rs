@@ -25,6 +25,12 @@ impl InstallationKey {
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
+
+    /// Returns the secret of a use that has nothing to do with tokens, and that no other use has.
+    #[must_use]
+    pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
+        finish(&start(self.0.as_slice()), &[b"leafgate secret\0", purpose.as_bytes()])
+    }
 }
 
 impl fmt::Debug for InstallationKey {

@@ -50,31 +50,47 @@ pub enum Compiler {
     },
 }
 
-/// Compiles an admitted component; gives up where `abandoned` says that the result is no longer
-/// wanted.
+/// Compiles an admitted component, or takes its code from disk; gives up where `abandoned` says
+/// that the result is no longer wanted.
 pub(crate) fn compile(
     runtime: &Runtime,
     component: &[u8],
     abandoned: &dyn Fn() -> bool,
 ) -> Result<Component, Refusal> {
     let failed = |error: wasmtime::Error| Refusal::Compile(format!("{error:#}"));
-    match &runtime.compiler {
-        Compiler::InPlace => Component::from_binary(&runtime.engine, component).map_err(failed),
+    let engine = &runtime.engine;
+    let kept = runtime.cache.as_ref().and_then(|cache| cache.get(engine, component, largest(component)));
+    // Code that does not load, because it is of another build, is as good as none.
+    if let Some(loaded) = kept.and_then(|code| load(engine, &code).ok()) {
+        return Ok(loaded);
+    }
+    let code = match &runtime.compiler {
+        Compiler::InPlace => engine.precompile_component(component).map_err(failed)?,
         Compiler::Process { program, arguments } => {
             let mut command = Command::new(program);
             command.args(arguments);
-            let code = in_process(command, component, &runtime.limits, abandoned)?;
-            load(&runtime.engine, &code).map_err(failed)
+            in_process(command, component, &runtime.limits, abandoned)?
         }
+    };
+    let loaded = load(engine, &code).map_err(failed)?;
+    if let Some(cache) = &runtime.cache {
+        cache.put(engine, component, &code);
     }
+    Ok(loaded)
 }
 
-/// Loads what [`compile_worker`] wrote.
+/// Returns how large the code of a component may be.
+fn largest(component: &[u8]) -> usize {
+    component.len().saturating_mul(LARGEST_GROWTH).saturating_add(LARGEST_BASE)
+}
+
+/// Loads code that was compiled here, by [`compile_worker`], or by either of them earlier.
 #[allow(unsafe_code, reason = "compiled code is run as it is, so who wrote it is what counts")]
 fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes came through a pipe from a process that this one started from its own
-    // program. Nobody else can write into it. wasmtime itself refuses code of another version or
-    // configuration.
+    // SAFETY: this process compiled the bytes, or they came through a pipe from one that it started
+    // from its own program, into which nobody else can write, or from the cache, which gives what
+    // bears the code of authentication of this installation and no other bytes. wasmtime itself
+    // refuses code of another version or configuration.
     unsafe { Component::deserialize(engine, code) }
 }
 
@@ -114,7 +130,7 @@ fn in_process(
     let broken = |error: io::Error| Refusal::Compile(format!("the compiler cannot be run: {error}"));
     command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Worker(command.spawn().map_err(broken)?);
-    let limit = component.len().saturating_mul(LARGEST_GROWTH).saturating_add(LARGEST_BASE);
+    let limit = largest(component);
     let writer = running.feed(component.to_vec());
     let time = limits.compile_time(component.len());
     let end = Instant::now() + time;

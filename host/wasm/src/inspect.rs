@@ -7,7 +7,7 @@ use leafgate_policy::plugin::{Description, LoadError, World};
 
 use crate::admission::{self, Binary};
 use crate::anatomy::{Anatomy, Layer};
-use crate::loader::WasmLoader;
+use crate::loader::{Described, WasmLoader};
 use crate::refusal::Refusal;
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
@@ -30,6 +30,8 @@ pub struct Inspection {
     /// Why it is configured for each call, which is slower than once on load; `None` where it is
     /// not, or does not load.
     pub configured_each_call: Option<String>,
+    /// JSON Schema of its configuration, as it wrote it, if it wrote any.
+    pub config_schema: Option<String>,
     /// What it says about itself, or why it does not load. It is not configured here.
     pub description: Result<Description, LoadError>,
 }
@@ -48,6 +50,7 @@ impl WasmLoader {
         let known = loaded.as_ref().ok();
         let world = known.map(|loaded| loaded.world).or_else(|| self.world_of(&anatomy));
         let configured_each_call = known.and_then(|loaded| loaded.each_call.clone());
+        let config_schema = known.and_then(|loaded| loaded.described.config_schema.clone());
         Ok(Inspection {
             layer,
             size: binary.bytes.len(),
@@ -57,7 +60,8 @@ impl WasmLoader {
             imports: anatomy.imports,
             exports: anatomy.exports,
             configured_each_call,
-            description: loaded.map(|loaded| loaded.description).map_err(LoadError::from),
+            config_schema,
+            description: loaded.map(|loaded| loaded.described.description).map_err(LoadError::from),
         })
     }
 
@@ -68,15 +72,15 @@ impl WasmLoader {
     fn loaded(&self, binary: &Binary) -> Result<Loaded, Refusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
-        let description = self.described(&unconfigured.compiled, &"inspected".into())?;
+        let described = self.described(&unconfigured.compiled, &"inspected".into())?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
-        Ok(Loaded { world: admitted.exports.world, description, each_call })
+        Ok(Loaded { world: admitted.exports.world, described, each_call })
     }
 }
 
 /// What a file that passes the gate says.
 struct Loaded {
     world: World,
-    description: Description,
+    described: Described,
     each_call: Option<String>,
 }

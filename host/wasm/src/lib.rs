@@ -17,7 +17,8 @@
 //! - The same call gives the same answer on every machine (`runtime`).
 //!
 //! - Compiling ends: it has a process of its own, which is killed when its time is over
-//!   (`compile`).
+//!   (`compile`). What it made is kept on disk, and taken from there only if nobody changed it
+//!   (`cache`).
 //!
 //! This crate knows no rules and no JSON, and it decides nothing: what a fault does to a request is
 //! the policy's business. A plugin of many megabytes compiles for many seconds; load plugins where
@@ -28,6 +29,7 @@ mod anatomy;
 mod answer;
 mod bindings;
 mod budget;
+mod cache;
 mod clock;
 mod compile;
 mod contract;
@@ -48,6 +50,7 @@ mod snapshot;
 mod store;
 
 pub use anatomy::Layer;
+pub use cache::{CacheError, CodeCache};
 pub use compile::{Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;

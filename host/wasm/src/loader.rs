@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::admission::{self, Admitted, Binary};
 use crate::bindings::lifecycle;
+use crate::cache::CodeCache;
 use crate::compile::{self, Compiler};
 use crate::contract::{CONTRACT, Contract};
 use crate::instance::{Compiled, Running};
@@ -38,6 +39,8 @@ pub struct LoaderConfig {
     pub log: Option<LogSink>,
     /// The place where plugins are compiled.
     pub compiler: Compiler,
+    /// Where their code is kept from start to start; without it, each start compiles.
+    pub cache: Option<Arc<CodeCache>>,
     /// When plugins are configured.
     pub configuring: Configuring,
 }
@@ -65,6 +68,13 @@ struct Cache {
     compiled: HashMap<[u8; 32], Weak<Compiled>>,
     /// By digest of file and of configuration.
     configured: HashMap<([u8; 32], [u8; 32]), Weak<Configured>>,
+}
+
+/// The checked answer of `describe`.
+pub(crate) struct Described {
+    pub(crate) description: Description,
+    /// As the plugin wrote it: for authors, who see that it is no schema where it is none.
+    pub(crate) config_schema: Option<String>,
 }
 
 /// A component that is compiled and not configured.
@@ -145,7 +155,7 @@ impl WasmLoader {
     ) -> Result<Configured, Refusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
-        let description = self.described(&unconfigured.compiled, name)?;
+        let Described { description, .. } = self.described(&unconfigured.compiled, name)?;
         let base = unconfigured.compiled;
         let mut running = self.accepts(&base, name, config)?;
         let limit = self.limits().file_bytes;
@@ -216,7 +226,7 @@ impl WasmLoader {
 
     /// Asks an instance of its own for the description, so that `describe` leaves no traces in what
     /// is configured.
-    pub(crate) fn described(&self, compiled: &Compiled, name: &Arc<str>) -> Result<Description, Refusal> {
+    pub(crate) fn described(&self, compiled: &Compiled, name: &Arc<str>) -> Result<Described, Refusal> {
         let canary = |fault| Refusal::Canary { call: "describe", fault };
         let mut running = Running::start(&self.runtime, compiled, name).map_err(canary)?;
         running.check_types().map_err(|error| {
@@ -269,7 +279,7 @@ impl std::fmt::Debug for WasmLoader {
 }
 
 /// Checks the answer of `describe`. Labels become parts of tokens, so their form is fixed.
-fn description(said: lifecycle::Description, limits: &Limits) -> Result<Description, Refusal> {
+fn description(said: lifecycle::Description, limits: &Limits) -> Result<Described, Refusal> {
     if said.name.is_empty() {
         return Err(Refusal::Description("the name is empty".to_owned()));
     }
@@ -281,7 +291,8 @@ fn description(said: lifecycle::Description, limits: &Limits) -> Result<Descript
         return Err(Refusal::Description(message));
     }
     let labels = said.labels.into_iter().map(Arc::from).collect();
-    Ok(Description { name: said.name, version: said.version, summary: said.summary, labels })
+    let description = Description { name: said.name, version: said.version, summary: said.summary, labels };
+    Ok(Described { description, config_schema: said.config_schema })
 }
 
 fn is_label(text: &str) -> bool {

@@ -11,6 +11,7 @@ use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut
 
 use crate::LoaderConfig;
 use crate::bindings::host;
+use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
 use crate::contract::Contract;
@@ -46,17 +47,18 @@ pub(crate) struct Runtime {
     pub(crate) clock: Clock,
     pub(crate) contract: Contract,
     pub(crate) compiler: Compiler,
+    pub(crate) cache: Option<Arc<CodeCache>>,
     pub(crate) limits: Limits,
     pub(crate) log: Option<LogSink>,
 }
 
 impl Runtime {
     pub(crate) fn new(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
-        let LoaderConfig { limits, log, compiler, .. } = config;
+        let LoaderConfig { limits, log, compiler, cache, .. } = config;
         let engine = engine(&limits).map_err(|error| EngineError(format!("{error:#}")))?;
         let linker = linker(&engine, contract).map_err(|error| EngineError(format!("{error:#}")))?;
         let clock = Clock::start(engine.clone()).map_err(|error| EngineError(error.to_string()))?;
-        Ok(Runtime { engine, linker, clock, contract, compiler, limits, log })
+        Ok(Runtime { engine, linker, clock, contract, compiler, cache, limits, log })
     }
 }
 

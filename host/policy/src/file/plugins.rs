@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::raw::RawPlugin;
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
-use crate::plugin::{Plugin, PluginLoader, PluginSource, World};
+use crate::plugin::{Plugin, PluginLoader, PluginSource, World, config_json};
 
 /// A plugin that a policy declares, loaded.
 #[derive(Clone, Debug)]
@@ -158,25 +158,15 @@ fn decode_hex(text: &str) -> Option<[u8; 32]> {
 /// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.
 fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Option<String> {
     let Some(raw) = raw else { return Some("{}".to_owned()) };
-    if raw.get_ref().iter().any(|(_, value)| !is_json(value)) {
+    let config = config_json(raw.get_ref());
+    if config.is_none() {
         complaints.error(
             raw.span(),
             "dates and infinite numbers cannot be handed to a plugin",
             "write them as strings",
         );
-        return None;
     }
-    serde_json::to_string(raw.get_ref()).ok()
-}
-
-pub(super) fn is_json(value: &toml::Value) -> bool {
-    match value {
-        toml::Value::Datetime(_) => false,
-        toml::Value::Float(number) => number.is_finite(),
-        toml::Value::Array(items) => items.iter().all(is_json),
-        toml::Value::Table(table) => table.iter().all(|(_, value)| is_json(value)),
-        _ => true,
-    }
+    config
 }
 
 /// Finds the file: beside the rules, or, for a bare name, in `plugins/`.

@@ -7,6 +7,7 @@
 //! action fits its target. Anything else is a [`Fault`], and the whole answer is gone.
 
 mod answer;
+mod config;
 mod fault;
 mod spent;
 
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use answer::{CheckedEdits, CheckedFindings};
+pub use config::config_json;
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use spent::{Cost, Spent};
 
