@@ -118,6 +118,12 @@ pub(crate) fn print_stale_ranges(ranges: &Ranges, printer: &mut Printer) {
     }
 }
 
+/// Prints as JSON what became of a request in which no earlier edits were made.
+pub(crate) fn print_json(judged: &Judged, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.json(&Applied::new(judged, &[], &[]))?;
+    Ok(())
+}
+
 /// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -224,7 +230,8 @@ fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
+/// Prints each changed leaf, with redacted values masked.
+pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
     let shown = changes::of(draft);
     for leaf in shown.leaves {
         printer.text(Style::Heading, &leaf.path)?;

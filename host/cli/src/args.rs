@@ -14,6 +14,7 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::chat::ChatCommand;
+use crate::plugin::PluginCommand;
 use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
 use crate::scan::ScanArgs;
@@ -28,7 +29,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or the request is forwarded · 1 `verify` found a leak, `scan` a secret, or a test of a policy fails · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+Exit codes: 0 done, or the request is forwarded · 1 a check found what it looks for, or a test failed · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked. `exec` ends with the code of its program.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
@@ -82,7 +83,7 @@ pub(crate) enum Command {
     Check(PolicyArgs),
     /// Run the tests of a policy, and say what is noisy, missing or wrong
     Test(TestArgs),
-    /// Work with WebAssembly plugins
+    /// Begin, build, check, try and measure WebAssembly plugins
     Plugin {
         #[command(subcommand)]
         command: PluginCommand,
@@ -109,12 +110,6 @@ pub(crate) enum Command {
     },
     /// Write the manual page
     Man,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Show what a plugin file is, imports and describes, without configuring it
-    Inspect(InspectArgs),
 }
 
 #[derive(Subcommand)]
@@ -590,14 +585,6 @@ pub(crate) struct TreeArgs {
 pub(crate) struct PolicyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct InspectArgs {
-    /// The plugin: a core module or a component
-    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

@@ -17,6 +17,7 @@ mod masking;
 mod mode;
 mod notify;
 mod pending;
+mod plugin;
 mod policy;
 mod print;
 mod private;
@@ -36,7 +37,7 @@ mod words;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, PluginCommand, SchemaCommand};
+use crate::args::{Cli, Command, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -71,7 +72,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Explain(args) => policy::explain(&args, printer),
         Command::Check(args) => policy::check(&args, printer),
         Command::Test(args) => rule_tests::run(&args, printer),
-        Command::Plugin { command: PluginCommand::Inspect(args) } => inspect::plugin(&args, printer),
+        Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),
         Command::Chat { command } => chat::run(&command, printer),
         Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),

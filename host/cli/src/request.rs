@@ -64,7 +64,15 @@ pub(crate) fn judge_with(
     request: &RequestArgs,
     earlier: EarlierEdits<'_>,
 ) -> anyhow::Result<Judged> {
-    let policy = policy::load(&policy.source)?;
+    judge_by(&policy::load(&policy.source)?, request, earlier)
+}
+
+/// Reads a request and judges it by a policy that is loaded.
+pub(crate) fn judge_by(
+    policy: &Policy,
+    request: &RequestArgs,
+    earlier: EarlierEdits<'_>,
+) -> anyhow::Result<Judged> {
     let (document, why_raw) = read(request)?;
     let mut document = Arc::new(document);
     let keys = home::token_keys()?;

@@ -5,7 +5,11 @@
 mod apply;
 mod chat;
 mod compose;
+#[path = "../../../wasm/tests/support/guest.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
+mod guest;
 mod live;
+mod plugin;
 mod replay;
 mod rule_tests;
 mod running;

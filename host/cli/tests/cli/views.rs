@@ -8,9 +8,18 @@ use crate::support::{Bench, EMAIL, RULES, request, secret};
 fn help() {
     let bench = Bench::new();
     let mut shown = String::new();
-    for command in
-        [&[][..], &["run"], &["apply"], &["tree"], &["explain"], &["check"], &["plugin", "inspect"]]
-    {
+    for command in [
+        &[][..],
+        &["run"],
+        &["apply"],
+        &["tree"],
+        &["explain"],
+        &["check"],
+        &["plugin"],
+        &["plugin", "new"],
+        &["plugin", "test"],
+        &["plugin", "run"],
+    ] {
         let call = [command, &["--help"]].concat();
         shown += &format!("$ leafgate {}\n{}\n", call.join(" "), bench.run(&call, "").shown());
     }

@@ -1,0 +1,137 @@
+//! Cases: what a plugin is given, and what it must answer, as TOML.
+//!
+//! ```toml
+//! config = { names = ["Ada Lovelace"] }     # of every case that has none of its own
+//!
+//! [[case]]
+//! name = "a name is found in either order"
+//! text = "by Lovelace, Ada"
+//! finds = [{ text = "Lovelace, Ada", label = "NAME" }]
+//! ```
+//!
+//! A case gives one leaf (`text`, with `kind`, `role`, `value`, `tool`, `key` where they matter) or
+//! several (`leaves`). It says what a detector finds in them (`finds`, all of it), what becomes of
+//! them under a transformer (`becomes`, or `unchanged = true`), and which other edits it proposes
+//! (`edits`); or that the configuration is refused (`refuses`), or that the call fails (`fails`),
+//! each with a part of the message.
+//!
+//! Every case is asked twice, and a detector is then asked about all cases together and in the
+//! other order: a plugin that answers otherwise then is a liar, and the gate, which remembers
+//! answers, would show it.
+
+mod expect;
+mod read;
+mod run;
+
+use std::ops::Range;
+
+use leafgate_detect::Confidence;
+use leafgate_policy::plugin::{LeafKind, Role, SectionKind, ValueType};
+
+#[cfg(test)]
+mod tests;
+
+pub use run::{Load, Outcome, run};
+
+/// The cases of one file, in order; at least one.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    cases: Vec<Case>,
+}
+
+/// One `[[case]]`.
+#[derive(Clone, Debug)]
+struct Case {
+    name: String,
+    /// Line in the file, from 1.
+    line: usize,
+    /// As JSON, as a plugin is handed it.
+    config: String,
+    given: Given,
+    expected: Expected,
+}
+
+/// What a plugin is given.
+#[derive(Clone, Debug)]
+struct Given {
+    format: String,
+    model: String,
+    session: String,
+    subagent: bool,
+    leaves: Vec<GivenLeaf>,
+}
+
+/// One leaf, in a section of its own.
+#[derive(Clone, Debug)]
+struct GivenLeaf {
+    kind: LeafKind,
+    value: ValueType,
+    role: Role,
+    section: SectionKind,
+    tool: Option<String>,
+    key: String,
+    text: String,
+}
+
+/// What must come of it.
+#[derive(Clone, Debug)]
+enum Expected {
+    /// The configuration is refused with a message that has this part.
+    Refused(String),
+    /// The call fails with a message that has this part.
+    Fault(String),
+    /// A detector finds this and nothing else.
+    Findings(Vec<ExpectedFinding>),
+    /// A transformer makes these texts of the leaves, and proposes these edits beside.
+    Edits { texts: Vec<String>, other: Vec<ExpectedEdit> },
+}
+
+/// A stretch that a detector finds.
+#[derive(Clone, Debug)]
+struct ExpectedFinding {
+    leaf: usize,
+    text: String,
+    label: Option<String>,
+    /// Byte offset, where the text occurs more than once.
+    at: Option<usize>,
+    confidence: Option<Confidence>,
+}
+
+/// An edit that is no new text of a leaf.
+#[derive(Clone, Debug)]
+struct ExpectedEdit {
+    action: String,
+    leaf: Option<usize>,
+    section: Option<usize>,
+    /// A part of its text.
+    text: Option<String>,
+}
+
+/// What is wrong with a file of cases.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct BadCases {
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Cases {
+    /// Returns how many there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+}
+
+/// Line, from 1, of a place in a text.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
+}
+
+/// A stretch of a text, as messages show it.
+fn shown(text: &str, at: &Range<usize>) -> String {
+    format!("`{}` at {}", &text[at.clone()], at.start)
+}

@@ -1,0 +1,253 @@
+//! A new plugin: a project that builds and passes its tests as it is.
+//!
+//! The SDK stands in the project (`vendor/leafgate`), as it was when this program was built, so a
+//! plugin and the gate that makes it always speak one contract.
+
+mod sdk;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use leafgate_policy::plugin::World;
+
+/// Names that cargo or the compiler takes for something else.
+const TAKEN: &[&str] = &[
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "build",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "deps",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "examples",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "incremental",
+    "leafgate-plugin",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "proc-macro",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "serde",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+];
+
+/// Longest name of a plugin: it becomes a file's name.
+const LONGEST_NAME: usize = 64;
+
+/// A plugin that is to be begun.
+#[derive(Clone, Debug)]
+pub struct NewPlugin {
+    name: String,
+    world: World,
+}
+
+/// Why a project cannot be begun.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NewError {
+    /// The name cannot be that of a package.
+    #[error(
+        "`{0}` cannot be the name of a plugin: write it like `trim-results`, in letters, digits and hyphens"
+    )]
+    Name(String),
+    /// The name means something to cargo or the compiler.
+    #[error("`{0}` cannot be the name of a plugin: cargo and the compiler use it")]
+    Taken(String),
+    /// The folder holds something.
+    #[error("`{}` is there already: choose another name or folder", .0.display())]
+    Exists(PathBuf),
+    /// A file cannot be written.
+    #[error("cannot write `{}`: {error}", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl NewPlugin {
+    /// Names a plugin of a world.
+    ///
+    /// # Errors
+    /// A name that is not kebab-case, or that cargo refuses.
+    pub fn new(name: &str, world: World) -> Result<Self, NewError> {
+        let word = |part: &str| {
+            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
+        let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+        if !begins || name.len() > LONGEST_NAME || !name.split('-').all(word) {
+            return Err(NewError::Name(name.to_owned()));
+        }
+        if TAKEN.contains(&name) {
+            return Err(NewError::Taken(name.to_owned()));
+        }
+        Ok(NewPlugin { name: name.to_owned(), world })
+    }
+
+    /// Returns its name, which is that of its folder unless another one is chosen.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes the project into a folder that is not there yet, or is empty. Returns the author's
+    /// own files, without the SDK.
+    ///
+    /// # Errors
+    /// A folder that holds something, or a disk that takes no file. What was written till then
+    /// stays.
+    pub fn create(&self, folder: &Path) -> Result<Vec<PathBuf>, NewError> {
+        if holds_something(folder) {
+            return Err(NewError::Exists(folder.to_owned()));
+        }
+        let own = self.files();
+        let sdk = sdk::files();
+        for (path, text) in own
+            .iter()
+            .map(|(path, text)| (*path, text))
+            .chain(sdk.iter().map(|(path, text)| (path.as_str(), text)))
+        {
+            let path = folder.join(path);
+            write(&path, text).map_err(|error| NewError::Write { path, error })?;
+        }
+        Ok(own.into_iter().map(|(path, _)| folder.join(path)).collect())
+    }
+
+    /// The author's own files.
+    fn files(&self) -> Vec<(&'static str, String)> {
+        let (code, cases, config, rule) = match self.world {
+            World::Detector => (
+                include_str!("../../templates/detector.rs"),
+                include_str!("../../templates/detector.toml"),
+                "\nconfig = { words = [\"Zeppelin\"] }",
+                "detect = [\"plugin:{{name}}\"]\naction = \"redact\"",
+            ),
+            World::Transformer => (
+                include_str!("../../templates/transformer.rs"),
+                include_str!("../../templates/transformer.toml"),
+                "",
+                "action = \"transform\"\nplugin = \"{{name}}\"",
+            ),
+        };
+        let readme = include_str!("../../templates/README.md");
+        let readme = readme.replace("{{config}}", config).replace("{{rule}}", rule);
+        let files = [
+            ("Cargo.toml", include_str!("../../templates/Cargo.toml")),
+            (".cargo/config.toml", include_str!("../../templates/config.toml")),
+            (".gitignore", "/target\n"),
+            ("README.md", &readme),
+            ("src/lib.rs", code),
+            ("cases.toml", cases),
+        ];
+        files.into_iter().map(|(path, text)| (path, self.filled(text))).collect()
+    }
+
+    fn filled(&self, template: &str) -> String {
+        let file = self.name.replace('-', "_");
+        template.replace("{{name}}", &self.name).replace("{{file}}", &file)
+    }
+}
+
+/// An empty folder is as good as none.
+fn holds_something(folder: &Path) -> bool {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Nothing is overwritten, whatever appears meanwhile.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_of_a_package() {
+        for name in ["a", "trim-results", "v2-names", "names2"] {
+            assert!(NewPlugin::new(name, World::Detector).is_ok(), "{name}");
+        }
+        for name in ["", "-a", "a-", "a--b", "Names", "2names", "a_b", "a/b", "..", "é", &"a".repeat(65)] {
+            assert!(matches!(NewPlugin::new(name, World::Detector), Err(NewError::Name(_))), "{name}");
+        }
+        for name in ["match", "serde", "test", "leafgate-plugin"] {
+            assert!(matches!(NewPlugin::new(name, World::Detector), Err(NewError::Taken(_))), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let parent = tempfile::tempdir().unwrap();
+        let plugin = NewPlugin::new("names", World::Detector).unwrap();
+        let folder = parent.path().join("names");
+        fs::create_dir(&folder).unwrap();
+        let written = plugin.create(&folder).unwrap();
+        assert!(written.iter().all(|path| path.is_file()) && written.len() == 6, "{written:?}");
+        fs::write(folder.join("src/lib.rs"), "mine").unwrap();
+        assert!(matches!(plugin.create(&folder), Err(NewError::Exists(_))));
+        assert_eq!(fs::read_to_string(folder.join("src/lib.rs")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn no_placeholder_is_left_in_a_file() {
+        for world in [World::Detector, World::Transformer] {
+            let plugin = NewPlugin::new("trim-results", world).unwrap();
+            for (path, text) in plugin.files() {
+                assert!(!text.contains("{{"), "{path}: {text}");
+            }
+        }
+    }
+}

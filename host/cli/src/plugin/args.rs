@@ -1,0 +1,143 @@
+//! The arguments of `leafgate plugin`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use leafgate_policy::plugin::World;
+
+use crate::args::{JsonArgs, RequestArgs};
+
+#[derive(Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Begin a plugin: a project in Rust that builds and passes its tests as it is
+    New(NewArgs),
+    /// Build a project, and say where the plugin is
+    Build(BuildArgs),
+    /// Show what a plugin file is, imports and describes, without configuring it
+    Inspect(InspectArgs),
+    /// Load a plugin with a configuration as the gate does, and ask it its cases
+    Check(CheckArgs),
+    /// Ask a plugin its cases, in the gate's sandbox and under its limits; a project is built first
+    Test(TestArgs),
+    /// Run a plugin on a request, and show what it would change. Exit codes as of `apply`
+    Run(RunPluginArgs),
+    /// Measure what loading and calling a plugin takes
+    Bench(BenchArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct NewArgs {
+    /// Its name, as `trim-results`
+    pub(super) name: String,
+    /// What it is: a detector finds, a transformer edits
+    #[arg(long, default_value = "detector")]
+    pub(super) world: WorldArg,
+    /// The folder, which must be new or empty; without it, one of the plugin's name
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum WorldArg {
+    Detector,
+    Transformer,
+}
+
+impl From<WorldArg> for World {
+    fn from(world: WorldArg) -> Self {
+        match world {
+            WorldArg::Detector => World::Detector,
+            WorldArg::Transformer => World::Transformer,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct BuildArgs {
+    /// The folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// The profile of cargo; without it `plugin` where the project has it, else `release`
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct InspectArgs {
+    /// The plugin: a core module or a component
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) json: JsonArgs,
+}
+
+/// The plugin itself, and what it is configured with.
+#[derive(Args)]
+pub(crate) struct SourceArgs {
+    /// The plugin: a file, or the folder of a project, which is built
+    #[arg(value_name = "FILE|DIR", default_value = ".")]
+    pub(super) plugin: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ConfigArgs {
+    /// Its configuration, as it would stand in a rule file: 'names = ["Ada"]'
+    #[arg(long, value_name = "TOML")]
+    pub(super) config: Option<String>,
+    /// A TOML file that is its configuration
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    pub(super) config_file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    #[command(flatten)]
+    pub(super) config: ConfigArgs,
+    /// The digest that the file must have
+    #[arg(long, value_name = "HEX")]
+    pub(super) sha256: Option<String>,
+    #[command(flatten)]
+    pub(super) json: JsonArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct TestArgs {
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    /// The cases; without it `cases.toml` of the project, or beside the file
+    #[arg(long, value_name = "FILE")]
+    pub(super) cases: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) json: JsonArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct RunPluginArgs {
+    /// The plugin: a file, or the folder of a project, which is built
+    #[arg(value_name = "FILE|DIR")]
+    pub(super) plugin: PathBuf,
+    #[command(flatten)]
+    pub(super) config: ConfigArgs,
+    /// Which leaves it is shown, as `match` of a rule: 'role = "user"'; without it all
+    #[arg(long = "match", value_name = "TOML")]
+    pub(super) matches: Option<String>,
+    #[command(flatten)]
+    pub(super) request: RequestArgs,
+    /// Write verdict, edits and report as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    #[command(flatten)]
+    pub(super) config: ConfigArgs,
+    /// A file whose text the leaves are cut from; without it, a page of English
+    #[arg(long, value_name = "FILE")]
+    pub(super) text: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) json: JsonArgs,
+}

@@ -1,0 +1,112 @@
+//! `plugin check`: loads a plugin as the gate does, and asks it its own cases.
+
+use std::sync::Arc;
+
+use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader as _, PluginSource, World};
+use serde::Serialize;
+
+use super::args::CheckArgs;
+use super::source::Source;
+use super::test;
+use crate::exit::Exit;
+use crate::policy;
+use crate::print::{Printer, Style};
+
+/// The output of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Checked<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    world: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    cases: usize,
+    failed: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let source = Source::find(&args.source.plugin)?;
+    let loader = policy::loader()?;
+    let sha256 = args.sha256.as_deref().map(digest).transpose()?;
+    let loaded = loader.load(&PluginSource { sha256, ..source.declared(&args.config.json()?) });
+    let outcomes = match (&loaded, &source.cases) {
+        (Ok(_), Some(file)) => test::ask(&source, file, &loader)?,
+        _ => vec![],
+    };
+    let failed = test::failed(&outcomes);
+    if args.json.json {
+        printer.json(&checked(&loaded, outcomes.len(), failed))?;
+    } else {
+        print(&loaded, printer)?;
+        if let Some(file) = source.cases.filter(|_| loaded.is_ok()) {
+            test::print(&outcomes, &file, printer)?;
+        }
+    }
+    printer.flush()?;
+    Ok(match (loaded.is_ok(), failed) {
+        (false, _) => Exit::Bad,
+        (true, 0) => Exit::Done,
+        (true, _) => Exit::Unmet,
+    })
+}
+
+fn checked(loaded: &Result<Arc<dyn Plugin>, LoadError>, cases: usize, failed: usize) -> Checked<'_> {
+    let (plugin, refused) = (loaded.as_ref().ok(), loaded.as_ref().err());
+    Checked {
+        ok: refused.is_none() && failed == 0,
+        name: plugin.map(|plugin| plugin.description().name.as_str()),
+        version: plugin.map(|plugin| plugin.description().version.as_str()),
+        world: plugin.map(|plugin| world(plugin.world())),
+        sha256: plugin.map(|plugin| base16ct::lower::encode_string(&plugin.digest())),
+        cases,
+        failed,
+        refused: refused.map(|error| error.message.as_str()),
+        hint: refused.and_then(|error| error.hint.as_deref()),
+    }
+}
+
+fn print(loaded: &Result<Arc<dyn Plugin>, LoadError>, printer: &mut Printer) -> anyhow::Result<()> {
+    match loaded {
+        Ok(plugin) => {
+            let described = plugin.description();
+            printer.text(Style::Heading, &format!("{} {}\n", described.name, described.version))?;
+            printer.line(&format!("world     {}", world(plugin.world())))?;
+            printer.line(&format!("sha256    {}", base16ct::lower::encode_string(&plugin.digest())))?;
+            printer.line("loads, and accepts its configuration")?;
+        }
+        Err(error) => {
+            printer.text(Style::Removed, &format!("refused   {}\n", error.message))?;
+            if let Some(hint) = &error.hint {
+                printer.line(&format!("          {hint}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name of a world, as the contract has it.
+pub(super) fn world(world: World) -> &'static str {
+    match world {
+        World::Detector => "detector",
+        World::Transformer => "transformer",
+    }
+}
+
+fn digest(text: &str) -> anyhow::Result<[u8; 32]> {
+    let mut digest = [0; 32];
+    match base16ct::mixed::decode(text, &mut digest) {
+        Ok(decoded) if decoded.len() == 32 => Ok(digest),
+        _ => {
+            anyhow::bail!("`--sha256` is not 64 hexadecimal digits; `leafgate plugin inspect FILE` prints it")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `plugin inspect`: what a file is, imports and describes.
+
+use leafgate_wasm::{Inspection, Layer};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::InspectArgs;
+use super::{check, source};
+use crate::exit::Exit;
+use crate::policy;
+use crate::print::{Printer, Style};
+
+/// The output of `plugin inspect --json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownPlugin<'a> {
+    layer: &'static str,
+    bytes: usize,
+    sha256: String,
+    contract: Option<&'a str>,
+    world: Option<&'static str>,
+    imports: &'a [String],
+    exports: &'a [String],
+    loads: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configured_each_call: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_schema: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<ShownDescription<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownDescription<'a> {
+    name: &'a str,
+    version: &'a str,
+    summary: &'a str,
+    labels: Vec<&'a str>,
+}
+
+pub(super) fn run(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let loader = policy::loader()?;
+    let inspection = loader.inspect(&args.file).map_err(source::with_hint)?;
+    let shown = ShownPlugin::new(&inspection);
+    match args.json.json {
+        true => printer.json(&shown)?,
+        false => print_plugin(&shown, printer)?,
+    }
+    printer.flush()?;
+    Ok(if shown.loads { Exit::Done } else { Exit::Bad })
+}
+
+impl<'a> ShownPlugin<'a> {
+    fn new(inspection: &'a Inspection) -> Self {
+        let (described, refused) = match &inspection.description {
+            Ok(described) => (Some(described), None),
+            Err(error) => (None, Some(error)),
+        };
+        ShownPlugin {
+            layer: match inspection.layer {
+                Layer::CoreModule => "core module",
+                Layer::Component => "component",
+            },
+            bytes: inspection.size,
+            sha256: base16ct::lower::encode_string(&inspection.digest),
+            contract: inspection.contract.as_deref(),
+            world: inspection.world.map(check::world),
+            imports: &inspection.imports,
+            exports: &inspection.exports,
+            loads: described.is_some(),
+            configured_each_call: inspection.configured_each_call.as_deref(),
+            config_schema: inspection.config_schema.as_deref().map(schema),
+            description: described.map(|described| ShownDescription {
+                name: &described.name,
+                version: &described.version,
+                summary: &described.summary,
+                labels: described.labels.iter().map(|label| &**label).collect(),
+            }),
+            refused: refused.map(ToString::to_string),
+            hint: refused.and_then(|error| error.hint.as_deref()),
+        }
+    }
+}
+
+fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Result<()> {
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    if let Some(described) = &shown.description {
+        printer.text(Style::Heading, &format!("{} {}", described.name, described.version))?;
+        printer.line(&format!("\n{}", described.summary))?;
+        printer.line(&format!("labels    {}", described.labels.join(", ")))?;
+    }
+    printer.line(&format!("world     {}", shown.world.unwrap_or("none")))?;
+    printer.line(&format!("contract  {}", shown.contract.unwrap_or("none")))?;
+    printer.line(&format!("file      {}, {} bytes", shown.layer, shown.bytes))?;
+    printer.line(&format!("sha256    {}", shown.sha256))?;
+    printer.line(&format!("imports   {}", list(shown.imports)))?;
+    printer.line(&format!("exports   {}", list(shown.exports)))?;
+    if shown.loads {
+        let configured = match shown.configured_each_call {
+            None => "once, on load".to_owned(),
+            Some(reason) => format!("for each call: {reason}"),
+        };
+        printer.line(&format!("configure {configured}"))?;
+    }
+    if let Some(schema) = &shown.config_schema {
+        printer.line("config")?;
+        for line in serde_json::to_string_pretty(schema)?.lines() {
+            printer.line(&format!("          {line}"))?;
+        }
+    }
+    if let Some(refused) = &shown.refused {
+        printer.text(Style::Removed, &format!("refused   {refused}\n"))?;
+        if let Some(hint) = shown.hint {
+            printer.line(&format!("          {hint}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A plugin's schema, or its words where they are none.
+fn schema(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

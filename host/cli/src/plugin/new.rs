@@ -1,0 +1,34 @@
+//! `plugin new`: a project to begin with.
+
+use std::path::{Path, PathBuf};
+
+use leafgate_author::project::NewPlugin;
+
+use super::args::NewArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+
+pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let plugin = NewPlugin::new(&args.name, args.world.into())?;
+    let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from(plugin.name()));
+    let written = plugin.create(&folder)?;
+    printer.text(Style::Heading, &format!("{} is begun in {}\n", plugin.name(), folder.display()))?;
+    for path in written {
+        let shown = path.strip_prefix(&folder).unwrap_or(&path);
+        printer.line(format!("  {:<20}{}", shown.display(), about(shown)).trim_end())?;
+    }
+    printer.line(&format!("  {:<20}the SDK", "vendor/leafgate"))?;
+    printer.line(&format!("\nNext: leafgate plugin test {}", folder.display()))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// What a file of a new project is for.
+fn about(path: &Path) -> &'static str {
+    match path.to_str() {
+        Some("src/lib.rs") => "the plugin",
+        Some("cases.toml") => "what it must answer",
+        Some("README.md") => "how to build and load it",
+        _ => "",
+    }
+}

@@ -1,0 +1,80 @@
+//! The plugin that a command is about, and its configuration.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use leafgate_policy::plugin::{LoadError, PluginSource, config_json};
+use toml::Table;
+
+use super::args::ConfigArgs;
+use super::build;
+
+/// A plugin to be loaded.
+pub(super) struct Source {
+    pub(super) file: PathBuf,
+    /// Where its cases stand, if anywhere.
+    pub(super) cases: Option<PathBuf>,
+}
+
+impl Source {
+    /// Takes a file as it is, and builds a folder.
+    pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
+        if path.is_dir() {
+            let file = build::build(path, None)?;
+            let cases = Some(path.join("cases.toml")).filter(|cases| cases.is_file());
+            return Ok(Source { file, cases });
+        }
+        // A relative path would be looked for in a policy folder.
+        let file = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+        let beside = [file.with_extension("cases.toml"), file.with_file_name("cases.toml")];
+        let cases = beside.into_iter().find(|cases| cases.is_file());
+        Ok(Source { file, cases })
+    }
+
+    /// The source as a rule file would declare it.
+    pub(super) fn declared(&self, config: &str) -> PluginSource {
+        let name = self.file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        PluginSource { name, path: self.file.clone(), sha256: None, config: config.to_owned() }
+    }
+}
+
+impl ConfigArgs {
+    /// The configuration as a table.
+    pub(super) fn table(&self) -> anyhow::Result<Table> {
+        let (text, name) = match (&self.config, &self.config_file) {
+            (Some(text), _) => (text.clone(), "--config".to_owned()),
+            (None, Some(file)) => {
+                let text =
+                    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+                (text, file.display().to_string())
+            }
+            (None, None) => return Ok(Table::new()),
+        };
+        table(&text).with_context(|| format!("{name} is no configuration"))
+    }
+
+    /// The configuration as a plugin is handed it.
+    pub(super) fn json(&self) -> anyhow::Result<String> {
+        match config_json(&self.table()?) {
+            Some(json) => Ok(json),
+            None => bail!("dates and infinite numbers cannot be handed to a plugin: write them as strings"),
+        }
+    }
+}
+
+/// Reads TOML; the error is one line.
+pub(super) fn table(text: &str) -> anyhow::Result<Table> {
+    text.parse::<Table>().map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        anyhow::anyhow!("line {line}: {}", error.message())
+    })
+}
+
+/// An error with what to do about it.
+pub(super) fn with_hint(error: LoadError) -> anyhow::Error {
+    match &error.hint {
+        Some(hint) => anyhow::anyhow!("{error}; {hint}"),
+        None => error.into(),
+    }
+}

@@ -1,0 +1,101 @@
+//! `plugin test`: asks a plugin its cases.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use leafgate_author::cases::{self, Cases, Outcome};
+use leafgate_policy::plugin::PluginLoader as _;
+use leafgate_wasm::WasmLoader;
+use serde::Serialize;
+
+use super::args::TestArgs;
+use super::source::Source;
+use crate::exit::Exit;
+use crate::policy;
+use crate::print::{Printer, Style};
+
+/// The output of `--json`.
+#[derive(Serialize)]
+struct Tested<'a> {
+    cases: Vec<TestedCase<'a>>,
+    failed: usize,
+}
+
+#[derive(Serialize)]
+struct TestedCase<'a> {
+    name: &'a str,
+    line: usize,
+    problems: &'a [String],
+}
+
+impl<'a> TestedCase<'a> {
+    fn of(outcome: &'a Outcome) -> Self {
+        TestedCase { name: &outcome.name, line: outcome.line, problems: &outcome.problems }
+    }
+}
+
+pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let source = Source::find(&args.source.plugin)?;
+    let Some(file) = args.cases.as_ref().or(source.cases.as_ref()) else {
+        bail!(
+            "there are no cases: write `cases.toml` into the project or beside the file, or name them with `--cases`"
+        );
+    };
+    let loader = policy::loader_with_log(super::trial::log_to_standard_error())?;
+    let outcomes = ask(&source, file, &loader)?;
+    let failed = failed(&outcomes);
+    if args.json.json {
+        let cases = outcomes.iter().map(TestedCase::of).collect();
+        printer.json(&Tested { cases, failed })?;
+    } else {
+        print(&outcomes, file, printer)?;
+    }
+    printer.flush()?;
+    Ok(if failed == 0 { Exit::Done } else { Exit::Unmet })
+}
+
+/// Asks a plugin the cases of a file.
+pub(super) fn ask(source: &Source, file: &Path, loader: &WasmLoader) -> anyhow::Result<Vec<Outcome>> {
+    let shown = file.display();
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    let cases = Cases::read(&text).with_context(|| format!("cannot use the cases of {shown}"))?;
+    Ok(cases::run(&cases, &|config| loader.load(&source.declared(config))))
+}
+
+/// Returns how many cases are not fulfilled.
+pub(super) fn failed(outcomes: &[Outcome]) -> usize {
+    outcomes.iter().filter(|outcome| !outcome.problems.is_empty()).count()
+}
+
+/// Prints what came of each case, and how many there were.
+pub(super) fn print(outcomes: &[Outcome], file: &Path, printer: &mut Printer) -> anyhow::Result<()> {
+    for Outcome { name, line, problems } in outcomes {
+        match problems.is_empty() {
+            true => {
+                printer.text(Style::Added, "ok      ")?;
+                printer.inline(Style::Plain, name, 0)?;
+            }
+            false => {
+                printer.text(Style::Removed, "FAILED  ")?;
+                printer.inline(Style::Plain, name, 0)?;
+                printer.text(Style::Faint, &format!("  {}:{line}", file.display()))?;
+            }
+        }
+        printer.line("")?;
+        for problem in problems {
+            printer.text(Style::Plain, "        ")?;
+            printer.inline(Style::Plain, problem, 0)?;
+            printer.line("")?;
+        }
+    }
+    let cases = match outcomes.len() {
+        1 => "1 case".to_owned(),
+        count => format!("{count} cases"),
+    };
+    printer.line(&match failed(outcomes) {
+        0 => format!("{cases}, all fulfilled"),
+        failed => format!("{cases}, {failed} not fulfilled"),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! `plugin run`: one plugin, one rule, one request.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+use leafgate_policy::plugin::World;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_wasm::{LogLevel, LogSink};
+use toml::{Table, Value};
+
+use super::args::RunPluginArgs;
+use super::source::{self, Source};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::request::{self, EarlierEdits, Judged};
+use crate::{apply, policy};
+
+/// The names under which the plugin and its rule appear in reports.
+const NAME: &str = "tried";
+
+pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let source = Source::find(&args.plugin)?;
+    let loader = policy::loader_with_log(log_to_standard_error())?;
+    let inspection = loader.inspect(&source.file).map_err(source::with_hint)?;
+    let description = inspection.description.map_err(source::with_hint)?;
+    // A plugin that loads has a world.
+    let world = inspection.world.unwrap_or(World::Detector);
+    let rules = rules(args, &source, world)?;
+    let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
+    fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
+    let policy = PolicySource::Folder(folder.path().to_owned());
+    let policy = Policy::load_at(&policy, &loader, SystemTime::now())?;
+    let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
+    match args.json {
+        true => apply::print_json(&judged, printer)?,
+        false => print(&judged, &description.name, printer)?,
+    }
+    printer.flush()?;
+    judged.print_notes(printer);
+    apply::print_holds(&judged.evaluation.verdict, printer);
+    Ok(apply::exit(&judged.evaluation.verdict))
+}
+
+/// Prints what would change, and what the plugin says to a reviewer.
+fn print(judged: &Judged, name: &str, printer: &mut Printer) -> anyhow::Result<()> {
+    let draft = &judged.evaluation.draft;
+    if draft.is_dirty() {
+        apply::print_diff(draft, printer)?;
+    } else {
+        printer.line(&format!("{name} changes nothing"))?;
+    }
+    for note in &judged.evaluation.report.notes {
+        printer.text(Style::Marked, note.about)?;
+        let place = note.pointer.as_deref().unwrap_or("request");
+        printer.line(&format!("  {place}: {}", note.text))?;
+    }
+    Ok(())
+}
+
+/// The one rule, as an operator would write it.
+fn rules(args: &RunPluginArgs, source: &Source, world: World) -> anyhow::Result<String> {
+    let matches =
+        source::table(args.matches.as_deref().unwrap_or_default()).context("--match is no table")?;
+    let file = source.file.to_str().context("the path of the plugin is not UTF-8")?;
+    let plugin = table([("file", file.into()), ("config", Value::Table(args.config.table()?))]);
+    let mut rule =
+        table([("id", NAME.into()), ("match", Value::Table(matches)), ("on_error", "block".into())]);
+    rule.extend(match world {
+        World::Detector => table([("detect", format!("plugin:{NAME}").into()), ("action", "redact".into())]),
+        World::Transformer => table([("action", "transform".into()), ("plugin", NAME.into())]),
+    });
+    let plugins = table([(NAME, Value::Table(plugin))]);
+    let rules = table([("plugins", Value::Table(plugins)), ("rule", Value::Array(vec![Value::Table(rule)]))]);
+    Ok(toml::to_string(&rules)?)
+}
+
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Prints what a plugin logs. Control characters in it are shown as visible text.
+pub(super) fn log_to_standard_error() -> LogSink {
+    Arc::new(|plugin, level, message| {
+        let level = match level {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warn => "warn",
+            LogLevel::Error => "error",
+        };
+        Printer::for_terminal().error_line(&format!("{plugin}: {level}: {message}"));
+    })
+}

@@ -1,0 +1,189 @@
+//! `plugin`: from nothing to a plugin that answers its cases, and what its author reads on the way.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::guest::{Guest, TESTED, case, configuration_error, edit, failure, finding};
+use crate::support::{Bench, Ran, request};
+
+/// A detector that finds the first four bytes of the first leaf.
+fn finds_four_bytes() -> Vec<u8> {
+    Guest::detector().call(finding(0, 0, 4, 0)).module()
+}
+
+fn write(bench: &Bench, name: &str, bytes: &[u8]) {
+    bench.file(name, "");
+    std::fs::write(bench.path().join(name), bytes).unwrap();
+}
+
+/// What a run prints, without what differs from machine to machine.
+fn shown(bench: &Bench, ran: &Ran) -> String {
+    let folder = bench.path().canonicalize().unwrap();
+    ran.shown().replace(&*folder.to_string_lossy(), "FOLDER")
+}
+
+/// A call that runs cargo, which needs its home. It builds where the plugins of this repository are
+/// built, so that what the SDK needs is there already.
+fn with_cargo(bench: &Bench, args: &[&str]) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = bench.command(args);
+    for name in ["PATH", "HOME", "CARGO", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command.env("CARGO_TARGET_DIR", root.join("target/plugins")).env("CARGO_NET_OFFLINE", "true");
+    command
+}
+
+#[test]
+fn a_new_plugin_builds_and_fulfils_its_cases_at_once() {
+    let bench = Bench::new();
+    for (name, world) in [("demo-names", "detector"), ("demo-tabs", "transformer")] {
+        let begun = bench.run(&["plugin", "new", name, "--world", world], "");
+        assert_eq!(begun.code, 0, "{}", begun.shown());
+        let tested = with_cargo(&bench, &["plugin", "test", name]).output().unwrap();
+        let out = String::from_utf8(tested.stdout).unwrap();
+        assert!(tested.status.success(), "{out}{}", String::from_utf8_lossy(&tested.stderr));
+        assert!(out.ends_with("3 cases, all fulfilled\n"), "{out}");
+    }
+}
+
+#[test]
+fn a_plugin_that_cannot_be_begun() {
+    let bench = Bench::new();
+    bench.file("there/mine.txt", "mine");
+    let mut all = String::new();
+    for args in
+        [&["Names"][..], &["match"], &["there"], &["names", "--dir", "there"], &["names", "--world", "both"]]
+    {
+        let call = [&["plugin", "new"], args].concat();
+        let ran = bench.run(&call, "");
+        assert_eq!(ran.code, 2, "{args:?}");
+        all += &format!("$ leafgate {}\n{}\n", call.join(" "), ran.shown());
+    }
+    insta::assert_snapshot!(all);
+    assert_eq!(std::fs::read_dir(bench.path().join("there")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_begun_plugin_is_told_file_by_file() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.run(&["plugin", "new", "demo"], "").shown());
+}
+
+const CASES: &str = r#"[[case]]
+name = "the first four bytes"
+text = "good day"
+finds = [{ text = "good", label = "NAME" }]
+
+[[case]]
+name = "more than there is"
+text = "ä"
+fails = "a span lies outside its leaf"
+"#;
+
+#[test]
+fn a_plugin_is_asked_its_cases_under_the_limits_of_the_gate() {
+    let bench = Bench::new();
+    write(&bench, "four.wasm", &finds_four_bytes());
+    bench.file("cases.toml", CASES);
+    let fulfilled = bench.run(&["plugin", "test", "four.wasm"], "");
+    assert_eq!(fulfilled.code, 0, "{}", fulfilled.shown());
+    // A file of the plugin's own name comes first.
+    bench.file("four.cases.toml", &CASES.replace("good day", "bad, good"));
+    let unfulfilled = bench.run(&["plugin", "test", "four.wasm"], "");
+    assert_eq!(unfulfilled.code, 1, "{}", unfulfilled.shown());
+    insta::assert_snapshot!(shown(&bench, &unfulfilled));
+    let json = bench.run(&["plugin", "test", "four.wasm", "--json"], "");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&json["failed"], json["cases"].as_array().map(Vec::len)), (&Value::from(1), Some(2)));
+    bench.file("four.cases.toml", &CASES.replace("good day", "bad day"));
+    let no_cases = bench.run(&["plugin", "test", "four.wasm"], "");
+    assert_eq!(no_cases.code, 2, "{}", no_cases.shown());
+    assert!(no_cases.err.contains("line 1: `good` does not stand in leaf 0"), "{}", no_cases.shown());
+}
+
+#[test]
+fn a_plugin_that_never_returns_fails_its_cases_by_name() {
+    let bench = Bench::new();
+    write(&bench, "loops.wasm", &Guest::detector().call("(loop $again (br $again)) unreachable").module());
+    bench.file("cases.toml", "[[case]]\nname = \"a\"\ntext = \"x\"\nfails = \"deadline of 501 ms\"\n");
+    let ran = bench.run(&["plugin", "test", "loops.wasm"], "");
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+}
+
+#[test]
+fn a_check_loads_as_the_gate_does() {
+    let bench = Bench::new();
+    write(&bench, "four.wasm", &finds_four_bytes());
+    bench.file("cases.toml", CASES);
+    let refused = Guest::detector().configure(configuration_error()).module();
+    write(&bench, "refuses/refuses.wasm", &refused);
+    let pinned = format!("--sha256={}", "0".repeat(64));
+    let mut all = String::new();
+    for (args, code) in [
+        (&["four.wasm"][..], 0),
+        (&["four.wasm", &pinned], 2),
+        (&["four.wasm", "--sha256=12"], 2),
+        (&["four.wasm", "--config", "day = 2026-01-01"], 2),
+        (&["four.wasm", "--config", "a ="], 2),
+        (&["none.wasm"], 2),
+        (&["."], 2),
+    ] {
+        let call = [&["plugin", "check"], args].concat();
+        let ran = bench.run(&call, "");
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.shown());
+        all += &format!("$ leafgate {}\n{}\n", call.join(" "), shown(&bench, &ran));
+    }
+    insta::assert_snapshot!(all);
+    let json = bench.run(&["plugin", "check", "four.wasm", "--json", &pinned], "");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["ok"], false);
+    assert!(json["refused"].as_str().unwrap().contains("SHA-256"), "{json}");
+    assert_eq!(bench.run(&["plugin", "check", "refuses/refuses.wasm"], "").code, 2);
+}
+
+#[test]
+fn a_plugin_is_tried_on_a_request() {
+    let bench = Bench::new();
+    write(&bench, "four.wasm", &finds_four_bytes());
+    let found = bench.run(&["plugin", "run", "four.wasm", "--match", "role = \"user\""], &request());
+    insta::assert_snapshot!(shown(&bench, &found));
+    let json = bench.run(&["plugin", "run", "four.wasm", "--match", "role = \"user\"", "--json"], &request());
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["isDirty"], true);
+
+    let note = edit(case::REQUEST, 0, case::NOTE, TESTED.0, TESTED.1);
+    write(&bench, "notes.wasm", &Guest::transformer().call(note).module());
+    let noted = bench.run(&["plugin", "run", "notes.wasm"], &request());
+    assert_eq!(noted.code, 0, "{}", noted.shown());
+    assert!(noted.out.starts_with("tested changes nothing\nnote  "), "{}", noted.shown());
+
+    write(&bench, "gives-up.wasm", &Guest::detector().call(failure()).module());
+    let failed = bench.run(&["plugin", "run", "gives-up.wasm"], &request());
+    assert_eq!(failed.code, 4, "{}", failed.shown());
+    assert!(failed.err.contains("gave up"), "{}", failed.shown());
+    let bad = bench.run(&["plugin", "run", "four.wasm", "--match", "rolle = \"user\""], &request());
+    assert_eq!(bad.code, 2, "{}", bad.shown());
+    assert!(bad.err.contains("`rolle`"), "{}", bad.shown());
+}
+
+#[test]
+fn a_plugin_is_measured() {
+    let bench = Bench::new();
+    write(&bench, "none.wasm", &Guest::detector().module());
+    let ran = bench.run(&["plugin", "bench", "none.wasm", "--json"], "");
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let figures: Value = serde_json::from_str(&ran.out).unwrap();
+    let calls = figures["calls"].as_array().unwrap();
+    assert_eq!(calls.iter().map(|call| call["leaves"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 512, 1]);
+    assert!(calls.iter().all(|call| call["calls"].as_u64().unwrap() >= 5), "{figures}");
+    assert!(bench.run(&["plugin", "bench", "none.wasm"], "").out.contains("a further leaf"));
+    write(&bench, "traps.wasm", &Guest::detector().call("unreachable").module());
+    let trapped = bench.run(&["plugin", "bench", "traps.wasm"], "");
+    assert_eq!(trapped.code, 2);
+    assert!(trapped.err.contains("trapped: wasm `unreachable`"), "{}", trapped.shown());
+}
