@@ -108,7 +108,10 @@ impl Check {
             }
             Self::NotWords => !Look::of(text).wordy(),
             Self::Password => value::could_be_password(text, &Look::of(text), sure),
-            Self::Token => value::could_be_token(text, &Look::of(text)),
+            Self::Token => {
+                let look = Look::of(text);
+                value::could_be_token(text, &look) || (sure && value::is_generated(text, &look))
+            }
             Self::Random => is_random(text),
             Self::Jwt => is_jwt(text),
             Self::Basic => is_basic(text),
@@ -184,9 +187,9 @@ fn is_basic(text: &str) -> bool {
     let decoded = base64_prefix(text.as_bytes(), 512);
     let printable = decoded.iter().all(|b| (0x20..0x7f).contains(b));
     match decoded.iter().position(|&b| b == b':') {
-        Some(colon) => printable && colon + 1 < decoded.len(),
+        Some(colon) if printable => colon + 1 < decoded.len(),
         // Cut or altered: then it is at least as random as what was encoded.
-        None => text.len() >= 32 && is_random(text),
+        _ => text.len() >= 32 && is_random(text),
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) enum Join {
     Attached,
     /// The end of an opening tag.
     Tag,
+    /// `=` behind a type.
+    Typed,
 }
 
 /// A name and its value.
@@ -198,7 +200,7 @@ fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
     if sign == b":"
         && let Some(after) = typed(bytes, end)
     {
-        return Some((Join::Operator, after));
+        return Some((Join::Typed, after));
     }
     Some((join, end))
 }
@@ -215,7 +217,9 @@ fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     // A token may hold the sign too (`key: Izm=zqU…`); a type stands apart from it, or a literal
     // follows.
     let apart = sign > end || matches!(bytes.get(sign + 1), Some(b' ' | b'"' | b'\'' | b'`'));
-    (end > start && assigned && apart).then_some(sign + 1)
+    // `token: Nxs094M3ed2s1Re0= ` ends with the sign, and is no type.
+    let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
+    (end > start && assigned && apart && digits < 5).then_some(sign + 1)
 }
 
 /// `<password>x`, `<key name="k">x`, and the same with the sign escaped.
@@ -232,7 +236,7 @@ fn tag_end(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
 
 fn blank_or_typed(bytes: &[u8], hit: usize, at: usize) -> Option<(Join, usize)> {
     if let Some(after) = typed(bytes, at) {
-        return Some((Join::Operator, after));
+        return Some((Join::Typed, after));
     }
     let start = name_start(bytes, hit);
     let flag = bytes.get(start) == Some(&b'-');
@@ -241,8 +245,10 @@ fn blank_or_typed(bytes: &[u8], hit: usize, at: usize) -> Option<(Join, usize)> 
 
 /// Reads the value: what stands in quotes, or everything up to where a bare word ends.
 fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> {
-    let gap = |b: u8| is_blank(b) || (join == Join::Tag && matches!(b, b'\n' | b'\r'));
-    let start = skip(bytes, from, 40, gap);
+    let start = match join {
+        Join::Tag => behind_breaks(bytes, from),
+        _ => skip(bytes, from, 40, is_blank),
+    };
     let start = string_prefix(bytes, start);
     let start = skip(bytes, start, 2, |b| matches!(b, b'(' | b'{'));
     let open = skip(bytes, start, 6, |b| matches!(b, b'\\' | b'"' | b'\'' | b'`'));
@@ -258,7 +264,74 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
         let end = memchr::memchr(b'&', &bytes[open..bytes.len().min(open + MAX_ENTITY_VALUE)])?;
         return (end > 0).then(|| (open..open + end, true));
     }
-    bare(bytes, start, join).map(|range| (range, false))
+    if let Some(open) = default_of_lookup(bytes, start) {
+        return quoted(bytes, open, bytes[open - 1]);
+    }
+    // Where types are written, so are quotes around strings.
+    let has_quotes = join == Join::Typed;
+    bare(bytes, start, join).filter(|_| !has_quotes).map(|range| (range, false))
+}
+
+/// `getenv("NAME", "…")`, `os.environ.get('NAME', '…')`, `process.env.NAME || "…"`: where what
+/// stands in for a variable of the environment begins.
+fn default_of_lookup(bytes: &[u8], from: usize) -> Option<usize> {
+    const LONGEST_NAME: usize = 64;
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
+    let end = skip(bytes, from, LONGEST_NAME, is_part);
+    if !bytes[from..end].windows(3).any(|part| part.eq_ignore_ascii_case(b"env")) {
+        return None;
+    }
+    let blank = |at: usize| skip(bytes, at, 4, is_blank);
+    let quote = |at: usize| bytes.get(at).filter(|byte| matches!(byte, b'"' | b'\''));
+    let behind_name = match bytes.get(end)? {
+        b'(' | b'[' => {
+            let name = blank(end + 1);
+            let close = *quote(name)?;
+            let length = memchr::memchr(close, &bytes[name + 1..bytes.len().min(name + 1 + LONGEST_NAME)])?;
+            name + 1 + length + 1
+        }
+        _ => end,
+    };
+    let sign = blank(skip(bytes, behind_name, 1, |b| b == b']'));
+    let open = match &bytes[sign..] {
+        [b',', ..] if bytes[end] == b'(' => blank(sign + 1),
+        [b'|', b'|', ..] | [b'?', b'?', ..] => blank(sign + 2),
+        _ => return None,
+    };
+    let emptied = bytes.get(open) == bytes.get(open + 1);
+    quote(open).filter(|_| !emptied).map(|_| open + 1)
+}
+
+/// Where the text of an element begins: on its own line or not, also where line breaks are escaped
+/// (`\n`, `\\n`) or lines have numbers.
+fn behind_breaks(bytes: &[u8], from: usize) -> usize {
+    const BREAKS: usize = 4;
+    let mut at = skip(bytes, from, 40, is_blank);
+    for _ in 0..BREAKS {
+        let sign = skip(bytes, at, 4, |b| b == b'\\');
+        at = match bytes.get(sign) {
+            Some(b'\n' | b'\r') if sign == at => at + 1,
+            Some(b'n' | b'r' | b't') if sign > at => sign + 1,
+            _ => return at,
+        };
+        at = skip(bytes, behind_line_number(bytes, at), 40, is_blank);
+    }
+    at
+}
+
+/// `     2<tab>`, `2:`: a number with a colon stands at the line's beginning, because values may
+/// begin like it.
+fn behind_line_number(bytes: &[u8], at: usize) -> usize {
+    let number = skip(bytes, at, 8, |b| b == b' ');
+    let end = skip(bytes, number, 7, |b| b.is_ascii_digit());
+    match &bytes[end..] {
+        _ if end == number => at,
+        [b'\t', ..] => end + 1,
+        [b'\\', b't', ..] => end + 2,
+        [0xe2, 0x86, 0x92, ..] | [0xe2, 0x94, 0x82, ..] => end + 3,
+        [b':' | b'-', ..] if number == at => end + 1,
+        _ => at,
+    }
 }
 
 /// `b"…"`, `r'…'`, `@"…"`, `$"…"`: one or two letters before the quote.
@@ -335,14 +408,22 @@ mod tests {
         let cases = [
             (r#"password = "s3cr t""#, "pass", "password", "s3cr t", Join::Operator),
             ("API_KEY: abc-1;", "KEY", "API_KEY", "abc-1", Join::Operator),
+            (r#"token = os.getenv("X_TOKEN", "abc")"#, "token", "token", "abc", Join::Operator),
+            (r#"token: process.env.TOKEN || 'abc'"#, "token", "token", "abc", Join::Operator),
+            (r#"token = ENV["TOKEN"] || "abc""#, "token", "token", "abc", Join::Operator),
             ("x --access-token abc \\", "token", "--access-token", "abc", Join::Flag),
             ("my Private Key: abc", "Key", "Private Key", "abc", Join::Operator),
             (r#""client_secret":"abc","#, "secret", "client_secret", "abc", Join::Operator),
             (r#"{\"k\":\"{\\\"token\\\":\\\"abc\\\"}\"}"#, "token", "token", "abc", Join::Operator),
             ("<apiToken>\n    abc\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
+            ("<apiToken>\n     2\t    abc\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
+            ("<apiToken>\n2:    abc\n3:</apiToken>", "Token", "apiToken", "abc", Join::Tag),
+            ("<apiToken>\n    123:abc\n</apiToken>", "Token", "apiToken", "123:abc", Join::Tag),
+            (r"<apiToken>\r\n    abc\r\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
+            (r"<apiToken>\\n    abc\\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
             (r#"setProperty("X_TOKEN", "abc")"#, "TOKEN", "X_TOKEN", "abc", Join::Call),
-            (r#"var fooToken string = "abc""#, "Token", "fooToken", "abc", Join::Operator),
-            (r#"const TOKEN: &str = "abc";"#, "TOKEN", "const TOKEN", "abc", Join::Operator),
+            (r#"var fooToken string = "abc""#, "Token", "fooToken", "abc", Join::Typed),
+            (r#"const TOKEN: &str = "abc";"#, "TOKEN", "const TOKEN", "abc", Join::Typed),
             ("acme SECRET ACCESS KEY abc", "SECRET", "acme SECRET ACCESS KEY", "abc", Join::Blank),
             ("the password is 'abc'", "pass", "the password", "abc", Join::Is),
             ("x_TOKEN :::= \"abc\"", "TOKEN", "x_TOKEN", "abc", Join::Operator),

@@ -39,8 +39,10 @@ mod pack;
 mod phone;
 mod placeholder;
 mod prefilter;
+mod publishable;
 mod published;
 mod reads;
+mod recur;
 #[cfg(test)]
 mod reference;
 mod registry;

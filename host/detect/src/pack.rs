@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use serde::Deserialize;
 
@@ -232,7 +232,8 @@ impl Row {
         self.lengths().most.map_or(usize::MAX, |most| most + 1)
     }
 
-    /// Finds the match in `window`, of which group 1, where there is one, is the finding.
+    /// Finds the match in `window`, of which group 1, where there is one, is the secret. A group
+    /// `cover` is masked with it, but judged by nothing: a user's name, a webhook's host.
     pub(crate) fn find(&self, window: &[u8]) -> Option<Match> {
         self.find_at(window, 0)
     }
@@ -247,13 +248,10 @@ impl Row {
                 .expect("a test compiles the pattern of every built-in row")
         });
         let found = if regex.captures_len() == 1 {
-            regex.find_at(window, from).map(|found| Match { secret: found.range(), whole: found.range() })
+            let found = regex.find_at(window, from);
+            found.map(|found| Match { secret: found.range(), cover: found.range(), whole: found.range() })
         } else {
-            regex.captures_at(window, from).and_then(|captures| {
-                let whole = captures.get(0)?.range();
-                let group = captures.iter().skip(1).flatten().next();
-                Some(Match { secret: group.map_or(whole.clone(), |group| group.range()), whole })
-            })
+            regex.captures_at(window, from).and_then(|captures| Match::of(regex, &captures))
         };
         #[cfg(test)]
         crate::work::spend_by_regex(crate::cost::read(&self.pattern, self.ignore_case, window, from));
@@ -264,7 +262,27 @@ impl Row {
 /// Where a row's regex matched.
 pub(crate) struct Match {
     pub(crate) whole: Range<usize>,
+    /// What is judged.
     pub(crate) secret: Range<usize>,
+    /// What is masked when the secret stands.
+    pub(crate) cover: Range<usize>,
+}
+
+/// The group that is masked with the secret.
+const COVER: &str = "cover";
+
+impl Match {
+    fn of(regex: &Regex, captures: &Captures<'_>) -> Option<Self> {
+        let whole = captures.get(0)?.range();
+        let mut groups = regex.capture_names().zip(captures.iter()).skip(1);
+        let secret = groups
+            .find_map(|(name, group)| group.filter(|_| name != Some(COVER)))
+            .map_or(whole.clone(), |group| group.range());
+        let cover = captures
+            .name(COVER)
+            .map_or(secret.clone(), |group| group.start().min(secret.start)..group.end().max(secret.end));
+        Some(Self { whole, secret, cover })
+    }
 }
 
 /// How many bytes a pattern's matches have.

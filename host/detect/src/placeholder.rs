@@ -46,16 +46,25 @@ fn template(value: &str) -> bool {
 
 /// Long runs of one byte, or hardly any different bytes at all.
 fn masked(value: &str) -> bool {
+    /// Shorter runs stand in random text too.
+    const LONG: usize = 6;
     let bytes = value.as_bytes();
-    let (mut run, mut longest, mut before) = (0usize, 0usize, None);
+    let (mut run, mut longest, mut in_runs, mut before) = (0usize, 0usize, 0usize, None);
     for &byte in bytes {
         run = if before == Some(byte) { run + 1 } else { 1 };
         if byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'.' | b'#') {
             longest = longest.max(if matches!(byte, b'x' | b'X' | b'*' | b'.') { run * 2 } else { run });
+            in_runs += match run {
+                LONG => LONG,
+                _ => usize::from(run > LONG),
+            };
         }
         before = Some(byte);
     }
-    longest >= 8 || (longest >= 6 && longest * 2 >= bytes.len())
+    // A long token may count in some of its parts: `xoxa-2-31111111111-e039d0…`.
+    (longest >= 8 && longest * 5 >= bytes.len())
+        || (longest >= LONG && longest * 2 >= bytes.len())
+        || in_runs * 5 >= bytes.len() * 3
 }
 
 fn stands_for(value: &str) -> bool {

@@ -6,14 +6,14 @@
 //! of sample code stand here as digests, and the others in two parts, so that neither this file nor
 //! a copy of it sets off a scanner.
 
-/// The first eight bytes of each key's BLAKE3, in order. All are Google's, from the tests and
-/// samples of its Firebase SDKs.
+/// The first eight bytes of each key's BLAKE3, in order: Google's, from the tests and samples of its
+/// Firebase SDKs, and the passwords of Microsoft's page about `nuget.config`.
 #[rustfmt::skip]
-const DIGESTS: [u64; 14] = [
+const DIGESTS: [u64; 16] = [
     0x1fd8_7719_ff89_0fa1, 0x325d_a84d_0218_73ca, 0x3ea0_c69a_cc2a_a5cd, 0x3f0e_e704_b533_f908,
     0x3f81_09b6_85c6_ea5f, 0x444c_6a11_3e72_6eee, 0x4d82_4fe5_90f7_4d6d, 0x7aab_d92f_9a54_37a1,
-    0x8b28_601b_80f6_386a, 0xba64_1ef5_52f0_0642, 0xc927_7f7e_6ab3_6388, 0xe2bb_a36a_dfa4_b44d,
-    0xefc1_cace_7459_1068, 0xf2ef_98fc_df59_1ad3,
+    0x8b28_601b_80f6_386a, 0xb377_30c1_fe2a_3979, 0xba64_1ef5_52f0_0642, 0xc927_7f7e_6ab3_6388,
+    0xe0dd_3895_587a_5c78, 0xe2bb_a36a_dfa4_b44d, 0xefc1_cace_7459_1068, 0xf2ef_98fc_df59_1ad3,
 ];
 
 /// As long as the longest key on the list; longer texts are not hashed.

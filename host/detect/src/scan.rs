@@ -19,8 +19,10 @@ use crate::numbers::{self, Accounts, Mark, Numbers};
 use crate::pack::{Row, Shape};
 use crate::phone;
 use crate::placeholder::is_placeholder;
+use crate::publishable::is_publishable_place;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
+use crate::recur;
 use crate::work::spend;
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is
@@ -56,6 +58,14 @@ struct Match {
     row: usize,
     range: Range<usize>,
     published: bool,
+}
+
+impl Match {
+    /// Masks more than was judged.
+    fn cover(&mut self, range: &Range<usize>, text: &str) {
+        self.range.start = text.floor_char_boundary(self.range.start.min(range.start));
+        self.range.end = text.ceil_char_boundary(self.range.end.max(range.end));
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -236,7 +246,10 @@ impl<'a> Scan<'a> {
             if open_ended && secret.end == whole.end && judged >= MAY_BE_CUT {
                 secret.end = self.word_end(secret.end);
             }
+            let before = self.hits.len();
             self.accept(index, secret, judged, true);
+            let cover = start + found.cover.start..start + found.cover.end;
+            self.hits[before..].iter_mut().for_each(|hit| hit.cover(&cover, self.text));
         }
         Some(whole)
     }
@@ -254,7 +267,12 @@ impl<'a> Scan<'a> {
 
     fn assigned(&mut self, index: usize, names: &NameRule, found: &Assignment) {
         let name = &self.text[found.name.clone()];
-        if self.any_word(index, name, found) || !names.takes(name) {
+        if self.any_word(index, name, found)
+            || !names.takes(name)
+            || is_publishable_place(&self.bytes()[..found.name.start])
+            || is_encoded(&self.bytes()[..found.name.start])
+            || spells_its_name(name, &self.text.as_bytes()[found.value.clone()])
+        {
             return;
         }
         // `PASSWORD=word` is an environment file, `password=word` may be code.
@@ -275,12 +293,22 @@ impl<'a> Scan<'a> {
         const LEAST_BESIDE_NAME: usize = 17;
         let password = self.engine.rows[index].checks.contains(&Check::Password);
         let string = found.quoted && self.bytes()[found.value.start - 1] != b'`';
+        // Of `parser.pass("…")` the method alone says what it takes.
+        let method = name.rsplit('.').next().unwrap_or(name);
         match found.join {
-            Join::Call if password => !string || name.len() < 8,
+            Join::Call if password => !string || method.len() < 8 || self.is_one_of_many(found),
             Join::Blank if password => !string,
             Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
             _ => false,
         }
+    }
+
+    /// A word with more arguments behind it: `find_password("service", "account")`.
+    fn is_one_of_many(&self, found: &Assignment) -> bool {
+        let value = &self.bytes()[found.value.clone()];
+        let rest = &self.bytes()[found.value.end..];
+        let quoted = rest.strip_prefix(b"\\").unwrap_or(rest);
+        value.iter().all(u8::is_ascii_alphabetic) && matches!(quoted, [b'"' | b'\'', b',', ..])
     }
 
     /// The value of a name that the row takes: its regex, where it has one, must take the whole of
@@ -528,11 +556,26 @@ impl<'a> Scan<'a> {
         stands.then_some(kept)
     }
 
+    /// Masks values that were known by their place wherever else they stand.
+    fn recur(&mut self) {
+        let (engine, text) = (self.engine, self.text);
+        let by_place = |hit: &&Match| matches!(engine.rows[hit.row].shape, Shape::Assigned { .. });
+        let live = self.hits.iter().filter(by_place).filter(|hit| !hit.published);
+        let values = live.map(|hit| (&text[hit.range.clone()], hit.row));
+        let values: Vec<_> = values.filter(|(value, _)| recur::is_worth(value)).collect();
+        if !values.is_empty() {
+            recur::each(text, values, |row, range| self.hits.push(Match { row, range, published: false }));
+        }
+    }
+
     /// Turns hits into findings: in the order of the rows, so that of equals the earlier one names
     /// the whole.
     fn finish(mut self, out: &mut Vec<Finding>) {
         if self.hits.is_empty() {
             return;
+        }
+        if !self.prefix_only {
+            self.recur();
         }
         let first = out.len();
         self.hits.sort_by_key(|hit| (hit.row, hit.range.start));
@@ -549,6 +592,26 @@ impl<'a> Scan<'a> {
         }
         unite_from(out, first);
     }
+}
+
+/// Whether a name begins where no name does, as in a line of an encoded block.
+fn is_encoded(before: &[u8]) -> bool {
+    matches!(before, [.., b']' | b')' | b'^' | b'~'])
+}
+
+/// The value is the name once more, in another notation: `AT_PKCS15_TOKEN, "at-pkcs15Token"`.
+fn spells_its_name(name: &str, value: &[u8]) -> bool {
+    /// Shorter ends of names are words.
+    const LEAST: usize = 6;
+    if !(LEAST..=name.len() * 2).contains(&value.len()) {
+        return false;
+    }
+    let letters = |text: &'_ [u8]| -> Vec<u8> {
+        let spelled = text.iter().filter(|byte| byte.is_ascii_alphanumeric());
+        spelled.map(u8::to_ascii_lowercase).collect()
+    };
+    let value = letters(value);
+    value.len() >= LEAST && letters(name.as_bytes()).ends_with(&value)
 }
 
 /// Where a match may end: where the regex ended it, and before that behind each of its groups of

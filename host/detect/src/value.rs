@@ -3,6 +3,8 @@
 //! These judgements carry the precision of every detector that knows a secret by its name alone.
 //! All of them read a value a fixed number of times and allocate nothing.
 
+use crate::publishable::is_publishable;
+
 /// Measures of one value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
@@ -218,7 +220,9 @@ fn names_itself(value: &str) -> bool {
 fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
     let first = bytes[0];
-    matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(' | b'@' | b',' | b'=')
+    let pointer = matches!(first, b'*' | b'&') && !bytes.iter().any(u8::is_ascii_digit);
+    pointer
+        || matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(' | b'@' | b',' | b'=')
         || (first == b'#' && bytes.get(1).is_some_and(u8::is_ascii_lowercase))
         || value.contains("://")
         || value.contains("()")
@@ -251,7 +255,7 @@ fn camel_words(look: &Look) -> bool {
 
 /// True where `value` looks like a token rather than a name, a path, a version or a sentence.
 pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
-    if !(10..=2048).contains(&value.len()) || look.foreign > 0 {
+    if !(10..=2048).contains(&value.len()) || look.foreign > 0 || is_publishable(value) {
         return false;
     }
     if value.contains("://")
@@ -263,7 +267,40 @@ pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
     }
     is_uuid(value)
         || is_long_hex(value, look)
-        || (look.random() && !dotted_words(value) && !dated(value) && !versioned(value) && !is_number(value))
+        || (look.random()
+            && !dotted_words(value)
+            && !kebab_words(value, look)
+            && !dated(value)
+            && !versioned(value)
+            && !is_number(value))
+}
+
+/// What a generator makes of all printable signs: long, without blanks, with every class of
+/// characters many times over.
+pub(crate) fn is_generated(value: &str, look: &Look) -> bool {
+    let signs = look.len - look.letters() - look.digits;
+    (20..=256).contains(&look.len)
+        && value.bytes().all(|byte| byte.is_ascii_graphic())
+        && look.lower.min(look.upper) >= 3
+        && look.digits >= 2
+        && signs >= 5
+        && look.entropy >= 4.2
+        && !look.wordy()
+        && !value.contains("://")
+}
+
+/// `x-hello-world-64`, `linux-9.58.0-2025-06-16`: words and short numbers between signs, whose letters
+/// stand as they do in words.
+fn kebab_words(value: &str, look: &Look) -> bool {
+    /// Longer numbers and shorter words are parts of tokens.
+    const SHORT: usize = 4;
+    let word = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        letters.bytes().all(|byte| byte.is_ascii_lowercase()) && part.len() - letters.len() <= SHORT
+    };
+    let parts = || value.split(['-', '_', '.', ':']);
+    let has_word = parts().any(|part| part.bytes().take_while(u8::is_ascii_lowercase).count() >= SHORT);
+    look.wordiness >= 0.5 && has_word && parts().count() >= 3 && parts().all(word)
 }
 
 /// `jackson-0.11.2`, `lib@1.2.3`: a name, a sign and a version of three numbers or more.
@@ -290,8 +327,10 @@ fn is_number(value: &str) -> bool {
         "", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "L", "UL", "ULL",
         "n",
     ];
+    // `0x243F_6A88_85A3_08D3` has signs between its groups.
+    let groups = digits.bytes().filter(|&byte| byte == b'_').count();
     (value.starts_with('-') || digits.len() < 15) && plain.len() < digits.len() && suffix.contains(&plain)
-        || (digits.len() <= 20 && (digits.starts_with("0x") || digits.starts_with("0X")))
+        || (digits.len() - groups <= 20 && (digits.starts_with("0x") || digits.starts_with("0X")))
 }
 
 /// Versions, dates and addresses: digits in short groups between dots, dashes or colons.

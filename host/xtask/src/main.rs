@@ -1,5 +1,5 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | fuzz | invariants |
-//! requirements`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | corpus | fuzz |
+//! invariants | requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
 //! product. What needs a gate is in `tests/kit`.
@@ -31,6 +31,7 @@ usage: cargo xtask <task>
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
+  corpus          recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors
   invariants      names the tests of each invariant; fails where one has none
   requirements    names what shows each requirement; fails where a row or a test is missing
   fuzz [--seconds N] [TARGET...]
@@ -53,6 +54,14 @@ fn plugins() -> Result<()> {
     run::run(&mut kit::kit(&["plugins"]))
 }
 
+/// The tests over the corpora, with all that they print; a folder that is missing fails them.
+fn corpus() -> Result<()> {
+    run::step("reads every labelled row with every detector");
+    let arguments =
+        ["test", "-p", "leafgate-detect", "--test", "corpora", "--", "--nocapture", "--test-threads", "1"];
+    run::run(run::cargo().args(arguments).env("CI", "true"))
+}
+
 fn task(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["demo"] => demo::demo(),
@@ -60,6 +69,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["test", "--soak"] => test::test(true),
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
+        ["corpus"] => corpus(),
         ["invariants"] => invariants::invariants(),
         ["requirements"] => requirements::requirements(),
         ["bench", parts @ ..] => bench::bench(parts),
