@@ -186,6 +186,14 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
             None => vec!["pins it as it stands after redaction".to_owned()],
         },
         Action::Edit(Edit::FilterTools(filter)) => filter_lines(filter),
+        Action::Edit(Edit::StripTools) => vec![
+            "leaves out all tools, and every message in which one is called or answers".to_owned(),
+            "what was said in such messages is put in as text".to_owned(),
+        ],
+        Action::Edit(Edit::NormaliseTools) => vec![
+            "marks every property of the tools' parameters as required, and leaves `strict` out".to_owned(),
+            "runs after all other rules that write".to_owned(),
+        ],
         Action::Edit(Edit::Options(options)) => options
             .iter()
             .map(|(key, value)| format!("gives the request the option {key} = {value}"))
@@ -302,6 +310,8 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
             | Edit::Delete(_)
             | Edit::Insert(_)
             | Edit::FilterTools(_)
+            | Edit::StripTools
+            | Edit::NormaliseTools
             | Edit::Options(_)
             | Edit::Model(_),
         )

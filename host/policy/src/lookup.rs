@@ -14,7 +14,7 @@ use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
 /// The rules of a policy by what they look for.
 #[derive(Debug)]
 pub(crate) struct Lookup {
-    /// By phase, in file order.
+    /// By phase, in file order; what normalises tools is the last of its phase.
     phases: [Vec<RuleIndex>; Phase::COUNT],
     paths: Paths,
     asked: Asked,
@@ -50,6 +50,10 @@ impl Lookup {
             phases[rule.action.phase() as usize].push(index);
             rule.selector.tools.iter().for_each(|tool| tools.add(index, tool));
         }
+        // The list of tools is put in anew, and what would change it later would change nothing.
+        let last =
+            |index: &RuleIndex| matches!(rules[index.get()].action, Action::Edit(Edit::NormaliseTools));
+        phases[Phase::Rewrite as usize].sort_by_key(last);
         let mut literals = Literals::default();
         let wanted = rules.iter().map(|rule| literals.of(rule)).collect();
         Lookup {
@@ -125,6 +129,8 @@ impl Literals {
                 | Edit::Insert(_)
                 | Edit::Transform(_)
                 | Edit::FilterTools(_)
+                | Edit::StripTools
+                | Edit::NormaliseTools
                 | Edit::Options(_)
                 | Edit::Model(_),
             )

@@ -222,6 +222,10 @@ pub(crate) enum Edit {
     Insert(Insert),
     Transform(Transform),
     FilterTools(FilterTools),
+    /// No trace of tools is left.
+    StripTools,
+    /// All properties of their parameters are required.
+    NormaliseTools,
     /// Members of the body with their values, in file order.
     Options(Vec<(String, serde_json::Value)>),
     /// Another model.
@@ -245,6 +249,8 @@ impl Action {
             Action::Edit(Edit::Insert(_)) => "insert",
             Action::Edit(Edit::Transform(_)) => "transform",
             Action::Edit(Edit::FilterTools(_)) => "filter-tools",
+            Action::Edit(Edit::StripTools) => "strip-tools",
+            Action::Edit(Edit::NormaliseTools) => "normalise-tools",
             Action::Decide(Decide::Pause(_)) => "pause",
             Action::Decide(Decide::Block) => "block",
         }

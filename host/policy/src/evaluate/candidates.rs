@@ -159,9 +159,14 @@ impl<'p> Run<'p> {
         let rule = &self.policy.rules[index];
         let looks_further = match &rule.action {
             Action::Decide(_)
-            | Action::Edit(Edit::Insert(_) | Edit::FilterTools(_) | Edit::Options(_) | Edit::Model(_)) => {
-                rule.is_of_request() || self.may_apply_to_inserted(index)
-            }
+            | Action::Edit(
+                Edit::Insert(_)
+                | Edit::FilterTools(_)
+                | Edit::StripTools
+                | Edit::NormaliseTools
+                | Edit::Options(_)
+                | Edit::Model(_),
+            ) => rule.is_of_request() || self.may_apply_to_inserted(index),
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
             | Action::Redact(_)
             | Action::Pin(_) => false,

@@ -47,6 +47,8 @@ impl<'p> Run<'p> {
             Edit::Insert(insert) => self.insert(index, rule, insert),
             Edit::Transform(transform) => self.transform(index, transform),
             Edit::FilterTools(filter) => self.filter_tools(index, rule, filter),
+            Edit::StripTools => self.strip_tools(index, rule),
+            Edit::NormaliseTools => self.normalise_tools(index, rule),
             Edit::Options(options) => self.put_options(index, rule, options),
             Edit::Model(model) => self.set_model(index, rule, model),
         }

@@ -155,6 +155,8 @@ impl Run<'_> {
                     | Edit::Delete(_)
                     | Edit::Insert(_)
                     | Edit::FilterTools(_)
+                    | Edit::StripTools
+                    | Edit::NormaliseTools
                     | Edit::Options(_)
                     | Edit::Model(_),
                 )

@@ -32,6 +32,7 @@ mod scanner;
 mod seams;
 mod search;
 mod site;
+mod tools;
 mod transform;
 #[cfg(test)]
 mod walk_tests;

@@ -1,10 +1,10 @@
-//! What rules do to a request as a whole: tools that it offers, options, the model.
+//! What rules do to a request as a whole: options, the model. Its tools are next door.
 //!
 //! Like a message that is put in, such a change is made once for the request, where the rule applies
 //! to any leaf of it. The model is another matter: which rules apply may depend on it, so it is
 //! chosen before any of them is asked ([`Run::choose_model`]), and the edit follows in its phase.
 
-use leafgate_tree::{Document, EditError, NodeId, NodeType, SectionId, ValueType};
+use leafgate_tree::{Document, EditError, NodeId};
 use serde_json::Value;
 
 use super::search::{Rules, Search, Subject};
@@ -13,7 +13,7 @@ use super::{Run, Which, author};
 use crate::Policy;
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
-use crate::rule::{Action, Edit, FilterTools, Phase, Rule};
+use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::Places;
 
 /// Returns the rule that chooses the model of a request, and the model: the first in file order that
@@ -51,50 +51,6 @@ impl<'p> Run<'p> {
             super::activate(Which::All, index, rule, self.document, &request, &mut places);
     }
 
-    /// Leaves out the definitions of tools that a rule does not let pass, and with the last one
-    /// what means nothing without tools.
-    pub(super) fn filter_tools(&mut self, index: RuleIndex, rule: &Rule, filter: &FilterTools) {
-        self.edit_request(index, |run| {
-            let document = run.document;
-            let mut made = 0;
-            let tools = document.tools();
-            for &tool in &tools {
-                let node = document.section(tool).node;
-                let stays = run.draft.is_deleted(node) || filter.passes(&name_of(document, tool));
-                if !stays {
-                    made += run.leave_out(index, rule, tool)?;
-                }
-            }
-            // A group whose tools are all gone would be an empty list.
-            let mut around: Vec<SectionId> =
-                tools.iter().filter_map(|&tool| document.section(tool).parent).collect();
-            around.dedup();
-            for group in around.into_iter().filter(|&group| document.section(group).deletable) {
-                if made > 0 && run.holds_no_tool(&tools, Some(group)) {
-                    made += run.leave_out(index, rule, group)?;
-                }
-            }
-            if let Some(list) = document.tool_list().filter(|_| made > 0 && run.holds_no_tool(&tools, None)) {
-                made += run.leave_out(index, rule, list)?;
-            }
-            Ok(made)
-        });
-    }
-
-    /// Whether every tool, of a group or of all, is left out.
-    fn holds_no_tool(&self, tools: &[SectionId], group: Option<SectionId>) -> bool {
-        let sections = tools.iter().map(|&tool| self.document.section(tool));
-        let mut of_group = sections.filter(|section| group.is_none() || section.parent == group);
-        of_group.all(|section| self.draft.is_deleted(section.node))
-    }
-
-    fn leave_out(&mut self, index: RuleIndex, rule: &Rule, section: SectionId) -> Result<usize, EditError> {
-        match self.draft.delete(section, &author(rule)) {
-            Ok(_) => Ok(1),
-            Err(error) => self.skip(index, error).map(|()| 0),
-        }
-    }
-
     /// Gives the body the options of a rule.
     pub(super) fn put_options(&mut self, index: RuleIndex, rule: &Rule, options: &[(String, Value)]) {
         self.edit_request(index, |run| {
@@ -127,7 +83,11 @@ impl<'p> Run<'p> {
 
     /// Makes one change of the request, where a rule applies to any leaf of it. Its parts stay
     /// together or not at all, and in monitor mode not at all.
-    fn edit_request(&mut self, index: RuleIndex, edit: impl FnOnce(&mut Self) -> Result<usize, EditError>) {
+    pub(super) fn edit_request(
+        &mut self,
+        index: RuleIndex,
+        edit: impl FnOnce(&mut Self) -> Result<usize, EditError>,
+    ) {
         match self.first_match(index) {
             Ok(None) => return,
             Ok(Some(_)) => self.report.rules[index].matched += 1,
@@ -168,18 +128,4 @@ impl<'p> Search<'_, 'p> {
             self.text(rules, subject);
         }
     }
-}
-
-/// The name by which rules know a tool: its own, or the type of one that the provider runs.
-fn name_of(document: &Document, tool: SectionId) -> String {
-    let section = document.section(tool);
-    debug_assert_eq!(section.node_type, NodeType::RequestOption, "tools are options");
-    if let Some(name) = &section.tool {
-        return name.to_string();
-    }
-    let text = |node: NodeId| {
-        let leaf = document.leaf(node).filter(|leaf| leaf.value_type() == ValueType::Text);
-        leaf.map(|leaf| leaf.text().into_cow().into_owned())
-    };
-    document.member(section.node, "type").and_then(text).unwrap_or_default()
 }

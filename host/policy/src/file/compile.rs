@@ -23,11 +23,22 @@ use crate::rule::{
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
 
-const ACTIONS: &[&str] =
-    &["redact", "pin", "rewrite", "delete", "insert", "filter-tools", "transform", "pause", "block"];
+const ACTIONS: &[&str] = &[
+    "redact",
+    "pin",
+    "rewrite",
+    "delete",
+    "insert",
+    "filter-tools",
+    "strip-tools",
+    "normalise-tools",
+    "transform",
+    "pause",
+    "block",
+];
 
 /// Known by name and refused: no list of what may be written offers them.
-const PLANNED_ACTIONS: &[&str] = &["strip-tools", "normalise-tools", "route"];
+const PLANNED_ACTIONS: &[&str] = &["route"];
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
@@ -176,6 +187,8 @@ impl Compiler<'_, '_> {
             "delete" => Some(Action::Edit(Edit::Delete(delete(raw)))),
             "insert" => self.insert(raw, header).map(Edit::Insert).map(Action::Edit),
             "filter-tools" => self.filter_tools(raw, header).map(Action::Edit),
+            "strip-tools" => Some(Action::Edit(Edit::StripTools)),
+            "normalise-tools" => Some(Action::Edit(Edit::NormaliseTools)),
             "transform" => self.transform(raw, header).map(Edit::Transform).map(Action::Edit),
             "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
             "block" => Some(Action::Decide(Decide::Block)),

@@ -19,7 +19,13 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
         Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
         Action::Pin(pin) => pin.to.is_some(),
         Action::Edit(
-            Edit::Delete(_) | Edit::Insert(_) | Edit::FilterTools(_) | Edit::Options(_) | Edit::Model(_),
+            Edit::Delete(_)
+            | Edit::Insert(_)
+            | Edit::FilterTools(_)
+            | Edit::StripTools
+            | Edit::NormaliseTools
+            | Edit::Options(_)
+            | Edit::Model(_),
         )
         | Action::Redact(_)
         | Action::Decide(_) => false,

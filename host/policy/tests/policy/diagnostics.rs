@@ -454,16 +454,6 @@ fn what_is_known_and_not_built_yet_is_refused_as_such() {
     snapshot!(complaints(
         r#"
 [[rule]]
-id = "b"
-match = {}
-action = "strip-tools"
-
-[[rule]]
-id = "n"
-match = {}
-action = "normalise-tools"
-
-[[rule]]
 id = "w"
 match = {}
 action = "route"

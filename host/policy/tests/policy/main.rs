@@ -38,4 +38,5 @@ mod saved;
 mod seams;
 mod searched;
 mod support;
+mod tools;
 mod transform;

@@ -1,0 +1,278 @@
+//! What rules do to the tools of a request: which are offered, whether any trace of them is sent, and
+//! how their schemas look.
+//!
+//! Calls and results stand and fall together, so a message that says something beside its calls
+//! cannot keep the one and lose the other. Where no trace of tools is to be sent, its exchange is left
+//! out as a whole, and what was said in it is put in as messages of text.
+
+use std::collections::BTreeMap;
+
+use leafgate_tree::{
+    Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
+    Segment, ValueType,
+};
+use serde_json::{Map, Value};
+
+use super::{Run, author};
+use crate::index::RuleIndex;
+use crate::rule::{FilterTools, Rule};
+
+impl Run<'_> {
+    /// Leaves out the definitions of tools that a rule does not let pass, and with the last one
+    /// what means nothing without tools.
+    pub(super) fn filter_tools(&mut self, index: RuleIndex, rule: &Rule, filter: &FilterTools) {
+        self.edit_request(index, |run| {
+            let document = run.document;
+            let mut made = 0;
+            let tools = document.tools();
+            for &tool in &tools {
+                let node = document.section(tool).node;
+                let stays = run.draft.is_deleted(node) || filter.passes(&name_of(document, tool));
+                if !stays {
+                    made += run.leave_out(index, rule, tool)?;
+                }
+            }
+            // A group whose tools are all gone would be an empty list.
+            let mut around: Vec<SectionId> =
+                tools.iter().filter_map(|&tool| document.section(tool).parent).collect();
+            around.dedup();
+            for group in around.into_iter().filter(|&group| document.section(group).deletable) {
+                if made > 0 && run.holds_no_tool(&tools, Some(group)) {
+                    made += run.leave_out(index, rule, group)?;
+                }
+            }
+            if let Some(list) = document.tool_list().filter(|_| made > 0 && run.holds_no_tool(&tools, None)) {
+                made += run.leave_out(index, rule, list)?;
+            }
+            Ok(made)
+        });
+    }
+
+    /// Whether every tool, of a group or of all, is left out.
+    fn holds_no_tool(&self, tools: &[SectionId], group: Option<SectionId>) -> bool {
+        let sections = tools.iter().map(|&tool| self.document.section(tool));
+        let mut of_group = sections.filter(|section| group.is_none() || section.parent == group);
+        of_group.all(|section| self.draft.is_deleted(section.node))
+    }
+
+    fn leave_out(&mut self, index: RuleIndex, rule: &Rule, section: SectionId) -> Result<usize, EditError> {
+        match self.draft.delete(section, &author(rule)) {
+            Ok(_) => Ok(1),
+            Err(error) => self.skip(index, error).map(|()| 0),
+        }
+    }
+
+    /// Leaves out every trace of tools: definitions, calls and results. What was said beside them stays.
+    pub(super) fn strip_tools(&mut self, index: RuleIndex, rule: &Rule) {
+        self.edit_request(index, |run| {
+            let mut made = 0;
+            for exchange in exchanges_with_tools(run.document) {
+                made += run.keep_speech_alone(index, rule, &exchange)?;
+            }
+            let document = run.document;
+            let offered = match document.tool_list() {
+                Some(list) => vec![list],
+                None => document.tools(),
+            };
+            for section in offered {
+                if !run.draft.is_deleted(document.section(section).node) {
+                    made += run.leave_out(index, rule, section)?;
+                }
+            }
+            Ok(made)
+        });
+    }
+
+    /// Leaves an exchange out, and puts what was said in it in its place.
+    fn keep_speech_alone(
+        &mut self,
+        index: RuleIndex,
+        rule: &Rule,
+        exchange: &[SectionId],
+    ) -> Result<usize, EditError> {
+        let Some(&first) = exchange.first() else { return Ok(0) };
+        let speech: Vec<Speech> = exchange.iter().filter_map(|&message| self.speech(message)).collect();
+        if self.draft.is_deleted(self.document.section(first).node)
+            || self.leave_out(index, rule, first)? == 0
+        {
+            return Ok(0);
+        }
+        for said in &speech {
+            self.draft.insert(first, said.role, &said.text, &author(rule))?;
+            // What redaction wrote stays what it is, and is not looked at again.
+            let number = self.draft.inserted().count() - 1;
+            self.draft.redact_inserted(number, &said.redacted)?;
+        }
+        Ok(1 + speech.len())
+    }
+
+    /// What is said in a message, as it stands now; `None` where that is nothing.
+    fn speech(&self, message: SectionId) -> Option<Speech> {
+        let document = self.document;
+        let section = document.section(message);
+        let mut speech = Speech { role: section.role, text: String::new(), redacted: Vec::new() };
+        let mut next = 0;
+        for at in document.subtree(section.node).filter(|_| !self.draft.is_deleted(section.node)) {
+            let node = NodeId::from_index(at);
+            let Some(leaf) = document.settable(node).filter(|leaf| at >= next && is_speech(leaf)) else {
+                continue;
+            };
+            next = document.subtree(leaf.id()).end;
+            let text = self.draft.text(node).into_cow();
+            if text.trim().is_empty() {
+                continue;
+            }
+            if !speech.text.is_empty() {
+                speech.text.push_str("\n\n");
+            }
+            let start = speech.text.len();
+            speech.redacted.extend(self.draft.redacted(node).into_iter().map(|(range, label)| Redaction {
+                replacement: text[range.clone()].to_owned(),
+                at: start + range.start..start + range.end,
+                label,
+            }));
+            speech.text.push_str(&text);
+        }
+        (!speech.text.is_empty()).then_some(speech)
+    }
+
+    /// Marks every property of every tool's parameters as required, and leaves `strict` out. It sees
+    /// the tools as they would leave.
+    pub(super) fn normalise_tools(&mut self, index: RuleIndex, rule: &Rule) {
+        self.edit_request(index, |run| {
+            let document = run.document;
+            let Some(list) = document.tool_list().map(|list| document.section(list).node) else {
+                return Ok(0);
+            };
+            let Some(Segment::Key(key)) = document.segment(list) else { return Ok(0) };
+            if run.draft.is_deleted(list) {
+                return Ok(0);
+            }
+            let sent: Value = serde_json::from_slice(&run.draft.render()).map_err(|_| EditError::NotALeaf)?;
+            let Some(mut tools) = sent.get(&*key).cloned() else { return Ok(0) };
+            if !normalise(&mut tools) {
+                return Ok(0);
+            }
+            match run.draft.put_option(&key, &tools, &author(rule)) {
+                Ok(done) => Ok(usize::from(done.is_some())),
+                Err(error) => run.skip(index, error).map(|()| 0),
+            }
+        });
+    }
+}
+
+/// What was said in a message beside calls and results.
+struct Speech {
+    role: Role,
+    text: String,
+    /// What redaction wrote in it, to mark it again.
+    redacted: Vec<Redaction>,
+}
+
+fn is_speech(leaf: &leafgate_tree::Leaf<'_>) -> bool {
+    leaf.kind() == LeafKind::Text && leaf.value_type() == ValueType::Text && leaf.access() == Access::Open
+}
+
+/// The messages of each exchange in which a tool is called or answers, in body order.
+fn exchanges_with_tools(document: &Document) -> Vec<Vec<SectionId>> {
+    let sections = document.sections();
+    let about_tools = |section: SectionId| {
+        let message = document.section(section);
+        let below = sections[section.index()..].iter().enumerate().take_while(|(at, below)| {
+            *at == 0 || below.message == message.message && below.node_type != NodeType::Message
+        });
+        below.into_iter().any(|(_, it)| matches!(it.kind, SectionKind::ToolCall | SectionKind::ToolResult))
+    };
+    let mut exchanges: BTreeMap<(Option<u32>, usize), Vec<SectionId>> = BTreeMap::new();
+    for message in document.messages() {
+        let exchange = document.section(message).exchange;
+        // A message without an exchange is one by itself.
+        let alone = if exchange.is_some() { 0 } else { message.index() };
+        exchanges.entry((exchange, alone)).or_default().push(message);
+    }
+    let mut with_tools: Vec<Vec<SectionId>> = exchanges
+        .into_values()
+        .filter(|messages| messages.iter().any(|&message| about_tools(message)))
+        .collect();
+    with_tools.sort();
+    with_tools
+}
+
+/// Members of a tool, or of its function, that hold the schema of its parameters.
+const SCHEMAS: [&str; 4] = ["parameters", "input_schema", "parametersJsonSchema", "inputSchema"];
+/// Members of a schema that hold schemas by name.
+const BY_NAME: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+/// Members of a schema that hold a schema, or a list of them.
+const SCHEMAS_IN: [&str; 9] =
+    ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additionalProperties", "then", "else"];
+
+/// Normalises a list of tools, and returns whether that changed anything.
+fn normalise(tools: &mut Value) -> bool {
+    let mut changed = false;
+    for tool in tools.as_array_mut().into_iter().flatten() {
+        changed |= normalise_tool(tool);
+        for nested in ["functionDeclarations", "function_declarations"] {
+            changed |= tool.get_mut(nested).is_some_and(normalise);
+        }
+    }
+    changed
+}
+
+fn normalise_tool(tool: &mut Value) -> bool {
+    let Some(tool) = tool.as_object_mut() else { return false };
+    let mut changed = tool.get("strict").is_some_and(Value::is_boolean) && tool.remove("strict").is_some();
+    for schema in SCHEMAS {
+        changed |= tool.get_mut(schema).is_some_and(require_all);
+    }
+    changed |= tool.get_mut("function").is_some_and(normalise_tool);
+    changed
+}
+
+/// Marks every property of a schema as required, at every depth.
+fn require_all(schema: &mut Value) -> bool {
+    match schema {
+        Value::Array(schemas) => {
+            let mut changed = false;
+            schemas.iter_mut().for_each(|schema| changed |= require_all(schema));
+            changed
+        }
+        Value::Object(members) => {
+            let mut changed = require_own(members);
+            for (key, member) in members {
+                if BY_NAME.contains(&key.as_str()) {
+                    let named = member.as_object_mut().into_iter().flat_map(Map::values_mut);
+                    named.for_each(|schema| changed |= require_all(schema));
+                } else if SCHEMAS_IN.contains(&key.as_str()) {
+                    changed |= require_all(member);
+                }
+            }
+            changed
+        }
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => false,
+    }
+}
+
+fn require_own(schema: &mut Map<String, Value>) -> bool {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
+    let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
+    let held = schema.get("required").and_then(Value::as_array);
+    if names.is_empty() || held.is_some_and(|held| names.iter().all(|name| held.contains(name))) {
+        return false;
+    }
+    schema.insert("required".to_owned(), names.into());
+    true
+}
+
+/// The name by which rules know a tool: its own, or the type of one that the provider runs.
+fn name_of(document: &Document, tool: SectionId) -> String {
+    let section = document.section(tool);
+    debug_assert_eq!(section.node_type, NodeType::RequestOption, "tools are options");
+    if let Some(name) = &section.tool {
+        return name.to_string();
+    }
+    let text = |node: NodeId| {
+        let leaf = document.leaf(node).filter(|leaf| leaf.value_type() == ValueType::Text);
+        leaf.map(|leaf| leaf.text().into_cow().into_owned())
+    };
+    document.member(section.node, "type").and_then(text).unwrap_or_default()
+}
