@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
 use leafgate_policy::{
-    Assembly, Context, Evaluation, Hold, Note, Policy, Recall, SAVED_EDITS, STRUCTURE, Verdict,
+    Assembly, Context, Evaluation, Hold, MAX_WOULD, Mode, Note, Policy, Recall, RuleReport, SAVED_EDITS,
+    STRUCTURE, Verdict,
 };
 use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
@@ -400,8 +401,20 @@ fn blocked_as(message: String) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, Code::Blocked, message)
 }
 
+/// What a rule that only counts would have done, first of all, and where.
+fn would(rule: &RuleReport) -> Option<String> {
+    let first = rule.would.first()?;
+    let place = first.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+    let more = match rule.would.len() {
+        1 => String::new(),
+        MAX_WOULD => " and more".to_owned(),
+        count => format!(" and {} more", count - 1),
+    };
+    Some(format!("{}: {}{place}{more}", rule.rule, first.what))
+}
+
 fn tally(evaluation: &Evaluation) -> Tally {
-    let matched = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
     let errors = evaluation
         .report
         .rules
@@ -414,7 +427,12 @@ fn tally(evaluation: &Evaluation) -> Tally {
         },
         waits: matches!(evaluation.verdict, Verdict::Pause(_)),
         errors: errors.map(|(rule, error)| format!("{rule}: {error}")).collect(),
-        rules: matched.map(|rule| rule.rule.to_string()).collect(),
+        rules: matched().map(|rule| rule.rule.to_string()).collect(),
+        warnings: matched()
+            .filter(|rule| rule.mode == Mode::Warn)
+            .map(|rule| rule.rule.to_string())
+            .collect(),
+        would: evaluation.report.rules.iter().filter_map(would).collect(),
         assembled: None,
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),

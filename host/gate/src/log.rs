@@ -22,6 +22,9 @@ use crate::status::InFlight;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
+const WARNINGS: HeaderName = HeaderName::from_static("leafgate-warnings");
+/// Bytes of a header that names rules. Servers and proxies refuse headers of a few kilobytes.
+const MAX_WARNINGS: usize = 1024;
 
 /// Paths that most requests have; nothing in them is a client's own.
 const FIXED_PATHS: [&str; 8] = [
@@ -104,6 +107,10 @@ impl RequestLogProgress {
 pub(crate) struct Tally {
     /// The rules that matched, by id.
     pub(crate) rules: Vec<String>,
+    /// Those of them that only warn.
+    pub(crate) warnings: Vec<String>,
+    /// What rules that only count would have done, and where. No text.
+    pub(crate) would: Vec<String>,
     /// Which rule blocked the request, and what an operator needs to know about it: a place, a plugin's fault, a limit. No text.
     pub(crate) held: Option<String>,
     /// Rules that could not run to their end, and why.
@@ -173,6 +180,24 @@ impl RequestLog {
         }
         let (edits, redactions) = self.made();
         headers.insert(EDITS, HeaderValue::from(edits + redactions));
+        if let Some(warnings) = self.warnings() {
+            headers.insert(WARNINGS, warnings);
+        }
+    }
+
+    /// The rules that only warn, as far as a header has room for them.
+    fn warnings(&self) -> Option<HeaderValue> {
+        let mut named = String::new();
+        for rule in &self.tally.warnings {
+            if named.len() + rule.len() > MAX_WARNINGS {
+                break;
+            }
+            if !named.is_empty() {
+                named.push_str(", ");
+            }
+            named.push_str(rule);
+        }
+        (!named.is_empty()).then(|| HeaderValue::from_str(&named).ok())?
     }
 
     /// Edits and redactions in what left.
@@ -200,6 +225,7 @@ impl Drop for RequestLog {
             verdict = self.status.map_or("abandoned", |_| verdict),
             generation = self.generation.as_deref(),
             rules = %self.tally.rules.join(","),
+            would = (!self.tally.would.is_empty()).then(|| self.tally.would.join("; ")),
             held = self.tally.held.as_deref(),
             assembled = self.tally.assembled.as_deref(),
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),

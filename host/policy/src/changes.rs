@@ -53,8 +53,8 @@ pub(crate) fn between(before: &[Rule], after: &[Rule]) -> Vec<RuleChange> {
     let change = |rule: &Rule, change| RuleChange { rule: Arc::clone(&rule.id), change };
     let lost = before.iter().filter_map(|rule| match (rule.mode, new.get(&rule.id)) {
         (_, None) => Some(change(rule, Change::Removed)),
-        (Mode::Enforce, Some(Mode::Monitor)) => Some(change(rule, Change::OnlyCounts)),
-        (Mode::Monitor, Some(Mode::Enforce)) => Some(change(rule, Change::Acts)),
+        (Mode::Enforce, Some(Mode::Warn | Mode::Monitor)) => Some(change(rule, Change::OnlyCounts)),
+        (Mode::Warn | Mode::Monitor, Some(Mode::Enforce)) => Some(change(rule, Change::Acts)),
         _ => None,
     });
     let gained = after.iter().filter(|rule| !old.contains_key(&rule.id));

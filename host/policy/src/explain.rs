@@ -363,8 +363,12 @@ impl fmt::Display for Explanation {
 impl fmt::Display for RuleExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "   {} ({}, {})", self.id, self.action, self.origin)?;
-        if self.mode == Mode::Monitor {
-            writeln!(f, "      only counts: it changes and holds nothing")?;
+        match self.mode {
+            Mode::Enforce => {}
+            Mode::Warn => {
+                writeln!(f, "      only warns: it changes and holds nothing, and the answer names it")?
+            }
+            Mode::Monitor => writeln!(f, "      only counts: it changes and holds nothing")?,
         }
         writeln!(f, "      looks at {}", self.matches)?;
         if let Some(when) = &self.when {

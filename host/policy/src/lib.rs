@@ -19,6 +19,7 @@ mod evaluate;
 mod examples;
 mod exception;
 mod explain;
+mod explain_request;
 mod file;
 mod glob;
 mod index;
@@ -47,7 +48,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use leafgate_detect::Engine;
-use leafgate_tree::{Document, Draft};
+use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::Vault;
 
 pub use agents::{AGENTS, OTHER_AGENT};
@@ -59,10 +60,11 @@ pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
+pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
-pub use report::{Note, PhaseTime, Report, RuleReport};
+pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};
 pub use rule::{
     DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
     Urgency, With,
@@ -270,6 +272,20 @@ impl Policy {
     #[must_use]
     pub fn has_plugins(&self) -> bool {
         self.declared > 0
+    }
+
+    /// Evaluates one request as [`Policy::evaluate`] does, and says of every rule whether it applied,
+    /// where, what it did, and otherwise what did not fit; and of each rule and each of these leaves the
+    /// same. It takes longer: every rule is asked about every leaf.
+    #[must_use]
+    pub fn explain_request(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        leaves: &[NodeId],
+    ) -> (Evaluation, RequestExplanation) {
+        evaluate::explain(self, &document, context, vault, leaves)
     }
 
     /// What each phase does, rule by rule, with all defaults filled in.

@@ -51,6 +51,9 @@ pub struct RuleReport {
     pub skipped: BTreeMap<&'static str, usize>,
     /// Findings that could not be redacted.
     pub unredactable: usize,
+    /// What a rule in monitor mode would have done, and where: the first [`MAX_WOULD`] of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would: Vec<Would>,
     /// Why it did not run to its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
@@ -58,6 +61,20 @@ pub struct RuleReport {
     /// apply to the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
+}
+
+/// How much of what a rule in monitor mode would have done is told place by place.
+pub const MAX_WOULD: usize = 16;
+
+/// One thing that a rule in monitor mode would have done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Would {
+    /// `redact EMAIL`, `set`, `delete`, `insert`, `option`, `pause`, `block`.
+    pub what: String,
+    /// A pointer into the request as received; `None` for the request as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 /// Something that a plugin said, with all findings masked.

@@ -59,6 +59,38 @@ impl OfRequest {
             && self.options.iter().all(|option| option.fits(&request.said.options))
     }
 
+    /// Returns the first field that does not fit a request, with what it asks for and what the request
+    /// has; `None` where all fit. The values of headers and options are not told.
+    pub(crate) fn miss(&self, format: Format, request: &RequestFacts) -> Option<String> {
+        let named = |field: &str, globs: &[Glob], name: &str| {
+            let fits = globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+            let wanted = globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(" or ");
+            let has = if name.is_empty() { "not known".to_owned() } else { format!("`{name}`") };
+            (!fits).then(|| format!("its {field} is {has}, and not {wanted}"))
+        };
+        let truth = |field: &str, wanted: Option<bool>, is: bool| {
+            wanted.filter(|wanted| *wanted != is).map(|wanted| format!("`{field}` is {is}, and not {wanted}"))
+        };
+        let said = |kind: &str, all: &[Named], said: &BTreeMap<String, Vec<String>>| {
+            let missed = all.iter().find(|named| !named.fits(said))?;
+            let has = if said.contains_key(&missed.name) { "has another value" } else { "is not there" };
+            Some(format!("the {kind} `{}` {has}", missed.name))
+        };
+        let formats = words_of(self.formats, Format::ALL, |format| format.name()).join(" or ");
+        let fits = self.formats.allows(Bits::of(format as usize));
+        (!fits)
+            .then(|| format!("its format is `{}`, and not {formats}", format.name()))
+            .or_else(|| truth("stream", self.stream, request.stream))
+            .or_else(|| truth("subagent", self.subagent, request.subagent))
+            .or_else(|| named("model", &self.models, &request.model))
+            .or_else(|| named("agent", &self.agents, &request.agent))
+            .or_else(|| named("session", &self.sessions, &request.session))
+            .or_else(|| named("upstream", &self.upstreams, &request.upstream))
+            .or_else(|| named("endpoint", &self.endpoints, &request.endpoint))
+            .or_else(|| said("header", &self.headers, &request.said.headers))
+            .or_else(|| said("option", &self.options, &request.said.options))
+    }
+
     /// Calls `field` with the name and the words of each field that was given.
     pub(crate) fn describe(&self, mut field: impl FnMut(&str, Vec<String>)) {
         let globs = |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>();

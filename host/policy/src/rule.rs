@@ -67,6 +67,8 @@ words! {
     Mode {
         /// It acts.
         Enforce = "enforce",
+        /// It changes nothing, and a header of the answer names it where it would have acted.
+        Warn = "warn",
         /// It records what would have happened, and changes nothing.
         Monitor = "monitor",
     }
@@ -189,7 +191,7 @@ pub(crate) struct About {
 
 impl Rule {
     pub(crate) fn monitors(&self) -> bool {
-        self.mode == Mode::Monitor
+        self.mode != Mode::Enforce
     }
 
     /// Whether its condition asks for the estimate of tokens.

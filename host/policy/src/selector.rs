@@ -90,6 +90,17 @@ impl Selector {
         !self.paths.is_empty() || self.latest
     }
 
+    /// Returns the words of a field.
+    pub(crate) fn words(&self, field: Field) -> Vec<String> {
+        match field {
+            Field::Kind => words_of(self.kinds, LeafKind::ALL, |kind| kind.name()),
+            Field::Role => words_of(self.roles, Role::ALL, |role| role.name()),
+            Field::Section => words_of(self.sections, SectionKind::ALL, |section| section.name()),
+            Field::Tool => self.tools.iter().map(Glob::to_string).collect(),
+            Field::Place => self.paths.iter().map(PathPattern::to_string).collect(),
+        }
+    }
+
     /// Whether it names a tool and does not say where: neither kind, role, section nor place.
     pub(crate) fn names_a_tool_alone(&self) -> bool {
         let says_where = !(self.kinds.is_empty()
@@ -165,6 +176,16 @@ pub(crate) struct Class {
     sections: Bits,
 }
 
+/// A field of a selector that a leaf does not fit, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Field {
+    Kind,
+    Role,
+    Tool,
+    Section,
+    Place,
+}
+
 /// A [`Selector`] applied to one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'p> {
@@ -201,6 +222,20 @@ impl Selection<'_> {
             && self.selects_tool(leaf.tool())
             && self.selects_section(leaf.section())
             && self.selects_place(leaf.id())
+    }
+
+    /// Returns the first field that a leaf does not fit; `None` where it is selected.
+    pub(crate) fn miss(&self, leaf: &Leaf<'_>) -> Option<Field> {
+        let selector = self.selector;
+        [
+            (Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize))),
+            (Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))),
+            (Field::Tool, self.selects_tool(leaf.tool())),
+            (Field::Section, self.selects_section(leaf.section())),
+            (Field::Place, self.selects_place(leaf.id())),
+        ]
+        .into_iter()
+        .find_map(|(field, fits)| (!fits).then_some(field))
     }
 
     /// Whether a string that spells a document, set as a whole, is selected: as it is, or as
@@ -328,11 +363,15 @@ impl fmt::Display for Selector {
                 fields.push(format!("{name} {}", words.join(" or ")));
             }
         };
-        field("kind", words_of(self.kinds, LeafKind::ALL, |kind| kind.name()));
-        field("role", words_of(self.roles, Role::ALL, |role| role.name()));
-        field("section", words_of(self.sections, SectionKind::ALL, |section| section.name()));
-        field("tool", self.tools.iter().map(Glob::to_string).collect());
-        field("path", self.paths.iter().map(PathPattern::to_string).collect());
+        for (name, of) in [
+            ("kind", Field::Kind),
+            ("role", Field::Role),
+            ("section", Field::Section),
+            ("tool", Field::Tool),
+            ("path", Field::Place),
+        ] {
+            field(name, self.words(of));
+        }
         self.request.describe(&mut field);
         if self.latest {
             fields.insert(0, "the latest message of the user".to_owned());

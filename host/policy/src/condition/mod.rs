@@ -11,6 +11,7 @@
 mod check;
 mod facts;
 mod required;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +47,22 @@ pub(crate) struct Condition {
     whole: Arc<IdedExpr>,
     request_terms: Arc<[IdedExpr]>,
     leaf_terms: Arc<[IdedExpr]>,
+    /// Which term of the source each of those is, and how they are written.
+    request_places: Arc<[usize]>,
+    leaf_places: Arc<[usize]>,
+    written: Arc<[String]>,
     asks_for_tokens: bool,
+}
+
+/// Terms, each with its place among all of an expression.
+type Placed<'e> = Vec<(usize, &'e IdedExpr)>;
+
+/// Why a condition does not hold: the first of its terms that is false, by its place; or the reason why
+/// nobody can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unmet {
+    Term(usize),
+    Failed(ConditionError),
 }
 
 /// The part of a condition that the request alone decides.
@@ -118,15 +134,57 @@ impl Condition {
     fn split(source: &str, whole: &IdedExpr) -> Self {
         let mut terms = Vec::new();
         conjuncts(whole, &mut terms);
-        let (leaf_terms, request_terms): (Vec<IdedExpr>, Vec<IdedExpr>) =
-            terms.into_iter().cloned().partition(names_leaf);
+        let written = terms::written(source);
+        // Terms in brackets of their own are told as the whole that they are a part of.
+        let written = if written.len() == terms.len() { written } else { vec![source] };
+        let (of_leaf, of_request): (Placed<'_>, Placed<'_>) =
+            terms.into_iter().enumerate().partition(|(_, term)| names_leaf(term));
+        let apart = |terms: Placed<'_>| -> (Vec<usize>, Vec<IdedExpr>) {
+            terms.into_iter().map(|(place, term)| (place, term.clone())).unzip()
+        };
+        let ((leaf_places, leaf_terms), (request_places, request_terms)) =
+            (apart(of_leaf), apart(of_request));
         Condition {
             source: source.to_owned(),
             whole: Arc::new(whole.clone()),
             request_terms: request_terms.into(),
             leaf_terms: leaf_terms.into(),
+            request_places: request_places.into(),
+            leaf_places: leaf_places.into(),
+            written: written.into_iter().map(str::to_owned).collect(),
             asks_for_tokens: false,
         }
+    }
+
+    /// Returns why it does not hold for a request, as far as that decides; `None` where it may hold.
+    pub(crate) fn unmet_by_request(&self, request: &RequestFacts) -> Option<Unmet> {
+        let mut terms = self.request_places.iter().zip(self.request_terms.iter());
+        terms.find_map(|(&place, term)| (run(term, request, None) == Ok(false)).then_some(Unmet::Term(place)))
+    }
+
+    /// Returns why it does not hold for a leaf; `None` where it holds. As in CEL, a term that is false
+    /// decides, whichever other one fails.
+    pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
+        if let Some(unmet) = self.unmet_by_request(request) {
+            return Some(unmet);
+        }
+        let mut failed = None;
+        for term in self.request_terms.iter() {
+            failed = failed.or(run(term, request, None).err());
+        }
+        for (&place, term) in self.leaf_places.iter().zip(self.leaf_terms.iter()) {
+            match run(term, request, Some(leaf)) {
+                Ok(true) => {}
+                Ok(false) => return Some(Unmet::Term(place)),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map(Unmet::Failed)
+    }
+
+    /// Returns a term as it is written.
+    pub(crate) fn term(&self, place: usize) -> &str {
+        self.written.get(place).unwrap_or(&self.source)
     }
 
     /// Runs the expression once over an invented leaf: what has the wrong type there has it

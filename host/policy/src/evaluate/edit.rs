@@ -70,11 +70,12 @@ impl<'p> Run<'p> {
         if selected.is_empty() {
             return;
         }
-        let before = self.draft.checkpoint();
+        let (before, made) = (self.draft.checkpoint(), self.draft.edits().count());
         match edit(self, &selected) {
             Ok(edits) => {
                 self.report.rules[index].edits += edits.made;
                 if self.policy.rules[index].monitors() {
+                    self.would_have_edited(index, made);
                     self.take_back(before);
                 } else if !edits.written.is_empty() {
                     self.redact_again(&edits.written);

@@ -108,7 +108,9 @@ impl Run<'_> {
     ) {
         let rule = &self.policy.rules[index];
         if rule.monitors() {
-            return;
+            let node = place(self).node;
+            let what = if blocks { "block" } else { "pause" };
+            return self.would_have(index, node, || what.to_owned());
         }
         if let Some(known) = self.holds.known(&rule.id, cause, blocks) {
             if *known.rule != *rule.id || known.cause != cause {
@@ -168,7 +170,11 @@ impl Run<'_> {
         self.report.rules[index].unredactable += 1;
         let blocks = how == OnUnredactable::Block;
         let held = Held { site, rule: index, label: label.clone(), why, blocks };
-        if self.policy.rules[index].monitors() || self.held.contains(&held) {
+        if self.policy.rules[index].monitors() {
+            let what = if blocks { "block" } else { "pause" };
+            return self.would_have(index, held.site.node(), || format!("{what} for {}", held.label));
+        }
+        if self.held.contains(&held) {
             return;
         }
         if self.held.len() == MAX_FINDINGS {

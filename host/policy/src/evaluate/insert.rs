@@ -35,7 +35,12 @@ impl<'p> Run<'p> {
             Ok(true) => {
                 self.report.rules[index].edits += 1;
                 match rule.monitors() {
-                    true => self.take_back(checkpoint),
+                    true => {
+                        self.would_have(index, Some(self.document.section(before).node), || {
+                            "insert".to_owned()
+                        });
+                        self.take_back(checkpoint);
+                    }
                     false => self.redact_again(&[]),
                 }
             }

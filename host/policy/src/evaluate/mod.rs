@@ -33,6 +33,7 @@ mod seams;
 mod search;
 mod site;
 mod tools;
+mod trace;
 mod transform;
 #[cfg(test)]
 mod walk_tests;
@@ -61,6 +62,7 @@ use crate::{Context, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use holds::{Held, Holds};
 use site::Site;
+use trace::Trace;
 
 /// What an evaluation gives: the request with its edits, the verdict, and what each rule did.
 #[derive(Debug)]
@@ -144,6 +146,7 @@ pub(crate) use replay::replay;
 pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;
 pub(crate) use saved::evaluate_with_saved;
+pub(crate) use trace::explain;
 
 /// Evaluates one request.
 pub(crate) fn evaluate(
@@ -217,6 +220,10 @@ struct Run<'p> {
     /// The pauses at the end of the last phase that edits.
     standing: Vec<Hold>,
     report: Report,
+    /// What rules in monitor mode would have done, and where.
+    would: Vec<(RuleIndex, Option<NodeId>, String)>,
+    /// What each rule makes of each leaf, where somebody wants to know.
+    trace: Option<Trace>,
 }
 
 /// Which rules of a policy are asked about a request.
@@ -314,16 +321,22 @@ impl<'p> Run<'p> {
             holds: Holds::default(),
             standing: Vec::new(),
             report: Report { rules: policy.rules.iter().map(report_of).collect(), ..Report::default() },
+            would: Vec::new(),
+            trace: None,
         }
     }
 
     fn all_phases(mut self, saved: impl FnOnce(&mut Self)) -> Evaluation {
+        self.run_phases(saved);
+        self.finish()
+    }
+
+    fn run_phases(&mut self, saved: impl FnOnce(&mut Self)) {
         self.phase(Phase::Redact, Run::redact_received);
         self.phase(Phase::Pin, Run::pin);
-        saved(&mut self);
+        saved(self);
         self.phase(Phase::Rewrite, Run::rewrite);
         self.decide_last();
-        self.finish()
     }
 
     fn phase(&mut self, phase: Phase, work: impl FnOnce(&mut Self)) {
@@ -346,6 +359,7 @@ impl<'p> Run<'p> {
             if self.active[index.get()].is_none() {
                 continue;
             }
+            self.trace_rule(index);
             let micros = if self.is_idle(index) {
                 0
             } else {
@@ -367,6 +381,7 @@ impl<'p> Run<'p> {
             hold.detail = format!("at {}", invalid.pointer);
             self.holds.pauses.push(hold);
         }
+        self.tell_what_would_have_been();
         Evaluation {
             draft: self.draft,
             verdict: self.holds.into_verdict(),
@@ -516,6 +531,7 @@ fn report_of(rule: &Rule) -> RuleReport {
         edits: 0,
         skipped: BTreeMap::new(),
         unredactable: 0,
+        would: Vec::new(),
         errors: Vec::new(),
         micros: None,
     }

@@ -98,6 +98,7 @@ impl<'p> Run<'p> {
             Ok(made) => {
                 self.report.rules[index].edits += made;
                 if self.policy.rules[index].monitors() {
+                    self.would_have_edited(index, edits);
                     self.take_back(before);
                 } else if made > 0 {
                     // Which leaves there are, and what they say, may have changed.

@@ -35,6 +35,7 @@ impl<'p> Run<'p> {
         if rules.is_empty() {
             return;
         }
+        rules.iter().for_each(|(index, _)| self.trace_rule(*index));
         let known = Known::of(self, &rules);
         let all_seams = !known.asked_always().is_empty();
         let mut seams = Seams::of(self.document, |list| all_seams || known.has_open_seams(list), |_| true);
@@ -310,6 +311,9 @@ impl<'p> Run<'p> {
                 if hit.published { &mut report.published } else { &mut report.findings },
                 hit.label.as_str(),
             );
+            if let FactsOf::Leaf(node) = of {
+                self.would_have(hit.rule, Some(node), || format!("redact {}", hit.label));
+            }
             if !rules.contains(&hit.rule) {
                 rules.push(hit.rule);
                 self.report.rules[hit.rule].matched += 1;

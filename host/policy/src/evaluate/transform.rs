@@ -71,7 +71,7 @@ impl<'p> Run<'p> {
             return;
         }
         let loaded = &self.policy.plugins[transform.plugin];
-        let before = self.draft.checkpoint();
+        let (before, made) = (self.draft.checkpoint(), self.draft.edits().count());
         let skipped = self.report.rules[index].skipped.clone();
         let answer = self.call(transform, &selected).map_err(Dropped::Fault);
         let outcome = answer.and_then(|edits| {
@@ -82,6 +82,7 @@ impl<'p> Run<'p> {
         match outcome {
             Ok(asked) => {
                 if monitors {
+                    self.would_have_edited(index, made);
                     self.take_back(before);
                 }
                 self.act_on(index, loaded, asked, monitors);

@@ -19,6 +19,7 @@ mod raw;
 mod snapshot;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,10 +47,15 @@ pub struct RuleTests {
 }
 
 /// A file of tests as it was read.
-#[derive(Debug)]
 struct TestFile {
     path: PathBuf,
     text: String,
+}
+
+impl fmt::Debug for TestFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} bytes", self.path.display(), self.text.len())
+    }
 }
 
 /// One test.
@@ -73,7 +79,7 @@ pub struct RuleTest {
 }
 
 /// What a test says about its request beside the body.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Said {
     session: Option<String>,
     agent: Option<String>,
@@ -86,6 +92,12 @@ struct Said {
     headers: Vec<(String, String)>,
 }
 
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} headers", self.headers.len())
+    }
+}
+
 /// What a test expects; `None` where it says nothing about it.
 #[derive(Debug, Default)]
 struct Expected {
@@ -96,12 +108,21 @@ struct Expected {
 }
 
 /// The bytes that would leave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Bytes {
     /// Those that came.
     Received,
     /// Those of a file beside the tests; `None` where there is no such file yet.
     File(String, Option<Vec<u8>>),
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bytes::Received => f.write_str("received"),
+            Bytes::File(name, _) => f.write_str(name),
+        }
+    }
 }
 
 impl RuleTests {

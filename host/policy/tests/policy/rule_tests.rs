@@ -298,10 +298,10 @@ fn no_text_of_a_request_is_in_a_failure_or_in_debug_output() {
         Tried::new(RULES, &test("quiet", "text = 'pineapple prod-db?'\nverdict = 'forward'\nedits = []"));
     let tests = tried.read();
     let outcome = tests.iter().next().unwrap().run(&tried.policy);
-    let told = format!("{:?}{:?}{}", tests, outcome, tests.require(&tried.policy).unwrap_err());
-    let without_the_file = told.replace("pineapple prod-db?'", "");
-    assert!(!format!("{outcome:?}").contains("pineapple"), "{outcome:?}");
-    assert!(!without_the_file.contains("how? Please"), "{told}");
+    let error = tests.require(&tried.policy).unwrap_err();
+    // The line that a diagnostic shows is the test's name.
+    let told = format!("{tests:?}{outcome:?}{error}");
+    assert!(!told.contains("pineapple") && !told.contains("prod-db"), "{told}");
 }
 
 #[test]

@@ -1,0 +1,345 @@
+//! What each rule makes of each leaf, for people who ask why; and what rules in monitor mode would have
+//! done.
+//!
+//! A rule is asked about every leaf in its own turn, directly before it acts, so that its condition sees
+//! the texts that the rule sees. What was done is read off the draft and the holds afterwards: nothing
+//! here is a second account of it. Texts are told by their length.
+
+use std::sync::Arc;
+
+use leafgate_tree::{Author, Document, EditKind, Leaf, NodeId, Section};
+use leafgate_vault::Vault;
+
+use super::{Evaluation, Run};
+use crate::condition::Unmet;
+use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
+use crate::index::RuleIndex;
+use crate::report::{MAX_WOULD, Would};
+use crate::rule::{Mode, Rule};
+use crate::selector::Field;
+use crate::verdict::Hold;
+use crate::{Context, Policy};
+
+/// What rules make of leaves, by rule; `None` for a rule that was not asked.
+#[derive(Default)]
+pub(super) struct Trace(Vec<Option<Vec<Answer>>>);
+
+impl Trace {
+    /// What a rule said, leaf by leaf.
+    fn answers(&self, at: usize) -> Option<&[Answer]> {
+        self.0.get(at)?.as_deref()
+    }
+}
+
+/// What is told of a rule that an earlier one left nothing to do.
+const NOT_ASKED: &str = "an earlier rule has blocked the request";
+
+/// What a rule makes of a leaf.
+struct Answer {
+    node: NodeId,
+    /// The first thing that does not fit; `None` where the rule is about it.
+    miss: Option<Miss>,
+}
+
+/// Why a rule is not about a leaf. Ordered by how near it came.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Miss {
+    /// An earlier rule left it out.
+    LeftOut,
+    Field(Field),
+    /// A term of the condition is false, by its place.
+    Term(usize),
+    /// The condition failed.
+    Failed(String),
+}
+
+/// Evaluates one request, and gives an account of it.
+pub(crate) fn explain(
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+    leaves: &[NodeId],
+) -> (Evaluation, RequestExplanation) {
+    let mut run = Run::new(policy, document, context, vault);
+    run.trace = Some(Trace(policy.rules.iter().map(|_| None).collect()));
+    run.run_phases(|_| {});
+    let trace = run.trace.take().unwrap_or_default();
+    let (request, active) = (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
+    let nearest: Vec<Option<Near>> =
+        (0..policy.rules.len()).map(|at| run.near(at, trace.answers(at).unwrap_or_default())).collect();
+    let told: Vec<Vec<Option<String>>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
+    let pointers: Vec<String> = leaves.iter().map(|&node| run.pointer(node)).collect();
+    let evaluation = run.finish();
+
+    let rules = policy.rules.iter().enumerate().map(|(at, rule)| {
+        let answers = trace.answers(at);
+        let matched = answers.unwrap_or_default().iter().filter(|answer| answer.miss.is_none()).count();
+        let report = &evaluation.report.rules[at];
+        RuleAccount {
+            rule: rule.id.to_string(),
+            origin: rule.origin.clone(),
+            action: rule.action.name(),
+            mode: rule.mode,
+            phase: rule.action.phase(),
+            applies: active[at],
+            why_not: match (active[at], answers) {
+                (false, _) => Some(why_not(rule, document, &request)),
+                (true, None) => Some(NOT_ASKED.to_owned()),
+                (true, Some(_)) => None,
+            },
+            selected: matched,
+            nearest: nearest[at].clone().filter(|_| matched == 0),
+            did: did(report, &holds_of(&evaluation, rule)),
+            micros: report.micros,
+        }
+    });
+    let rules: Vec<RuleAccount> = rules.collect();
+    let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
+        let leaf = document.settable(node)?;
+        let of_rule = |(at, why_not): (usize, Option<String>)| {
+            let rule = &policy.rules[at];
+            LeafRule {
+                rule: rule.id.to_string(),
+                action: rule.action.name(),
+                mode: rule.mode,
+                matched: why_not.is_none(),
+                why_not,
+                did: did_at(&evaluation, rule, node, &pointer),
+            }
+        };
+        let section = leaf.section().map(|section| document.section(section));
+        Some(LeafAccount {
+            kind: leaf.kind().name(),
+            role: leaf.role().name(),
+            section: section.map_or("other", |section: &Section| section.kind.name()),
+            tool: leaf.tool().map(str::to_owned),
+            length: leaf.text().expose().len(),
+            rules: told.into_iter().enumerate().map(of_rule).collect(),
+            pointer,
+        })
+    });
+    let leaves = leaves.collect();
+    let explanation = RequestExplanation {
+        generation: policy.generation_name(),
+        format: document.format().name(),
+        rules,
+        leaves,
+    };
+    (evaluation, explanation)
+}
+
+impl Run<'_> {
+    /// Takes down what a rule makes of every leaf, where somebody wants to know.
+    pub(super) fn trace_rule(&mut self, index: RuleIndex) {
+        let Some(mut trace) = self.trace.take() else { return };
+        let document = self.document;
+        let answers = document.leaves().map(|leaf| Answer { node: leaf.id(), miss: self.miss(index, &leaf) });
+        trace.0[index.get()] = Some(answers.collect());
+        self.trace = Some(trace);
+    }
+
+    fn miss(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Option<Miss> {
+        let active = self.active[index.get()].as_ref()?;
+        if self.draft.is_deleted(leaf.id()) {
+            return Some(Miss::LeftOut);
+        }
+        if let Some(field) = active.selection.miss(leaf) {
+            return Some(Miss::Field(field));
+        }
+        let (condition, _) = active.condition?;
+        let (text, key) = (self.draft.text(leaf.id()).into_cow(), leaf.key());
+        match condition.unmet_by_leaf(&self.request, self.facts(leaf, &text, &key))? {
+            Unmet::Term(place) => Some(Miss::Term(place)),
+            Unmet::Failed(error) => Some(Miss::Failed(error.to_string())),
+        }
+    }
+
+    /// The leaf that a rule came nearest to, and what kept it away. A leaf that fails a condition is
+    /// nearer than one that is of another kind; among equals the first counts.
+    fn near(&self, at: usize, answers: &[Answer]) -> Option<Near> {
+        let misses = answers.iter().filter_map(|answer| Some((answer.miss.as_ref()?, answer.node)));
+        let (miss, node) = misses.rev().max_by(|(one, _), (other, _)| one.cmp(other))?;
+        let leaf = self.document.leaf(node)?;
+        Some(Near {
+            pointer: self.pointer(node),
+            length: leaf.text().expose().len(),
+            why: self.words(&self.policy.rules[RuleIndex::new(at)], &leaf, miss),
+        })
+    }
+
+    /// What keeps each rule away from a leaf; `None` where it does not.
+    fn told(&self, trace: &Trace, node: NodeId) -> Vec<Option<String>> {
+        let of_rule = |(at, rule): (usize, &Rule)| {
+            if self.active[at].is_none() {
+                return Some(why_not(rule, self.document, &self.request));
+            }
+            let Some(answers) = trace.answers(at) else { return Some(NOT_ASKED.to_owned()) };
+            let answer = answers.iter().find(|answer| answer.node == node)?;
+            let leaf = self.document.leaf(node)?;
+            answer.miss.as_ref().map(|miss| self.words(rule, &leaf, miss))
+        };
+        self.policy.rules.iter().enumerate().map(of_rule).collect()
+    }
+
+    fn words(&self, rule: &Rule, leaf: &Leaf<'_>, miss: &Miss) -> String {
+        let wanted = |field: Field| rule.selector.words(field).join(" or ");
+        match miss {
+            Miss::LeftOut => "an earlier rule has left it out".to_owned(),
+            Miss::Field(Field::Kind) => {
+                format!("its kind is {}, and not {}", leaf.kind().name(), wanted(Field::Kind))
+            }
+            Miss::Field(Field::Role) => {
+                format!("its role is {}, and not {}", leaf.role().name(), wanted(Field::Role))
+            }
+            Miss::Field(Field::Tool) => match leaf.tool() {
+                Some(tool) => format!("its tool is {tool}, and not {}", wanted(Field::Tool)),
+                None => format!("it is of no tool, and not of {}", wanted(Field::Tool)),
+            },
+            Miss::Field(Field::Section) => {
+                let section = leaf.section().map_or("other", |it| self.document.section(it).kind.name());
+                format!("its section is {section}, and not {}", wanted(Field::Section))
+            }
+            Miss::Field(Field::Place) if rule.selector.paths.is_empty() => {
+                "it is not in the latest message of the user".to_owned()
+            }
+            Miss::Field(Field::Place) => format!("its path is not {}", wanted(Field::Place)),
+            Miss::Term(place) => {
+                let term = rule.when.as_ref().map_or("", |when| when.term(*place));
+                format!("`when` is false: {term}")
+            }
+            Miss::Failed(why) => why.clone(),
+        }
+    }
+
+    /// Records what a rule would have done, where it only counts.
+    pub(super) fn would_have(
+        &mut self,
+        index: RuleIndex,
+        node: Option<NodeId>,
+        what: impl FnOnce() -> String,
+    ) {
+        if !self.policy.rules[index].monitors() {
+            return;
+        }
+        let told = self.would.iter().filter(|(rule, ..)| *rule == index).count();
+        if told < MAX_WOULD {
+            self.would.push((index, node, what()));
+        }
+    }
+
+    /// Records the edits that stand now, and did not when there were fewer, as those that a rule would
+    /// have made.
+    pub(super) fn would_have_edited(&mut self, index: RuleIndex, before: usize) {
+        let edits: Vec<(NodeId, EditKind)> =
+            self.draft.edits().skip(before).take(MAX_WOULD).map(|edit| (edit.target, edit.kind)).collect();
+        for (target, kind) in edits {
+            self.would_have(index, Some(target), || kind.name().to_owned());
+        }
+    }
+
+    /// Puts what rules in monitor mode would have done into the report. Which keys hold a finding is
+    /// known by now.
+    pub(super) fn tell_what_would_have_been(&mut self) {
+        for (index, node, what) in std::mem::take(&mut self.would) {
+            let at = node.map(|node| self.pointer(node));
+            self.report.rules[index].would.push(Would { what, at });
+        }
+    }
+}
+
+/// Why a rule does not apply to a request at all.
+fn why_not(rule: &Rule, document: &Document, request: &crate::condition::RequestFacts) -> String {
+    if let Some(miss) = rule.selector.request.miss(document.format(), request) {
+        return miss;
+    }
+    if let (Some(when), Some(Unmet::Term(place))) =
+        (&rule.when, rule.when.as_ref().and_then(|when| when.unmet_by_request(request)))
+    {
+        return format!("`when` is false: {}", when.term(place));
+    }
+    "it lets requests of sub-agents pass".to_owned()
+}
+
+fn holds_of<'e>(evaluation: &'e Evaluation, rule: &Rule) -> Vec<(&'static str, &'e Hold)> {
+    let holds = match &evaluation.verdict {
+        crate::Verdict::Forward => Vec::new(),
+        crate::Verdict::Pause(holds) => holds.iter().map(|hold| ("pauses", hold)).collect(),
+        crate::Verdict::Block(hold) => vec![("blocks", hold)],
+    };
+    holds.into_iter().filter(|(_, hold)| hold.rule == rule.id).collect()
+}
+
+/// What a rule did to a request, one line each.
+fn did(report: &crate::RuleReport, holds: &[(&str, &Hold)]) -> Vec<String> {
+    let would = if report.mode == Mode::Enforce { "made" } else { "would have made" };
+    let counted = |what: &str, counts: &std::collections::BTreeMap<String, usize>| {
+        let counts: Vec<String> = counts.iter().map(|(label, count)| format!("{count} {label}")).collect();
+        (!counts.is_empty()).then(|| format!("{what} {}", counts.join(", ")))
+    };
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut did: Vec<String> = [
+        counted("found", &report.findings),
+        counted("found published examples:", &report.published),
+        counted("let pass by an exception:", &report.excepted),
+        (report.edits > 0).then(|| format!("{would} {}", plural(report.edits, "edit"))),
+        (report.unredactable > 0).then(|| format!("could not replace {}", report.unredactable)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    did.extend(
+        report.skipped.iter().map(|(why, count)| format!("left out {}: {why}", plural(*count, "edit"))),
+    );
+    did.extend(report.errors.iter().map(|error| format!("failed: {error}")));
+    did.extend(holds.iter().map(|(how, hold)| format!("{how} the request: {}", hold.detail)));
+    did.extend(report.would.iter().map(|Would { what, at }| match at {
+        Some(at) => format!("would {what} at {at}"),
+        None => format!("would {what}"),
+    }));
+    did
+}
+
+/// What a rule did at a leaf, one line each.
+fn did_at(evaluation: &Evaluation, rule: &Rule, node: NodeId, pointer: &str) -> Vec<String> {
+    let draft = &evaluation.draft;
+    let is_own = |author: &Author| match author {
+        Author::Rule { id } | Author::Plugin { rule: id, .. } => *id == rule.id,
+        Author::SavedEdit { .. } | Author::Person => false,
+    };
+    let mut did = Vec::new();
+    for made in draft.redactions().filter(|made| made.node == node && is_own(&made.author)) {
+        did.push(format!("redacted {}", made.label));
+    }
+    for edit in draft.edits().filter(|edit| is_own(&edit.author)) {
+        let covers = draft.document().subtree(edit.target).contains(&node.index());
+        match edit.kind {
+            EditKind::Set | EditKind::Option if edit.target == node => did.push("set it".to_owned()),
+            EditKind::Delete if covers => did.push("left it out".to_owned()),
+            EditKind::Option if covers && draft.is_deleted(node) => {
+                did.push("put another value there".to_owned())
+            }
+            EditKind::Set
+            | EditKind::Delete
+            | EditKind::Option
+            | EditKind::Restore
+            | EditKind::Insert
+            | EditKind::Reset => {}
+        }
+    }
+    if draft.pin_in(node).is_some_and(is_own) {
+        did.push("pinned it".to_owned());
+    }
+    for (how, hold) in holds_of(evaluation, rule) {
+        let here = hold.places.iter().filter(|place| place.node == Some(node));
+        did.extend(here.map(|place| format!("{how} the request: {}", place.what)));
+    }
+    let at = evaluation.report.rules.iter().find(|report| report.rule == rule.id);
+    let would = at.into_iter().flat_map(|report| &report.would);
+    did.extend(
+        would
+            .filter(|would| would.at.as_deref() == Some(pointer))
+            .map(|would| format!("would {}", would.what)),
+    );
+    did
+}
