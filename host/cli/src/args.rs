@@ -14,6 +14,8 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::chat::ChatCommand;
+use crate::except::{BaselineArgs, ExceptCommand};
+use crate::explain::ExplainArgs;
 use crate::plugin::PluginCommand;
 use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
@@ -77,10 +79,17 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Find secrets and personal data in files
     Scan(ScanArgs),
-    /// Say what a policy does, phase by phase
-    Explain(PolicyArgs),
+    /// Say what a policy does, phase by phase; of a request, what each rule made of it and why
+    Explain(ExplainArgs),
     /// Check a policy and say everything that is wrong with it
     Check(PolicyArgs),
+    /// Write exceptions into a policy
+    Except {
+        #[command(subcommand)]
+        command: ExceptCommand,
+    },
+    /// Allow what a policy finds in some requests today, so that it acts on what is new
+    Baseline(BaselineArgs),
     /// Run the tests of a policy, and say what is noisy, missing or wrong
     Test(TestArgs),
     /// Begin, build, check, try and measure WebAssembly plugins
@@ -117,11 +126,11 @@ pub(crate) enum DetectorsCommand {
     /// List all detectors with their labels
     List(JsonArgs),
     /// Say what a detector looks for
-    Explain(ExplainArgs),
+    Explain(ExplainDetectorArgs),
 }
 
 #[derive(Args)]
-pub(crate) struct ExplainArgs {
+pub(crate) struct ExplainDetectorArgs {
     /// The detector, as `detectors list` names it
     #[arg(value_name = "PACK/NAME")]
     pub(crate) id: String,

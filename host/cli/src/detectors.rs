@@ -3,7 +3,7 @@
 use leafgate_detect::{DetectorInfo, Engine, Explanation};
 use serde::Serialize;
 
-use crate::args::{DetectorsCommand, ExplainArgs, JsonArgs};
+use crate::args::{DetectorsCommand, ExplainDetectorArgs, JsonArgs};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
@@ -78,7 +78,7 @@ struct ShownExplanation<'a> {
     not_found_in: &'a [String],
 }
 
-fn explain(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<()> {
+fn explain(args: &ExplainDetectorArgs, printer: &mut Printer) -> anyhow::Result<()> {
     let Some(explained) = leafgate_detect::explain(&args.id) else {
         // A pack is a selector too, but it is many detectors.
         Engine::new(&[&args.id])?;

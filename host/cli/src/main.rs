@@ -9,7 +9,9 @@ mod chat;
 mod client;
 mod compose;
 mod detectors;
+mod except;
 mod exit;
+mod explain;
 mod home;
 mod inspect;
 mod kept;
@@ -69,8 +71,10 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Tree(args) => tree::run(&args, printer),
         Command::Verify(args) => verify::run(&args, printer),
         Command::Scan(args) => scan::run(&args, printer),
-        Command::Explain(args) => policy::explain(&args, printer),
+        Command::Explain(args) => explain::run(&args, printer),
         Command::Check(args) => policy::check(&args, printer),
+        Command::Except { command } => except::run(&command, printer),
+        Command::Baseline(args) => except::baseline(&args, printer),
         Command::Test(args) => rule_tests::run(&args, printer),
         Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),

@@ -1,4 +1,4 @@
-//! `explain` and `check`, and how every command loads its policy.
+//! `check`, and how every command loads its policy.
 
 use std::io;
 use std::path::PathBuf;
@@ -110,16 +110,6 @@ fn end_after(time: Duration) {
         std::thread::sleep(time + Duration::from_secs(5));
         std::process::exit(Exit::Bad.code().into());
     });
-}
-
-pub(crate) fn explain(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let explanation = load(&args.policy.source)?.explain();
-    match args.json.json {
-        true => printer.json(&explanation)?,
-        false => printer.line(explanation.to_string().trim_end())?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
 }
 
 /// Returns a policy in a few words.

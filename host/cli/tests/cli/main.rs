@@ -5,6 +5,8 @@
 mod apply;
 mod chat;
 mod compose;
+mod except;
+mod explain;
 #[path = "../../../wasm/tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;

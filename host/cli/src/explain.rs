@@ -1,0 +1,83 @@
+//! `explain`: what a policy does; and for one request what each rule made of it, and why.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use leafgate_gate::session_key;
+use leafgate_policy::Context;
+use leafgate_tree::{Document, Format, NodeId};
+use leafgate_vault::Vault;
+
+use crate::args::{JsonArgs, PolicyArg, formats};
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::{home, masking, policy, request};
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// A leaf of the request: what each rule made of it. Its path as `leafgate tree` prints it, or its
+    /// pointer
+    #[arg(long, value_name = "PATH", requires = "file")]
+    leaf: Option<String>,
+    /// The format of the request; without it, the one whose shape it has
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), requires = "file")]
+    format: Option<Format>,
+    #[command(flatten)]
+    json: JsonArgs,
+    /// A request: what each rule made of it; `-` reads standard input. Without it, what the policy does
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let loaded = policy::load(&args.policy.source)?;
+    let shown = if let Some(file) = &args.file {
+        let body = request::body(Some(file))?;
+        let read = request::document(&body, args.format);
+        let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+        let document = Arc::new(document);
+        let keys = home::token_keys()?;
+        let session = session_key(&keys, &document);
+        let context = Context { session: &session, ..Context::default() };
+        let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
+        let (_, explanation) =
+            loaded.explain_request(Arc::clone(&document), &context, &Vault::new(keys), &leaves);
+        print(args, &explanation, printer)?
+    } else {
+        print(args, &loaded.explain(), printer)?
+    };
+    printer.flush()?;
+    Ok(shown)
+}
+
+fn print(
+    args: &ExplainArgs,
+    explanation: &(impl serde::Serialize + ToString),
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    match args.json.json {
+        true => printer.json(explanation)?,
+        false => printer.line(explanation.to_string().trim_end())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The leaf that a pointer or a path names.
+fn leaf(document: &Document, path: &str) -> anyhow::Result<NodeId> {
+    let named = |node: &NodeId| match path.starts_with('/') {
+        true => document.pointer(*node) == path,
+        false => document.display_path(*node) == path,
+    };
+    let found = document.leaves().map(|leaf| leaf.id()).find(named);
+    match found {
+        Some(node) => Ok(node),
+        None => bail!(
+            "the request has no leaf {}: `leafgate tree` prints the paths of its leaves",
+            masking::masked(path)
+        ),
+    }
+}

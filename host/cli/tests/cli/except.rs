@@ -1,0 +1,88 @@
+//! `except add` and `baseline`: what is written, and what is not.
+
+use crate::support::{Bench, EMAIL, RULES, request, secret};
+
+const SAID: [&str; 6] = ["--reason", "a \"fixed\" address", "--by", "platform", "--until", "never"];
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    bench.file("request.json", &request());
+    bench
+}
+
+fn add(bench: &Bench, rest: &[&str]) -> crate::support::Ran {
+    bench.run(&[&["except", "add", "--policy", "policy"], rest, &SAID].concat(), "")
+}
+
+fn sent(bench: &Bench) -> String {
+    bench.run(&["apply", "--policy", "policy", "request.json"], "").out
+}
+
+fn token(sent: &str) -> String {
+    let start = sent.find("EMAIL_").unwrap();
+    sent[start..start + "EMAIL_".len() + 16].to_owned()
+}
+
+#[test]
+fn a_value_and_the_value_of_a_token_are_allowed() {
+    for by_token in [false, true] {
+        let bench = bench();
+        let token = token(&sent(&bench));
+        let ran = match by_token {
+            true => add(&bench, &["--finding", &token, "--rule", "secrets"]),
+            false => add(&bench, &["--value", EMAIL]),
+        };
+        assert_eq!(ran.code, 0, "{}", ran.shown());
+        let after = sent(&bench);
+        assert!(after.contains(EMAIL) && !after.contains(&secret()), "its finding alone: {after}");
+        let written = std::fs::read_to_string(bench.path().join("policy/exceptions.toml")).unwrap();
+        assert_eq!(written.contains(EMAIL), !by_token, "a token gives nothing away: {written}");
+    }
+}
+
+#[test]
+fn a_second_exception_stands_behind_the_first() {
+    let bench = bench();
+    assert_eq!(add(&bench, &["--value", EMAIL]).code, 0);
+    let ran = add(&bench, &["--pattern", r"ghp_\w+", "--rule", "secrets"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    insta::assert_snapshot!(std::fs::read_to_string(bench.path().join("policy/exceptions.toml")).unwrap());
+    assert!(sent(&bench).contains(&secret()));
+}
+
+#[test]
+fn what_does_not_load_is_not_written() {
+    let bench = bench();
+    for wrong in [["--rule", "polite", "--value", "x"], ["--rule", "nobody", "--value", "x"]] {
+        let ran = add(&bench, &wrong);
+        assert_eq!(ran.code, 2, "{}", ran.shown());
+        assert!(ran.err.contains("nothing was written"), "{}", ran.err);
+        assert!(!bench.path().join("policy/exceptions.toml").exists());
+    }
+    assert_eq!(add(&bench, &["--value", EMAIL]).code, 0);
+    let before = std::fs::read_to_string(bench.path().join("policy/exceptions.toml")).unwrap();
+    assert_eq!(add(&bench, &["--pattern", "("]).code, 2);
+    assert_eq!(std::fs::read_to_string(bench.path().join("policy/exceptions.toml")).unwrap(), before);
+    let outside = add(&bench, &["--value", "x", "--file", "../other.toml"]);
+    assert!(outside.err.contains("is no name of a rule file"), "{}", outside.err);
+    let built_in = bench.run(&[&["except", "add", "--value", "x"][..], &SAID].concat(), "");
+    assert!(built_in.err.contains("a built-in policy cannot be changed"), "{}", built_in.err);
+}
+
+#[test]
+fn a_baseline_allows_what_is_there_today_and_names_no_value() {
+    let bench = bench();
+    let baseline = |requests: &[&str]| {
+        bench.run(&[&["baseline", "--policy", "policy"], &SAID[..], requests].concat(), "")
+    };
+    let ran = baseline(&["request.json", "request.json"]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "policy/baseline.toml: allows 2 values"), "{}", ran.shown());
+    let written = std::fs::read_to_string(bench.path().join("policy/baseline.toml")).unwrap();
+    assert!(!written.contains(EMAIL) && !written.contains(&secret()), "{written}");
+    let after = sent(&bench);
+    assert!(after.contains(EMAIL) && after.contains(&secret()));
+    bench.file("request.json", &request().replace("jane.doe", "john.roe"));
+    assert!(!sent(&bench).contains("john.roe"), "what is new is found");
+    assert!(baseline(&["request.json"]).err.contains("is there already"));
+}
