@@ -77,9 +77,10 @@ pub enum HoldState {
     /// A person must decide about it.
     #[default]
     Open,
-    /// Edits removed what it asked about.
+    /// Edits removed what it asked about. A person must decide all the same, because a person began
+    /// to edit.
     Lapsed,
-    /// It was open when the turn was resumed.
+    /// A person or the deadline resumed the turn while it was open.
     Answered,
 }
 
@@ -258,7 +259,7 @@ pub struct ToolInvocation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is called with, as it would leave: JSON, whether the API spells it as an object or
-    /// in a string.
+    /// in a string. `None` where a key in it holds a finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<ShownText>,
 }

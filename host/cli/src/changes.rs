@@ -1,7 +1,7 @@
 //! The changes of a draft, for people. No redacted value is in it: the text before a change has
 //! masks instead.
 
-use leafgate_tree::{Author, Document, Draft, NodeId, display_mask};
+use leafgate_tree::{Author, Draft, NodeId, display_mask};
 
 use crate::masking;
 
@@ -48,16 +48,15 @@ pub(crate) struct ShownChanges {
 
 /// Returns the changes of a draft.
 pub(crate) fn of(draft: &Draft) -> ShownChanges {
-    let document = draft.document();
     let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| ChangedLeaf {
-        path: path(document, leaf.node),
+        path: path(draft, leaf.node),
         authors: joined(&leaf.authors),
         before: leaf.before.into_cow().into_owned(),
         after: leaf.after.into_cow().into_owned(),
     });
     let inserted = changes.inserted.into_iter().map(|inserted| InsertedMessage {
-        path: path(document, inserted.before()),
+        path: path(draft, inserted.before()),
         author: inserted.author().to_string(),
         text: inserted.text().into_cow().into_owned(),
     });
@@ -67,7 +66,7 @@ pub(crate) fn of(draft: &Draft) -> ShownChanges {
         json: masking::masked(option.json().expose()),
     });
     let deleted = changes.deleted.into_iter().map(|section| DeletedSection {
-        path: path(document, section.node),
+        path: path(draft, section.node),
         authors: joined(&section.authors),
         label: masking::masked(&draft.section_label(section.section)),
     });
@@ -80,8 +79,8 @@ pub(crate) fn of(draft: &Draft) -> ShownChanges {
 }
 
 /// Returns the display path, masked, because a key may be a secret too.
-pub(crate) fn path(document: &Document, node: NodeId) -> String {
-    masking::masked(&document.display_path(node))
+pub(crate) fn path(draft: &Draft, node: NodeId) -> String {
+    masking::masked(&draft.display_path(node))
 }
 
 /// Returns the authors. A section that is left out together with another one has no author of its

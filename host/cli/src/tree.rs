@@ -128,20 +128,20 @@ impl View<'_> {
         let section = document.section(id);
         let ancestors = std::iter::successors(section.parent, |&parent| document.section(parent).parent);
         ShownSection {
-            id: self.masked("", &document.section_key(id)),
+            id: self.masked("", &self.draft.section_key(id)),
             kind: section.kind.name(),
             node_type: section.node_type,
             label: self.masked("", &self.draft.section_label(id)),
             role: section.role,
             editable: section.editable,
             deletable: section.deletable,
-            parent_id: section.parent.map(|parent| self.masked("", &document.section_key(parent))),
+            parent_id: section.parent.map(|parent| self.masked("", &self.draft.section_key(parent))),
             source_message_index: section.message.map(MessageIndex::index),
             content_index: section.content_index,
             content_kind: section.content_kind.map(ContentKind::name),
             tool_call_index: section.tool_call_index,
             tool: section.tool.as_deref().map(|tool| self.masked("", tool)),
-            raw_path: self.masked("", &document.display_path(section.node)),
+            raw_path: self.masked("", &self.draft.display_path(section.node)),
             leaves: Vec::new(),
             depth: ancestors.count(),
         }
@@ -150,8 +150,8 @@ impl View<'_> {
     fn leaf(&self, leaf: &Leaf<'_>) -> ShownLeaf {
         let document = self.document();
         ShownLeaf {
-            path: self.masked("", &document.display_path(leaf.id())),
-            pointer: self.masked("", &document.pointer(leaf.id())),
+            path: self.masked("", &self.draft.display_path(leaf.id())),
+            pointer: self.masked("", &self.draft.pointer(leaf.id())),
             kind: leaf.kind().name(),
             value_type: leaf.value_type().name(),
             access: access(leaf.access()),

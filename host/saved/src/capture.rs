@@ -34,6 +34,8 @@ pub struct Capture {
 #[derive(Debug)]
 struct Want {
     node: NodeId,
+    /// Its path, for people.
+    path: String,
     change: SavedChange,
 }
 
@@ -57,6 +59,8 @@ pub struct LeftOut {
 
 const RULED: &str =
     "a rule or plugin changes this place after saved edits are made: change that rule instead";
+
+const HIDDEN_KEY: &str = "a key of its path holds a value that a rule finds";
 
 impl Capture {
     /// Reads what the edits of a person want that stand in a draft.
@@ -82,7 +86,7 @@ impl Capture {
             };
             // Of several edits of one value, the present text is that of all.
             if matches!(change, SavedChange::Insert { .. }) || seen.insert(node) {
-                wants.push(Want { node, change });
+                wants.push(Want { node, path: draft.display_path(node), change });
             }
         }
         Capture { document: Arc::clone(draft.document()), wants, captured: Vec::new() }
@@ -120,7 +124,10 @@ impl Capture {
         key: &GuardKey,
         stamp: &Stamp,
     ) -> Result<SavedEdit, LeftOut> {
-        let Want { node, change } = &self.wants[number];
+        let Want { node, path, change } = &self.wants[number];
+        if fresh.hides_key_of(*node) {
+            return Err(self.left_out(number, HIDDEN_KEY));
+        }
         let document = &*self.document;
         let (kinds, replaces) = match (change, document.settable(*node), section_at(document, *node)) {
             (SavedChange::Set { .. }, Some(leaf), _) => {
@@ -141,7 +148,7 @@ impl Capture {
                 section: kinds.section,
                 leaf: kinds.leaf,
                 pointer,
-                path: document.display_path(*node),
+                path: path.clone(),
             },
             replaces,
             change: change.clone(),
@@ -163,7 +170,7 @@ impl Capture {
     }
 
     fn left_out(&self, number: usize, why: impl Into<String>) -> LeftOut {
-        LeftOut { path: self.document.display_path(self.wants[number].node), why: why.into() }
+        LeftOut { path: self.wants[number].path.clone(), why: why.into() }
     }
 
     /// Returns the edits that led to what the person wants, now that the fresh draft has passed all
@@ -187,7 +194,7 @@ impl Capture {
     }
 
     fn stands(&self, number: usize, evaluated: &Draft) -> bool {
-        let Want { node, change } = &self.wants[number];
+        let Want { node, change, .. } = &self.wants[number];
         match change {
             SavedChange::Set { text } => {
                 evaluated.text(*node).expose() == text && !evaluated.is_deleted(*node)

@@ -1,17 +1,19 @@
 //! What sections are called: keys for programs, labels for people. Both are made when somebody asks.
 
 use crate::document::Document;
-use crate::draft::Draft;
 use crate::kinds::{ContentKind, SectionKind};
-use crate::project::classify;
 use crate::section::{NodeType, Section, SectionId};
 
 impl Document {
     /// The key of a section: `user-1`, `system` for one beside the messages, `user-1/content/0`, `assistant-2/toolCall/0`, `requestOptions/tools`.
     #[must_use]
     pub fn section_key(&self, id: SectionId) -> String {
+        self.section_key_by(id, &|section| self.option_name(section))
+    }
+
+    pub(crate) fn section_key_by(&self, id: SectionId, option_name: &dyn Fn(&Section) -> String) -> String {
         let section = self.section(id);
-        let parent = section.parent.map(|parent| self.section_key(parent));
+        let parent = section.parent.map(|parent| self.section_key_by(parent, option_name));
         match (parent, section.node_type) {
             (Some(parent), NodeType::ContentPart) => {
                 format!("{parent}/content/{}", section.content_index.unwrap_or(0))
@@ -20,7 +22,7 @@ impl Document {
                 format!("{parent}/toolCall/{}", section.tool_call_index.unwrap_or(0))
             }
             (Some(parent), _) => format!("{parent}/{}", self.node(section.node).slot),
-            (None, NodeType::RequestOption) => format!("requestOptions/{}", self.option_name(section)),
+            (None, NodeType::RequestOption) => format!("requestOptions/{}", option_name(section)),
             // `system` and `instructions` stand beside the messages, the first of which may be of the same kind.
             (None, _) => match section.message {
                 Some(message) => format!("{}-{}", section.kind, message.index()),
@@ -32,13 +34,24 @@ impl Document {
     /// The label of a section as shown to people: `User`, `Content #1`, `Tool call · read_file`.
     #[must_use]
     pub fn section_label(&self, id: SectionId) -> String {
+        self.section_label_by(id, |section| self.option_name(section))
+    }
+
+    pub(crate) fn section_label_by(&self, id: SectionId, option_name: impl Fn(&Section) -> String) -> String {
         let section = self.section(id);
         let tool = section.tool.as_deref().or(section.call_id.as_deref());
         match (section.node_type, section.parent, tool) {
             (NodeType::ContentPart, _, Some(tool)) if section.kind == SectionKind::ToolResult => {
                 message_label(section.kind, Some(tool))
             }
-            (NodeType::ContentPart, ..) => format!("Content #{}", section.content_index.unwrap_or(0) + 1),
+            (NodeType::ContentPart, ..) => {
+                let what = if section.kind == SectionKind::Context {
+                    section.kind
+                } else {
+                    SectionKind::ContentPart
+                };
+                format!("{} #{}", title(what), section.content_index.unwrap_or(0) + 1)
+            }
             (NodeType::ToolCall, _, Some(tool)) => format!("Tool call · {tool}"),
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
             (NodeType::RequestOption, Some(_), Some(tool)) => format!("Tool · {tool}"),
@@ -47,7 +60,7 @@ impl Document {
             }
             (NodeType::RequestOption, Some(_), None) if self.is_element(section.node) => "Tool".to_owned(),
             (NodeType::RequestOption, None, _) if self.is_raw() => "Raw prompt".to_owned(),
-            (NodeType::RequestOption, _, _) => self.option_name(section),
+            (NodeType::RequestOption, _, _) => option_name(section),
             (NodeType::Message, ..) => message_label(section.kind, tool),
         }
     }
@@ -62,29 +75,9 @@ impl Document {
         self.sections().iter().filter(unknown).count()
     }
 
-    fn option_name(&self, section: &Section) -> String {
+    pub(crate) fn option_name(&self, section: &Section) -> String {
         let node = self.node(section.node);
         if node.key == (0, 0) { "body".to_owned() } else { self.key_text(node).into_owned() }
-    }
-}
-
-impl Draft {
-    /// The label of a section as shown to people; that of a context message names its path as the text has it now.
-    #[must_use]
-    pub fn section_label(&self, id: SectionId) -> String {
-        let document = self.document();
-        let label = document.section_label(id);
-        let section = document.section(id);
-        if section.node_type != NodeType::Message || section.kind != SectionKind::Context {
-            return label;
-        }
-        let text = document
-            .first_text(section.node, document.format().spec().content_key())
-            .map(|text| self.text(text));
-        match text.as_ref().and_then(|text| classify::context_path(text.expose())) {
-            Some(path) => format!("{label} · {path}"),
-            None => label,
-        }
     }
 }
 

@@ -218,8 +218,8 @@ impl<M: Fn(&str) -> String> View<'_, M> {
             change,
             author: author.clone(),
             target_kind: target_kind(document, node),
-            target_path: (self.mask_path)(&document.display_path(node)),
-            pointer: (self.mask_path)(&document.pointer(node)),
+            target_path: (self.mask_path)(&self.draft.display_path(node)),
+            pointer: (self.mask_path)(&self.draft.pointer(node)),
         }
     }
 }

@@ -28,13 +28,26 @@ impl Index {
     /// # Errors
     /// See [`ResolveError`].
     pub fn resolve(&self, pointer: &str) -> Result<NodeId, ResolveError> {
+        self.resolve_by(pointer, |_, _| None)
+    }
+
+    /// Does the same where `member` may know members by other words than their keys.
+    pub(crate) fn resolve_by(
+        &self,
+        pointer: &str,
+        member: impl Fn(NodeId, &str) -> Option<NodeId>,
+    ) -> Result<NodeId, ResolveError> {
         let mut node = self.root();
         if pointer.is_empty() {
             return Ok(node);
         }
         let tokens = pointer.strip_prefix('/').ok_or(ResolveError::BadPointer)?;
         for token in tokens.split('/') {
-            node = self.step(node, &decode(token)?)?;
+            let token = decode(token)?;
+            node = match member(node, &token) {
+                Some(member) => member,
+                None => self.step(node, &token)?,
+            };
         }
         Ok(node)
     }

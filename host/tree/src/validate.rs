@@ -202,7 +202,7 @@ impl Draft {
     }
 
     fn invalid(&self, node: NodeId, rule: &'static str) -> Invalid {
-        Invalid { pointer: self.document().pointer(node), rule }
+        Invalid { pointer: self.pointer(node), rule }
     }
 }
 

@@ -255,7 +255,7 @@ async fn show<V: Serialize + Send + 'static>(
 
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Response<Content>, Failure> {
-    let change = view::change(command, &*gate.turns.document(turn)?)?;
+    let change = view::change(command, &*gate.turns.draft(turn)?)?;
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
@@ -264,8 +264,8 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Respo
 
 /// Pins sections for people. The answer is the turn after it.
 async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Result<Response<Content>, Failure> {
-    let document = gate.turns.document(turn)?;
-    let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &document)).await??;
+    let draft = gate.turns.draft(turn)?;
+    let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &draft)).await??;
     gate.turns.arrange(turn, &sections)?;
     show(gate, turn, |snapshot| view::turn(&snapshot)).await
 }

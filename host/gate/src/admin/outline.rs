@@ -49,7 +49,7 @@ fn number(entries: &str) -> Result<usize, Failure> {
 /// The outline of a request as it stands.
 pub(super) fn outline(draft: &Draft, version: u64, query: &OutlineQuery) -> Result<OutlineView, Failure> {
     let document = draft.document();
-    let root = document
+    let root = draft
         .resolve(&query.pointer)
         .map_err(|error| Failure::new(ErrorCode::NotFound, error.to_string()))?;
     let named = within_budget(draft, root, query.entries);
@@ -115,12 +115,12 @@ impl About<'_> {
             (Some(ShownText::new(text)), truncated)
         });
         OutlineNode {
-            name: match document.segment(node) {
+            name: match self.draft.segment(node) {
                 Some(Segment::Key(key)) => key.into_owned(),
                 Some(Segment::Index(index)) => index.to_string(),
                 None => String::new(),
             },
-            pointer: document.pointer(node),
+            pointer: self.draft.pointer(node),
             raw_path: self.draft.display_path_now(node),
             depth,
             node_type: match (own, leaf) {
@@ -129,7 +129,7 @@ impl About<'_> {
                 (None, Some(leaf)) if leaf.kind() == LeafKind::Metadata => OutlineType::Metadata,
                 (None, Some(_)) => OutlineType::Field,
             },
-            section: own.or_else(|| document.section_of(node)).map(|id| document.section_key(id)),
+            section: own.or_else(|| document.section_of(node)).map(|id| self.draft.section_key(id)),
             value: leaf.map(|leaf| leaf.value_type()),
             text,
             truncated,

@@ -11,8 +11,8 @@ use leafgate_admin::{
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Document, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType,
-    PutOption, Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
+    Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType, PutOption,
+    Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::Failure;
@@ -33,7 +33,7 @@ pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
         is_dirty: draft.is_dirty(),
         invalid: draft.validate().err().map(|invalid| invalid.to_string()),
         notes: snapshot.guard.notes.iter().map(note).collect(),
-        pinned: pinned.into_iter().map(|section| draft.document().section_key(section)).collect(),
+        pinned: pinned.into_iter().map(|section| draft.section_key(section)).collect(),
     }
 }
 
@@ -69,11 +69,10 @@ pub(super) fn payload(snapshot: &Snapshot) -> Payload {
 
 /// What came against what would leave.
 pub(super) fn diff(draft: &Draft) -> Diff {
-    let document = draft.document();
     let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| LeafDiff {
         path: draft.display_path_now(leaf.node),
-        pointer: document.pointer(leaf.node),
+        pointer: draft.pointer(leaf.node),
         authors: leaf.authors.iter().map(ToString::to_string).collect(),
         before: ShownText::new(leaf.before.into_cow()),
         after: ShownText::new(leaf.after.into_cow()),
@@ -90,7 +89,7 @@ pub(super) fn diff(draft: &Draft) -> Diff {
         json: ShownText::new(option.json().into_cow()),
     });
     // Nothing is left of these in the present order.
-    let deleted = changes.deleted.iter().map(|section| document.display_path(section.node));
+    let deleted = changes.deleted.iter().map(|section| draft.display_path(section.node));
     Diff {
         leaves: leaves.collect(),
         deleted: deleted.collect(),
@@ -127,14 +126,14 @@ fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
         let by_rule = draft.pin_in(section.node);
         let pinned_by = by_rule.or(pins.contains(&id).then_some(&Author::Person)).map(ToString::to_string);
         views.push(SectionView {
-            key: document.section_key(id),
+            key: draft.section_key(id),
             label: draft.section_label(id),
             kind: section.kind,
             node_type: section.node_type,
             role: section.role,
-            parent: section.parent.map(|parent| document.section_key(parent)),
+            parent: section.parent.map(|parent| draft.section_key(parent)),
             path: draft.display_path_now(section.node),
-            pointer: document.pointer(section.node),
+            pointer: draft.pointer(section.node),
             source_message_index: section.message.map(MessageIndex::index),
             content_index: section.content_index,
             content_kind: section.content_kind,
@@ -246,9 +245,13 @@ impl<'d> Calls<'d> {
         if !matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult) {
             return None;
         }
-        let arguments = self.arguments.get(&id).map(|&node| match self.draft.document().settable(node) {
-            Some(_) => self.draft.text(node).into_cow().into_owned(),
-            None => self.leaving.json(node),
+        // Text for people that spells a key which holds a finding: the leaves below name it otherwise.
+        let spells_none = |node: &&NodeId| !self.draft.hides_key_in(**node);
+        let arguments = self.arguments.get(&id).filter(spells_none).map(|&node| {
+            match self.draft.document().settable(node) {
+                Some(_) => self.draft.text(node).into_cow().into_owned(),
+                None => self.leaving.json(node),
+            }
         });
         Some(ToolInvocation {
             id: section.call_id.as_deref().map(str::to_owned),
@@ -273,11 +276,10 @@ fn leaves(draft: &Draft) -> BTreeMap<SectionId, Vec<LeafView>> {
 }
 
 fn leaf_view(draft: &Draft, leaf: &Leaf<'_>, section: NodeId, changed: bool) -> LeafView {
-    let document = draft.document();
     let redacted = draft.redacted(leaf.id()).into_iter();
     LeafView {
-        pointer: document.pointer(leaf.id()),
-        path: relative_path(document, section, leaf.id()),
+        pointer: draft.pointer(leaf.id()),
+        path: relative_path(draft, section, leaf.id()),
         kind: leaf.kind(),
         value: leaf.value_type(),
         access: leaf.access(),
@@ -291,21 +293,20 @@ fn leaf_view(draft: &Draft, leaf: &Leaf<'_>, section: NodeId, changed: bool) -> 
 }
 
 /// The display path of a value from the section around it; empty for the section's own value.
-fn relative_path(document: &Document, section: NodeId, node: NodeId) -> String {
-    let (around, path) = (document.display_path(section), document.display_path(node));
+fn relative_path(draft: &Draft, section: NodeId, node: NodeId) -> String {
+    let (around, path) = (draft.display_path(section), draft.display_path(node));
     let relative = path.strip_prefix(&around).unwrap_or(&path);
     relative.strip_prefix('.').unwrap_or(relative).to_owned()
 }
 
 /// What was done. Redactions come first and have no version: no undo reaches them, whenever they were made.
 fn history(draft: &Draft) -> Vec<EditView> {
-    let document = draft.document();
     let view = |version, author: &Author, kind: &str, node, label: Option<String>, stands| EditView {
         version,
         author: author.to_string(),
         kind: kind.to_owned(),
         path: draft.display_path_now(node),
-        pointer: document.pointer(node),
+        pointer: draft.pointer(node),
         label,
         stands,
     };
@@ -322,16 +323,16 @@ fn history(draft: &Draft) -> Vec<EditView> {
 }
 
 /// What a command means in this request.
-pub(super) fn change(command: EditCommand, document: &Document) -> Result<Change, Failure> {
+pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, Failure> {
     Ok(match command {
         EditCommand::Set { pointer, text } => {
-            let node = document.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
+            let node = draft.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
             Change::Set { node, text: text.expose().to_owned() }
         }
-        EditCommand::Delete { section } => Change::Delete(section_named(&section, document)?),
-        EditCommand::Restore { section } => Change::Restore(section_named(&section, document)?),
+        EditCommand::Delete { section } => Change::Delete(section_named(&section, draft)?),
+        EditCommand::Restore { section } => Change::Restore(section_named(&section, draft)?),
         EditCommand::Insert { before, text } => {
-            Change::Insert { before: section_named(&before, document)?, text: text.expose().to_owned() }
+            Change::Insert { before: section_named(&before, draft)?, text: text.expose().to_owned() }
         }
         EditCommand::Undo => Change::Undo,
         EditCommand::Redo => Change::Redo,
@@ -340,15 +341,15 @@ pub(super) fn change(command: EditCommand, document: &Document) -> Result<Change
 }
 
 /// Which sections a person wants to see first.
-pub(super) fn arrangement(pins: &Pins, document: &Document) -> Result<Vec<SectionId>, Failure> {
-    let keys = (0..document.sections().len()).map(SectionId::from_index);
-    let keys: HashMap<_, _> = keys.map(|id| (document.section_key(id), id)).collect();
+pub(super) fn arrangement(pins: &Pins, draft: &Draft) -> Result<Vec<SectionId>, Failure> {
+    let keys = (0..draft.document().sections().len()).map(SectionId::from_index);
+    let keys: HashMap<_, _> = keys.map(|id| (draft.section_key(id), id)).collect();
     pins.sections.iter().map(|key| keys.get(key).copied().ok_or_else(no_section)).collect()
 }
 
-fn section_named(key: &str, document: &Document) -> Result<SectionId, Failure> {
-    let mut ids = (0..document.sections().len()).map(SectionId::from_index);
-    ids.find(|&id| document.section_key(id) == key).ok_or_else(no_section)
+fn section_named(key: &str, draft: &Draft) -> Result<SectionId, Failure> {
+    let mut ids = (0..draft.document().sections().len()).map(SectionId::from_index);
+    ids.find(|&id| draft.section_key(id) == key).ok_or_else(no_section)
 }
 
 fn no_section() -> Failure {

@@ -133,7 +133,7 @@ fn fill(section: &mut SectionView, draft: &Draft) {
     let (mut now, mut came) = (Vec::new(), Vec::new());
     for leaf in section.leaves.iter().filter(|leaf| says(leaf.kind)) {
         now.push(leaf.text.expose().to_owned());
-        if let Ok(node) = draft.document().resolve(&leaf.pointer)
+        if let Ok(node) = draft.resolve(&leaf.pointer)
             && !leaf.pointer.is_empty()
         {
             came.push(draft.masked_original(node, display_mask).into_cow().into_owned());

@@ -4,13 +4,11 @@ use std::io;
 use std::sync::Arc;
 
 use leafgate_admin::{
-    CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText,
+    CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
 };
-use leafgate_desk::{Class, DeskError, TurnId, TurnMode};
+use leafgate_desk::{Class, DeskError, TurnId};
 use leafgate_policy::Evaluation;
-use leafgate_saved::{
-    Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedEdit, SavedFile, Scope, Stamp,
-};
+use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedFile, Scope, Stamp};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
@@ -35,26 +33,11 @@ impl CaptureCase {
         if capture.is_empty() {
             return Captured::default();
         }
-        let Evaluation { draft, recall, .. } = self.guard.evaluate_with_saved(&self.draft, |fresh| {
+        let Evaluation { draft, .. } = self.guard.evaluate_with_saved(&self.draft, |fresh| {
             capture.make(fresh, key, stamp);
             Vec::new()
         });
-        let mut captured = capture.finish(&draft);
-        let tainted: Vec<_> =
-            recall.unredactable().filter(|place| place.in_key).map(|place| place.node).collect();
-        // The pointer of such a place spells the value that the rule found in the key.
-        let document = draft.document();
-        let is_tainted = |edit: &mut SavedEdit| {
-            let node = document.resolve(&edit.place.pointer).ok();
-            let around = std::iter::successors(node, |&at| document.parent(at));
-            around.into_iter().any(|at| tainted.contains(&at))
-        };
-        let tainted = captured.edits.extract_if(.., is_tainted).count();
-        captured.left_out.extend((0..tainted).map(|_| LeftOut {
-            path: "(hidden)".to_owned(),
-            why: "a key of its path holds a value that a rule finds".to_owned(),
-        }));
-        captured
+        capture.finish(&draft)
     }
 }
 
@@ -161,7 +144,7 @@ impl Turns {
     pub(crate) fn saved_list(&self) -> SavedList {
         self.look_at_saved();
         let outlook = self.lock().desk.outlook();
-        self.saved.list(outlook.auto.map(super::modes::auto_state), outlook.active.as_deref())
+        self.saved.list(outlook.auto, outlook.active.as_deref())
     }
 
     /// The saved edits of an id.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
-use leafgate_admin::{Diff, EditCommand, EditableRequest, Event, State};
+use leafgate_admin::{Diff, EditCommand, EditableRequest, Event, OutlineView, State};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -307,4 +307,60 @@ async fn the_status_says_what_serves_and_what_became_of_requests() {
     assert_eq!(status.upstream, format!("http://{}", house.upstream.address));
     assert_eq!(status.policy.source, "/etc/rules");
     assert_eq!((status.requests.forwarded, status.requests.blocked, status.pending), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn invariant_6_a_key_that_holds_a_finding_stands_in_no_view_and_its_place_can_be_edited() {
+    let pausing = "action = \"redact\"\non_unredactable = \"pause\"";
+    let house = House::with(&RULES.replacen("action = \"redact\"", pausing, 1), Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let mut body = chat("prod-db");
+    // A member of the body, one inside another, and one in the arguments of a call.
+    body[CANARY] = json!({ "note": "one", CANARY: ["two"] });
+    let arguments = json!({ CANARY: "three" }).to_string();
+    body["messages"][2] = json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "c", "type": "function", "function": { "name": "f", "arguments": arguments } },
+    ]});
+    body["messages"]
+        .as_array_mut()
+        .unwrap()
+        .insert(3, json!({ "role": "tool", "tool_call_id": "c", "content": "r" }));
+    let client = house.send(&body);
+    let id = events.paused().await.id;
+    // Whatever the house calls and whatever events it hears must not hold the value.
+    let turn = house.turn(&id).await;
+    let leaves: Vec<_> = turn.sections.iter().flat_map(|section| &section.leaves).collect();
+    let at = |text: &str| leaves.iter().find(|leaf| leaf.text.expose() == text).unwrap();
+    assert_eq!((&*at("one").pointer, &*at("one").path), ("/[KEY]/note", "note"));
+    assert_eq!(at("two").pointer, "/[KEY]/[KEY]/0");
+    assert_eq!(at("three").pointer, "/messages/2/tool_calls/0/function/arguments/[KEY]");
+    let option = turn.sections.iter().find(|section| section.key == "requestOptions/[KEY]").unwrap();
+    assert_eq!((&*option.label, &*option.path), ("[KEY]", r#"["[KEY]"]"#));
+    for (pointer, text) in [("/[KEY]/[KEY]/0", "2"), ("/[KEY]/note", "1")] {
+        house.write(&id, pointer, text).await.unwrap();
+    }
+    let changed = house.get::<Diff>(&format!("/v1/pending/{id}/diff")).await;
+    let changed: Vec<_> = changed.leaves.iter().map(|leaf| (&*leaf.pointer, leaf.after.expose())).collect();
+    assert_eq!(changed, [("/[KEY]/note", "1"), ("/[KEY]/[KEY]/0", "2")]);
+    let outline: OutlineView = house.get(&format!("/v1/pending/{id}/outline?pointer=/%5BKEY%5D")).await;
+    let names: Vec<_> = outline.nodes.iter().map(|node| &*node.name).collect();
+    assert_eq!(names, ["[KEY]", "note", "[KEY]", "0"]);
+    for path in ["outline", "capture"] {
+        house.get::<Value>(&format!("/v1/pending/{id}/{path}")).await;
+    }
+    // The request itself, and the body that leaves, are shown as they are: they are what is sent.
+    for (path, shown) in [("request", ["messages", "requestOptions"]), ("payload", ["body", "body"])] {
+        let request = house.admin_request(Method::GET, &format!("/v1/pending/{id}/{path}"), None);
+        let mut answer: Value = read(ask(house.admin, request).await).await.json();
+        for member in shown {
+            let held = answer.as_object_mut().unwrap().remove(member);
+            assert!(held.is_none_or(|held| held.to_string().contains(CANARY)), "{path}: {member}");
+        }
+        for came in ["originalMessages", "originalRequestOptions"] {
+            answer.as_object_mut().unwrap().remove(came);
+        }
+        assert!(!answer.to_string().contains(CANARY), "{path}: {answer}");
+    }
+    house.cancel(&id).await.unwrap();
+    assert_eq!(client.await.unwrap().status, 400);
 }

@@ -7,7 +7,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, Events, House, RULES, Reply, ask, chat, other_chat, read};
+use crate::support::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
 
 const SYSTEM: &str = "/messages/0/content";
 
@@ -382,10 +382,8 @@ async fn invariant_6_a_place_under_a_key_that_holds_a_value_is_not_saved() {
     body["metadata"] = json!({ CANARY: "some words of a client" });
     let client = house.send(&body);
     let turn = events.paused().await.id;
-    for (pointer, text) in [(format!("/metadata/{CANARY}"), "other words"), (SYSTEM.to_owned(), "Be kind")] {
-        let edit = json!({ "action": "set", "pointer": pointer, "text": text });
-        let request = house.admin_request(Method::POST, &format!("/v1/pending/{turn}/edit"), Some(&edit));
-        assert_eq!(read(ask(house.admin, request).await).await.status, 200);
+    for (pointer, text) in [("/metadata/[KEY]", "other words"), (SYSTEM, "Be kind")] {
+        house.write(&turn, pointer, text).await.unwrap();
     }
     let path = format!("/v1/pending/{turn}/capture");
     let captured: CapturedEdits = house.call(Method::POST, &path, Some(&json!({}))).await.json();
@@ -394,6 +392,7 @@ async fn invariant_6_a_place_under_a_key_that_holds_a_value_is_not_saved() {
         ["messages[0].content"]
     );
     assert_eq!(captured.left_out[0].why, "a key of its path holds a value that a rule finds");
+    assert_eq!(captured.left_out[0].path, r#"metadata["[KEY]"]"#);
     assert_eq!(house.saved().await.edits.len(), 1);
     house.cancel(&turn).await.unwrap();
     assert_eq!(client.await.unwrap().status, 400);

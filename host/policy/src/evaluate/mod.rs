@@ -81,7 +81,6 @@ pub struct Evaluation {
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
-    tainted: BTreeSet<NodeId>,
     /// Every place that must be redacted and cannot be. Each holds the request as long as it
     /// stands.
     held: BTreeSet<Held>,
@@ -211,8 +210,6 @@ struct Run<'p> {
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
-    /// Members whose key holds a finding: no pointer may spell it.
-    tainted: BTreeSet<NodeId>,
     /// Parts outside the body whose name holds a finding.
     tainted_names: BTreeSet<usize>,
     held: BTreeSet<Held>,
@@ -315,7 +312,6 @@ impl<'p> Run<'p> {
             outside: context.outside,
             excepted: OnceCell::new(),
             findings: BTreeMap::new(),
-            tainted: BTreeSet::new(),
             tainted_names: BTreeSet::new(),
             held: BTreeSet::new(),
             holds: Holds::default(),
@@ -386,12 +382,7 @@ impl<'p> Run<'p> {
             draft: self.draft,
             verdict: self.holds.into_verdict(),
             report: self.report,
-            recall: Recall {
-                findings: self.findings,
-                tainted: self.tainted,
-                held: self.held,
-                standing: self.standing,
-            },
+            recall: Recall { findings: self.findings, held: self.held, standing: self.standing },
         }
     }
 

@@ -27,7 +27,6 @@ pub(crate) fn review(
     run.draft = draft.clone();
     run.findings = recall.findings.clone();
     run.forget_replaced_findings();
-    run.tainted = recall.tainted.clone();
     let written = run.draft.written();
     run.redact_again(&written);
     if run.holds.blocks() {

@@ -7,13 +7,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use leafgate_tree::{NodeId, Segment};
+use leafgate_tree::NodeId;
 
 use super::Run;
 use crate::outside::Outside;
-
-/// What stands for a key that holds a finding.
-const MASKED_KEY: &str = "[KEY]";
 
 /// Where a text stands that redact rules search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,23 +143,9 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the RFC 6901 pointer of a value in the received request, with [`MASKED_KEY`] for
-    /// every key that holds a finding.
+    /// Returns the RFC 6901 pointer of a value in the received request, in which no key stands that
+    /// holds a finding.
     pub(super) fn pointer(&self, node: NodeId) -> String {
-        if self.tainted.is_empty() {
-            return self.document.pointer(node);
-        }
-        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
-        let mut segments: Vec<String> = way.filter_map(|at| self.segment(at)).collect();
-        segments.reverse();
-        segments.iter().flat_map(|segment| ["/", segment]).collect()
-    }
-
-    fn segment(&self, node: NodeId) -> Option<String> {
-        Some(match self.document.segment(node)? {
-            Segment::Key(_) if self.tainted.contains(&node) => MASKED_KEY.to_owned(),
-            Segment::Key(key) => key.replace('~', "~0").replace('/', "~1"),
-            Segment::Index(index) => index.to_string(),
-        })
+        self.draft.pointer(node)
     }
 }

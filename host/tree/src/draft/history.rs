@@ -81,10 +81,12 @@ impl Draft {
         Checkpoint(self.clone())
     }
 
-    /// Returns to a remembered state, as if nothing had happened since. Version numbers still do not repeat.
+    /// Returns to a remembered state, as if nothing had happened since. Version numbers still do not repeat, and hidden keys stay
+    /// hidden.
     pub fn rollback(&mut self, to: Checkpoint) {
         let last_version = self.journal.next_version();
-        *self = to.0;
+        let hidden_keys = std::mem::take(&mut self.hidden_keys);
+        *self = Draft { hidden_keys, ..to.0 };
         self.journal.skip_to(last_version);
     }
 }

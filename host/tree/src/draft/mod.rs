@@ -7,6 +7,7 @@
 mod deleted;
 mod error;
 mod history;
+mod names;
 mod options;
 mod sections;
 mod standing;
@@ -15,6 +16,7 @@ mod whole;
 use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
+use names::HiddenKeys;
 pub use options::PutOption;
 
 use std::collections::BTreeMap;
@@ -23,13 +25,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::index::Segment;
 use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
 use crate::pieces::{self, Hidden, New, Pieces};
-use crate::pointer;
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
 use crate::text::LeafText;
@@ -45,6 +45,8 @@ pub struct Draft {
     /// Every member that was ever put into the body, whether it stands now or not.
     options: Vec<Arc<PutOption>>,
     pins: BTreeMap<NodeId, Author>,
+    /// Keys that no name may spell.
+    hidden_keys: Arc<HiddenKeys>,
     journal: Journal,
 }
 
@@ -80,6 +82,7 @@ impl Draft {
             inserted: Vec::new(),
             options: Vec::new(),
             pins: BTreeMap::new(),
+            hidden_keys: Arc::default(),
             journal: Journal::default(),
         }
     }
@@ -103,7 +106,13 @@ impl Draft {
             self.inserted.iter().map(|inserted| size_of::<Inserted>() + inserted.text.len()).sum();
         let options: usize = self.options.iter().map(|option| option.memory()).sum();
         let marks = (self.deleted.len() + self.pins.len()) * 2 * size_of::<(NodeId, Author)>();
-        self.document.memory() + leaves + inserted + options + marks + self.journal.memory()
+        self.document.memory()
+            + leaves
+            + inserted
+            + options
+            + marks
+            + self.hidden_keys.memory()
+            + self.journal.memory()
     }
 
     /// The present text of a leaf, or of a string that spells a document.
@@ -406,38 +415,6 @@ impl Draft {
     /// The leaves whose text differs from what was received, in body order.
     pub fn changed_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.touched().map(|(node, ..)| node)
-    }
-
-    /// The pointer of a value in the request as it stands now: deleted elements before it no longer count.
-    #[must_use]
-    pub fn pointer_now(&self, node: NodeId) -> String {
-        pointer::write_pointer(&self.segments_now(node))
-    }
-
-    /// The path of a value in the request as it stands now, for people.
-    #[must_use]
-    pub fn display_path_now(&self, node: NodeId) -> String {
-        pointer::write_display_path(&self.segments_now(node))
-    }
-
-    fn segments_now(&self, node: NodeId) -> Vec<Segment<'_>> {
-        let mut segments = self.document.segments(node);
-        if self.deleted.is_empty() && self.inserted().next().is_none() {
-            return segments;
-        }
-        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
-        let way: Vec<_> = way.filter(|&at| self.document.segment(at).is_some()).collect();
-        for (segment, &at) in segments.iter_mut().rev().zip(&way) {
-            if let Segment::Index(index) = segment {
-                let parent = self.document.parent(at).unwrap_or(at);
-                *index -= self.deleted.before(parent, at);
-                let before = |inserted: &&Inserted| {
-                    inserted.before <= at && self.document.parent(inserted.before) == Some(parent)
-                };
-                *index += self.inserted().filter(before).count();
-            }
-        }
-        segments
     }
 
     /// Values with changes that stand: their present pieces, and the length of the text that these are pieces of.

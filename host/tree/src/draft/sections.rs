@@ -67,6 +67,13 @@ impl Draft {
                 .any(|at| self.deleted.contains(&at))
     }
 
+    /// Returns the section that was left out and that a value belongs to.
+    #[must_use]
+    pub fn deleted_around(&self, node: NodeId) -> Option<SectionId> {
+        let mut way = std::iter::successors(Some(node), |&at| self.document.parent(at));
+        way.find(|at| self.deleted.contains(at)).and_then(|at| self.document.section_at(at))
+    }
+
     /// Whether anything is left out.
     #[must_use]
     pub fn has_deleted(&self) -> bool {
