@@ -57,8 +57,8 @@ mod turn;
 pub use compose::{Compose, ComposeStep, Composed};
 pub use error::{ApiError, ErrorCode};
 pub use mode::{
-    ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, TurnClass,
-    TurnMode,
+    ActiveSession, AutoState, BadMode, Follow, ModeView, Select, SessionList, SessionView, SetMode,
+    TurnClass, TurnMode,
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use request::{EditableRequest, RawJson, RequestMetadata};

@@ -1,5 +1,8 @@
 //! Which turns wait although no rule asks, and which conversations there are.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +19,8 @@ pub enum TurnMode {
     InterceptOnce,
     /// Each one waits.
     InterceptAlways,
-    /// Edits that a person saved are applied to it.
+    /// Edits that a person saved are applied to it. It waits only where there is something to
+    /// capture.
     AutoOverride,
 }
 
@@ -45,6 +49,25 @@ impl TurnMode {
             TurnMode::InterceptAlways => "Pause & review every turn",
             TurnMode::AutoOverride => "Auto-apply saved edits",
         }
+    }
+}
+
+impl fmt::Display for TurnMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mode is one of off, interceptOnce, interceptAlways and autoOverride")]
+pub struct BadMode;
+
+impl FromStr for TurnMode {
+    type Err = BadMode;
+
+    fn from_str(name: &str) -> Result<Self, BadMode> {
+        TurnMode::ALL.into_iter().find(|mode| mode.name() == name).ok_or(BadMode)
     }
 }
 
@@ -161,6 +184,24 @@ pub struct Select {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_has_a_word_and_a_label() {
+        let words = TurnMode::ALL.map(|mode| (mode.name(), mode.label()));
+        assert_eq!(
+            words,
+            [
+                ("off", "Send normally"),
+                ("interceptOnce", "Pause next turn"),
+                ("interceptAlways", "Pause & review every turn"),
+                ("autoOverride", "Auto-apply saved edits"),
+            ]
+        );
+        assert!(TurnMode::ALL.iter().all(|mode| mode.to_string().parse() == Ok(*mode)));
+        for word in ["", "Off", "intercept", "interceptalways"] {
+            assert_eq!(word.parse::<TurnMode>(), Err(BadMode), "{word}");
+        }
+    }
 
     #[test]
     fn a_mode_is_spelled_as_everywhere_and_nothing_else_is_one() {

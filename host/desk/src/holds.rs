@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use leafgate_admin::HoldState;
 use leafgate_policy::{Hold, HoldPlace, OnTimeout, Verdict};
 
 use crate::tick::Tick;
@@ -15,18 +16,6 @@ pub struct TurnHold {
     pub state: HoldState,
     /// When its time began to run.
     pub asked: Tick,
-}
-
-/// The state of a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HoldState {
-    /// A person must decide.
-    Open,
-    /// The edits removed what it asked about. A person must decide all the same, because a person
-    /// began to edit.
-    Lapsed,
-    /// A person or the deadline resumed the turn while it was open.
-    Answered,
 }
 
 /// When a turn ends by itself, and how.

@@ -41,7 +41,8 @@
 //!   is refused.
 //!
 //! What it must not do: I/O, read a clock, wait, know HTTP, load policies. It takes the types of a
-//! verdict from the policy, and asks for a review through [`Reviewer`].
+//! verdict from the policy and the modes from the admin API, and asks for a review through
+//! [`Reviewer`].
 
 mod cancels;
 mod class;
@@ -67,9 +68,9 @@ pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest};
 pub use effect::{Effect, Effects};
 pub use error::{Decided, DeskError};
-pub use holds::{Expiry, HoldState, TurnHold};
+pub use holds::{Expiry, TurnHold};
 pub use limits::DeskLimits;
-pub use mode::{AutoState, BadMode, ModePause, TurnMode};
+pub use mode::ModePause;
 pub use monitor::{AgentLine, AgentRequest, AgentSection, AgentVerdict};
 pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};

@@ -11,79 +11,9 @@
 //! Any mode can be chosen in any other. Turning off is the only choice that ends what a mode paused.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-/// What happens to a turn that no rule holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TurnMode {
-    /// It is sent.
-    #[default]
-    Off,
-    /// The next one waits, then the mode before this one is in force again.
-    InterceptOnce,
-    /// Each one waits.
-    InterceptAlways,
-    /// Edits that a person saved are applied to it. It waits only where there is something to capture.
-    AutoOverride,
-}
-
-impl TurnMode {
-    /// All of them, in the order in which lists show them.
-    pub const ALL: [TurnMode; 4] =
-        [TurnMode::Off, TurnMode::InterceptOnce, TurnMode::InterceptAlways, TurnMode::AutoOverride];
-
-    /// The word for it in configuration, APIs and logs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            TurnMode::Off => "off",
-            TurnMode::InterceptOnce => "interceptOnce",
-            TurnMode::InterceptAlways => "interceptAlways",
-            TurnMode::AutoOverride => "autoOverride",
-        }
-    }
-
-    /// What people read.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            TurnMode::Off => "Send normally",
-            TurnMode::InterceptOnce => "Pause next turn",
-            TurnMode::InterceptAlways => "Pause & review every turn",
-            TurnMode::AutoOverride => "Auto-apply saved edits",
-        }
-    }
-}
-
-impl fmt::Display for TurnMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A word that names no mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a mode is one of off, interceptOnce, interceptAlways and autoOverride")]
-pub struct BadMode;
-
-impl FromStr for TurnMode {
-    type Err = BadMode;
-
-    fn from_str(name: &str) -> Result<Self, BadMode> {
-        TurnMode::ALL.into_iter().find(|mode| mode.name() == name).ok_or(BadMode)
-    }
-}
-
-/// What `autoOverride` does with the next turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AutoState {
-    /// It waits, so that a person makes the edits that are to be saved.
-    Capturing,
-    /// It is sent with the saved edits.
-    Applying,
-}
+use leafgate_admin::{AutoState, TurnMode};
 
 /// A mode's wish that one turn waits. It is made before the turn is, and counts only as long as
 /// nobody has turned the modes off in between.
@@ -208,24 +138,6 @@ impl Modes {
 mod tests {
     use super::TurnMode::{AutoOverride, InterceptAlways, InterceptOnce, Off};
     use super::*;
-
-    #[test]
-    fn each_has_a_word_and_a_label() {
-        let words = TurnMode::ALL.map(|mode| (mode.name(), mode.label()));
-        assert_eq!(
-            words,
-            [
-                ("off", "Send normally"),
-                ("interceptOnce", "Pause next turn"),
-                ("interceptAlways", "Pause & review every turn"),
-                ("autoOverride", "Auto-apply saved edits"),
-            ]
-        );
-        assert!(TurnMode::ALL.iter().all(|mode| mode.to_string().parse() == Ok(*mode)));
-        for word in ["", "Off", "intercept", "interceptalways"] {
-            assert_eq!(word.parse::<TurnMode>(), Err(BadMode), "{word}");
-        }
-    }
 
     #[test]
     fn every_choice_from_every_mode() {

@@ -21,7 +21,8 @@ use crate::turn::{TurnId, memory};
 /// A change that a person makes to a request.
 #[derive(Clone)]
 pub enum Change {
-    /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
+    /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling. A
+    /// section that was deleted is put back first, as an edit of its own.
     Set {
         /// The leaf, or a string that spells a document.
         node: NodeId,
@@ -104,7 +105,11 @@ impl Change {
         match self {
             Change::Set { node, text } => {
                 exists(node.index(), draft.document().node_count())?;
-                Ok(draft.set(node, &text, &Author::Person)?)
+                let restored = match draft.deleted_around(node) {
+                    Some(section) => Some(draft.restore(section, &Author::Person)?),
+                    None => None,
+                };
+                Ok(draft.set(node, &text, &Author::Person)?.or(restored))
             }
             Change::Delete(section) => {
                 exists(section.index(), draft.document().sections().len())?;

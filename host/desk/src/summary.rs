@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use leafgate_admin::TurnMode;
 use leafgate_policy::{Hold, OnTimeout};
 use leafgate_tree::{Draft, Format, LeafKind, NodeType, Role, Section, SectionId, SectionKind, Version};
 
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::holds::TurnHold;
-use crate::mode::TurnMode;
 use crate::tick::Tick;
 use crate::turn::{Turn, TurnId, TurnState};
 
@@ -160,7 +160,7 @@ impl<G> Turn<G> {
 fn located(held: &TurnHold, draft: &Draft) -> TurnHold {
     let mut held = held.clone();
     for place in held.hold.places.iter_mut().filter(|place| place.at.is_none()) {
-        place.at = place.node.map(|node| draft.document().pointer(node));
+        place.at = place.node.map(|node| draft.pointer(node));
     }
     held
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_admin::TurnMode;
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
@@ -11,7 +12,7 @@ use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, Holds, TurnHold};
 use crate::limits::DeskLimits;
-use crate::mode::{ModePause, TurnMode};
+use crate::mode::ModePause;
 use crate::question::Question;
 use crate::reviewer::Reviewer;
 use crate::sessions::ModelKey;

@@ -6,7 +6,8 @@
 mod common;
 
 use common::{Bench, SECRET, TOKEN, answers, forwards, hold, message};
-use leafgate_desk::{Change, DeskError, DeskLimits, Effect, HoldState, TurnId, TurnState};
+use leafgate_admin::HoldState;
+use leafgate_desk::{Change, DeskError, DeskLimits, Effect, TurnId, TurnState};
 use leafgate_tree::{EditError, SectionId};
 
 const SAID: &str = "/messages/2/content";
@@ -76,6 +77,24 @@ fn delete_restore_and_reset() {
     bench.change(TURN, Change::Undo).unwrap();
     assert_eq!(bench.body(TURN), deleted);
     bench.change(TURN, Change::Reset).unwrap();
+    assert_eq!(bench.body(TURN), before);
+}
+
+#[test]
+fn an_edit_of_a_deleted_section_puts_it_back() {
+    let mut bench = bench();
+    let before = bench.body(TURN);
+    let section = message(bench.desk.turn(TURN).unwrap().draft(), 2);
+    bench.change(TURN, Change::Delete(section)).unwrap();
+    let deleted = bench.body(TURN);
+    bench.write(TURN, SAID, &format!("leave prod, {SECRET}")).unwrap();
+    assert_eq!(bench.body(TURN), before.replace("drop prod", &format!("leave prod, {TOKEN}")));
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!(bench.body(TURN), before, "the edit is undone first");
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!(bench.body(TURN), deleted);
+    // The same text puts it back too: that is what the person wants to leave.
+    bench.write(TURN, SAID, "drop prod").unwrap();
     assert_eq!(bench.body(TURN), before);
 }
 

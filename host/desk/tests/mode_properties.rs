@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use common::{Bench, Came, Fate, draft, hold};
+use leafgate_admin::TurnMode;
 use leafgate_desk::{
-    CancelReason, Class, ConnectionId, DeskLimits, Dismissal, Effect, Effects, Tick, TurnId, TurnMode,
+    CancelReason, Class, ConnectionId, DeskLimits, Dismissal, Effect, Effects, Tick, TurnId,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

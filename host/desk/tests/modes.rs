@@ -5,9 +5,10 @@ mod common;
 use std::time::Duration;
 
 use common::{Bench, Came, Fate, answers, chat, forwards, hold};
+use leafgate_admin::{AutoState, TurnMode};
 use leafgate_desk::{
-    Admission, AutoState, CancelReason, Change, Class, ConnectionId, DeskError, DeskLimits, Dismissal,
-    Effect, Effects, Paused, Question, Room, TurnId, TurnMode, TurnState,
+    Admission, CancelReason, Change, Class, ConnectionId, DeskError, DeskLimits, Dismissal, Effect, Effects,
+    Paused, Question, Room, TurnId, TurnState,
 };
 
 const HOLDS: Duration = Duration::from_secs(30);

@@ -13,9 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{SECRET, Words, chat, destination, hold_for, leaf, message, title};
+use leafgate_admin::TurnMode;
 use leafgate_desk::{
     Admission, CancelReason, Change, Class, ConnectionId, Desk, DeskLimits, Digest, Dismissal, Effect,
-    Effects, Paused, Tick, TurnId, TurnMode, TurnState,
+    Effects, Paused, Tick, TurnId, TurnState,
 };
 use leafgate_policy::OnTimeout;
 use proptest::prelude::*;

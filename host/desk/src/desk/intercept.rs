@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use leafgate_admin::{AutoState, TurnMode};
+
 use super::Desk;
 use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::mode::{AutoState, ModePause, TurnMode};
+use crate::mode::ModePause;
 use crate::question::Question;
 use crate::reason::{CancelReason, Dismissal};
 use crate::tick::Tick;

@@ -14,12 +14,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
+use leafgate_admin::TurnMode;
+
 use crate::cancels::Cancels;
 use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::error::{Decided, DeskError};
 use crate::limits::DeskLimits;
-use crate::mode::{Modes, TurnMode};
+use crate::mode::Modes;
 use crate::monitor::Monitor;
 use crate::sessions::Sessions;
 use crate::summary::TurnLine;

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_admin::TurnMode;
 use leafgate_desk::{
     Admission, Asked, CancelReason, Change, Class, ConnectionId, Desk, DeskError, DeskLimits, Destination,
     Digest, Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, Tick, Title, TurnId,
-    TurnMode, TurnState,
+    TurnState,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};

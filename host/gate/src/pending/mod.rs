@@ -25,10 +25,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use leafgate_admin::{Event, Memory, TurnSummary};
+use leafgate_admin::{Event, Memory, TurnMode, TurnSummary};
 use leafgate_desk::{
     Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
-    Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnMode, TurnState,
+    Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnState,
 };
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
@@ -244,9 +244,9 @@ impl Turns {
         Memory { used: state.desk.memory(), limit: state.desk.limits().memory }
     }
 
-    /// The request of a turn as it was received.
-    pub(crate) fn document(&self, turn: TurnId) -> Result<Arc<Document>, DeskError> {
-        self.lock().desk.turn(turn).map(|turn| Arc::clone(turn.draft().document()))
+    /// The request of a turn as it stands.
+    pub(crate) fn draft(&self, turn: TurnId) -> Result<Arc<Draft>, DeskError> {
+        self.lock().desk.turn(turn).map(|turn| Arc::clone(turn.draft()))
     }
 
     /// A turn in full.

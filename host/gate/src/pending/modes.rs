@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use leafgate_admin::{ActiveSession, AutoState, Event, ModeView, SessionList, SessionView, TurnMode};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, TurnMode};
 use leafgate_desk::{
     Asked, Class, Desk, DeskError, Dismissal, ModePause, Outlook, Question, Request, SessionLine, Tick,
 };
@@ -41,7 +41,7 @@ impl Turns {
         keep: impl Fn(TurnMode) -> io::Result<()> + Send + Sync + 'static,
     ) {
         if self.keeper.keep.set(Box::new(keep)).is_ok() {
-            self.event(|desk, now| ((), desk.set_mode(chosen(begin), now)));
+            self.event(|desk, now| ((), desk.set_mode(begin, now)));
         }
     }
 
@@ -50,7 +50,7 @@ impl Turns {
     pub(crate) fn choose(&self, mode: TurnMode) -> ModeView {
         let _order = self.keeper.choosing.lock().unwrap_or_else(PoisonError::into_inner);
         let outlook = self.event(|desk, now| {
-            let effects = desk.set_mode(chosen(mode), now);
+            let effects = desk.set_mode(mode, now);
             (desk.outlook(), effects)
         });
         let chosen = self.view(outlook);
@@ -130,11 +130,11 @@ impl Turns {
     }
 
     fn view(&self, outlook: Outlook) -> ModeView {
-        let auto = outlook.auto.map(auto_state);
+        let auto = outlook.auto;
         ModeView {
-            mode: mode(outlook.mode),
+            mode: outlook.mode,
             label: outlook.mode.label().to_owned(),
-            lasting: mode(outlook.lasting),
+            lasting: outlook.lasting,
             auto,
             saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
             pending: outlook.pending,
@@ -153,13 +153,6 @@ impl Turns {
     }
 }
 
-pub(super) fn auto_state(auto: leafgate_desk::AutoState) -> AutoState {
-    match auto {
-        leafgate_desk::AutoState::Capturing => AutoState::Capturing,
-        leafgate_desk::AutoState::Applying => AutoState::Applying,
-    }
-}
-
 fn session(line: SessionLine, now: Tick) -> SessionView {
     SessionView {
         id: line.session.to_string(),
@@ -173,36 +166,4 @@ fn session(line: SessionLine, now: Tick) -> SessionView {
 
 fn active(line: SessionLine) -> ActiveSession {
     ActiveSession { id: line.session.to_string(), label: line.label }
-}
-
-pub(super) fn mode(mode: leafgate_desk::TurnMode) -> TurnMode {
-    match mode {
-        leafgate_desk::TurnMode::Off => TurnMode::Off,
-        leafgate_desk::TurnMode::InterceptOnce => TurnMode::InterceptOnce,
-        leafgate_desk::TurnMode::InterceptAlways => TurnMode::InterceptAlways,
-        leafgate_desk::TurnMode::AutoOverride => TurnMode::AutoOverride,
-    }
-}
-
-fn chosen(mode: TurnMode) -> leafgate_desk::TurnMode {
-    match mode {
-        TurnMode::Off => leafgate_desk::TurnMode::Off,
-        TurnMode::InterceptOnce => leafgate_desk::TurnMode::InterceptOnce,
-        TurnMode::InterceptAlways => leafgate_desk::TurnMode::InterceptAlways,
-        TurnMode::AutoOverride => leafgate_desk::TurnMode::AutoOverride,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mode_has_the_same_words_everywhere() {
-        for told in TurnMode::ALL {
-            let desks = chosen(told);
-            assert_eq!((told.name(), told.label()), (desks.name(), desks.label()));
-            assert_eq!(mode(desks), told);
-        }
-    }
 }

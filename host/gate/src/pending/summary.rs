@@ -5,10 +5,8 @@ use std::sync::Arc;
 use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnClass, TurnSummary};
 use leafgate_desk::{Class, Tick, TurnLine, TurnState};
 
-use super::modes::mode;
-
 pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
-    let holds = line.holds.iter().map(|held| hold(&held.hold, false, hold_state(held.state)));
+    let holds = line.holds.iter().map(|held| hold(&held.hold, false, held.state));
     let block = line.block.iter().map(|block| hold(block, true, HoldState::Open));
     TurnSummary {
         id: line.id.to_string(),
@@ -17,7 +15,7 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
         format: line.format.name().to_owned(),
         class: class(line.class),
-        mode: line.mode.map(mode),
+        mode: line.mode,
         state: state(line.state),
         ending: line.ending.map(str::to_owned),
         holds: holds.chain(block).collect(),
@@ -53,14 +51,6 @@ fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldVie
 
 fn place(place: &leafgate_policy::HoldPlace) -> HoldPlace {
     HoldPlace { what: place.what.clone(), at: place.at.clone(), stands: place.stands }
-}
-
-fn hold_state(state: leafgate_desk::HoldState) -> HoldState {
-    match state {
-        leafgate_desk::HoldState::Open => HoldState::Open,
-        leafgate_desk::HoldState::Lapsed => HoldState::Lapsed,
-        leafgate_desk::HoldState::Answered => HoldState::Answered,
-    }
 }
 
 fn class(class: Class) -> TurnClass {
