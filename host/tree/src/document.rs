@@ -116,6 +116,14 @@ impl Document {
         self.projection.section_of(node)
     }
 
+    /// The outermost section that covers exactly this value.
+    #[must_use]
+    pub fn section_at(&self, node: NodeId) -> Option<SectionId> {
+        let is_here = |id: &SectionId| self.section(*id).node == node;
+        let innermost = self.section_of(node).filter(is_here);
+        std::iter::successors(innermost, |&id| self.section(id).parent.filter(is_here)).last()
+    }
+
     /// The section itself.
     #[must_use]
     pub fn section(&self, id: SectionId) -> &Section {

@@ -98,6 +98,10 @@ words! {
         Opaque = "opaque",
         /// The end of a prefix to cache.
         CacheBreakpoint = "cache-breakpoint",
+        /// What the client warned of beside the model's words.
+        Warning = "warning",
+        /// What the client said about its progress.
+        Progress = "progress",
         /// A kind that the format does not know.
         Other = "other",
     }

@@ -5,6 +5,8 @@
 //! edit that no longer fits is a [`Misfit`].
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::iter::Peekable;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -17,7 +19,7 @@ use crate::section::SectionId;
 
 /// Recorded operations, in order, with those that did not fit.
 pub struct Replay {
-    operations: std::vec::IntoIter<(usize, Operation)>,
+    operations: Peekable<std::vec::IntoIter<(usize, Operation)>>,
     misfits: Vec<Misfit>,
 }
 
@@ -77,14 +79,28 @@ impl Replay {
                 Err(error) => Err(BadOperation { line, column: error.column() }),
             })
             .collect();
-        Ok(Replay { operations: operations?.into_iter(), misfits: Vec::new() })
+        Ok(Replay { operations: operations?.into_iter().peekable(), misfits: Vec::new() })
     }
 
-    /// Makes the next operation. Returns false if there is none left.
+    /// Makes the next operations. Returns false if there is none left.
+    ///
+    /// Those that write are made together, up to one that finds a text which an earlier one of them
+    /// wrote: that text must be redacted first. All others are made alone, since what is written must
+    /// be redacted before it is taken back or left out.
     pub fn step(&mut self, draft: &mut Draft) -> bool {
-        let Some((line, operation)) = self.operations.next() else { return false };
-        if let Err(why) = operation.make(draft) {
-            self.misfits.push(Misfit { line, target_path: operation.target_path, why });
+        let Some(first) = self.operations.next() else { return false };
+        let mut written = BTreeSet::new();
+        let mut next = Some(first);
+        while let Some((line, operation)) = next {
+            let adds = operation.adds();
+            if let Err(why) = operation.make(draft) {
+                self.misfits.push(Misfit { line, target_path: operation.target_path, why });
+            } else if let Some(node) = operation.writes(draft) {
+                written.insert(node);
+            }
+            let goes_with =
+                |(_, next): &(usize, Operation)| adds && next.adds() && !next.finds(draft, &written);
+            next = self.operations.next_if(goes_with);
         }
         true
     }
@@ -134,20 +150,47 @@ impl Operation {
         Ok(())
     }
 
+    /// Whether all that it does is to write or to put in.
+    fn adds(&self) -> bool {
+        match self.change {
+            OperationChange::Set { .. } | OperationChange::Option { .. } | OperationChange::Insert { .. } => {
+                true
+            }
+            OperationChange::Redact { .. }
+            | OperationChange::Reset
+            | OperationChange::Delete { .. }
+            | OperationChange::Restore { .. } => false,
+        }
+    }
+
+    /// The value that it writes to.
+    fn writes(&self, draft: &Draft) -> Option<NodeId> {
+        let sets = matches!(self.change, OperationChange::Set { .. });
+        self.node(draft).ok().filter(|_| sets)
+    }
+
+    /// Whether it finds one of the texts that were written, or one around or inside them.
+    fn finds(&self, draft: &Draft, written: &BTreeSet<NodeId>) -> bool {
+        let Some(node) = self.writes(draft).filter(|_| !written.is_empty()) else { return false };
+        let document = draft.document();
+        let inside = document.subtree(node);
+        let mut around = std::iter::successors(Some(node), |&at| document.parent(at));
+        written.range(NodeId::from_index(inside.start)..NodeId::from_index(inside.end)).next().is_some()
+            || around.any(|at| written.contains(&at))
+    }
+
     fn node(&self, draft: &Draft) -> Result<NodeId, ResolveError> {
-        draft.document().resolve(&self.pointer)
+        draft.resolve(&self.pointer)
     }
 
     /// Returns the outermost section of the target if its texts are those that were recorded.
     fn section(&self, draft: &Draft, guard: &SectionDigest) -> Result<SectionId, ReplayError> {
         let node = self.node(draft)?;
-        let sections = draft.document().sections();
-        let index = sections.iter().position(|section| section.node == node);
-        let index = index.ok_or(ReplayError::NoSection)?;
+        let id = draft.document().section_at(node).ok_or(ReplayError::NoSection)?;
         if SectionDigest::of(draft, node) != *guard {
             return Err(ReplayError::OtherSection);
         }
-        Ok(SectionId::from_index(index))
+        Ok(id)
     }
 }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::parse;
-use leafgate_tree::{Access, Author, Draft, Format, LeafKind, SectionId, SectionKind};
+use leafgate_tree::{Access, Author, ContentKind, Draft, Format, LeafKind, SectionId, SectionKind};
 
 /// Parts of an answer, each with the place of a text in it.
 const PARTS: &[(&str, &str)] = &[
@@ -135,6 +135,65 @@ fn every_kind_of_part_is_a_section_and_its_texts_change_alone() {
         let answer = draft.document().section(section.parent.unwrap());
         assert_eq!(answer.kind, SectionKind::Assistant);
         set_alone(&mut draft, &format!("/requests/0/response/{index}/{text}"));
+    }
+    assert_eq!(draft.render(), body);
+}
+
+#[test]
+fn words_reasoning_warnings_and_progress_are_told_apart() {
+    let body = body();
+    let draft = parse(body.as_bytes(), Format::VscodeChat);
+    let document = draft.document();
+    for (index, (part, _)) in PARTS.iter().enumerate() {
+        let has = |words: &[&str]| words.iter().any(|word| part.contains(word));
+        let expected = match () {
+            () if has(&["\"thinking\""]) => Some(ContentKind::Thinking),
+            () if has(&["\"warning\""]) => Some(ContentKind::Warning),
+            () if has(&["\"progressMessage\"", "\"progressTaskSerialized\""]) => Some(ContentKind::Progress),
+            () if has(&["\"markdownContent\"", "\"markdownVuln\"", "{\"value\":\"md\",\"isTrusted\""]) => {
+                Some(ContentKind::Text)
+            }
+            () => None,
+        };
+        let node = document.resolve(&format!("/requests/0/response/{index}")).unwrap();
+        assert_eq!(document.section(document.section_at(node).unwrap()).content_kind, expected, "{part}");
+    }
+}
+
+/// Attached things, each with the place of a text in it.
+const VARIABLES: &[(&str, &str)] = &[
+    (
+        r#"{"kind":"file","id":"f","name":"a.rs","value":{"uri":{"path":"/a.rs"}},"range":{"start":0,"endExclusive":4}}"#,
+        "value/uri/path",
+    ),
+    (r#"{"kind":"image","id":"i","name":"cat","value":"aGVsbG8=","mimeType":"image/png"}"#, "name"),
+    (
+        r#"{"kind":"promptText","id":"p","name":"p","value":"Be brief","modelDescription":"instructions","omittedState":1}"#,
+        "value",
+    ),
+    (
+        r#"{"kind":"debugVariable","id":"d","name":"x","value":"1","expression":"x + 1","unknown":[1]}"#,
+        "expression",
+    ),
+];
+
+#[test]
+fn each_variable_of_a_question_is_a_section_of_context_and_its_texts_change_alone() {
+    let variables = VARIABLES.iter().map(|(variable, _)| *variable).collect::<Vec<_>>().join(",");
+    let body = format!(
+        r#"{{"responderUsername":"C","requests":[{{"requestId":"r","message":{{"text":"q"}},"variableData":{{"variables":[{variables}]}},"response":[]}}]}}"#
+    );
+    let mut draft = parse(body.as_bytes(), Format::VscodeChat);
+    for (index, (variable, text)) in VARIABLES.iter().enumerate() {
+        let pointer = format!("/requests/0/variableData/variables/{index}");
+        let node = draft.document().resolve(&pointer).unwrap();
+        let id = draft.document().section_at(node).unwrap();
+        let section = draft.document().section(id);
+        assert_eq!((section.kind, section.content_index), (SectionKind::Context, Some(index)), "{variable}");
+        let around = draft.document().section(section.parent.unwrap());
+        assert_eq!((around.kind, around.message.unwrap().index()), (SectionKind::Context, 0));
+        assert_eq!(draft.section_label(id), format!("Context #{}", index + 1));
+        set_alone(&mut draft, &format!("{pointer}/{text}"));
     }
     assert_eq!(draft.render(), body);
 }

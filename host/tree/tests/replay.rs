@@ -64,6 +64,28 @@ fn recorded_operations_make_the_same_bytes_again() {
 }
 
 #[test]
+fn what_a_step_wrote_is_redacted_before_it_is_found_taken_back_or_left_out() {
+    let mut first = draft(BODY);
+    let leaf = |pointer: &str| first.document().resolve(pointer).unwrap();
+    let (one, two) = (leaf("/messages/0/content"), leaf("/messages/2/content"));
+    for (node, text) in [(one, "a"), (two, "b"), (one, "c"), (two, "d")] {
+        first.set(node, text, &Author::Person).unwrap();
+    }
+    let gone = section(&first, "/messages/1");
+    first.delete(gone, &Author::Person).unwrap();
+    first.reset().unwrap();
+    first.set(one, "e", &Author::Person).unwrap();
+    let mut replay = Replay::parse(&record(&first)).unwrap();
+    let mut again = draft(BODY);
+    let mut steps = Vec::new();
+    while replay.step(&mut again) {
+        steps.push(again.edits().count());
+    }
+    assert_eq!(steps, [2, 4, 5, 6, 7], "edits after each step");
+    assert_eq!(again.render(), first.render());
+}
+
+#[test]
 fn invariant_6_an_operation_holds_no_redacted_value() {
     let record = record(&edited());
     assert!(!record.contains("Bob") && record.contains("Hi NAME_x"), "{record}");

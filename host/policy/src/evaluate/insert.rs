@@ -142,9 +142,9 @@ impl<'p> Run<'p> {
 }
 
 impl<'p> Search<'_, 'p> {
-    /// Searches every message that was put in and stands.
-    pub(super) fn inserted(&mut self, rules: &Rules<'p>) {
-        for (number, inserted) in self.run.draft.inserted().enumerate() {
+    /// Searches the messages that were put in and stand, but for the first `from`.
+    pub(super) fn inserted(&mut self, rules: &Rules<'p>, from: usize) {
+        for (number, inserted) in self.run.draft.inserted().enumerate().skip(from) {
             let text = inserted.text().into_cow().into_owned();
             self.text(rules, message_text(Site::Inserted(number), inserted.role(), text));
         }

@@ -38,7 +38,7 @@ impl<'p> Run<'p> {
         rules.iter().for_each(|(index, _)| self.trace_rule(*index));
         let known = Known::of(self, &rules);
         let all_seams = !known.asked_always().is_empty();
-        let mut seams = Seams::of(self.document, |list| all_seams || known.has_open_seams(list), |_| true);
+        let mut seams = Seams::of(self.document, |list| all_seams || known.has_open_seams(list));
         let mut search = Search::new(self);
         search.keys(&rules, &known);
         search.leaves(&rules, &known);
@@ -54,18 +54,23 @@ impl<'p> Run<'p> {
 
     /// Redacts what an author wrote or put in, before anything else looks at it.
     pub(super) fn redact_again(&mut self, written: &[NodeId]) {
+        self.redact_written(written, 0);
+    }
+
+    /// Does the same, but for the messages that were put in first, so many of them.
+    pub(super) fn redact_written(&mut self, written: &[NodeId], inserted: usize) {
         let rules = self.redact_rules();
         if rules.is_empty() {
             return;
         }
         let written: BTreeSet<NodeId> = written.iter().copied().collect();
-        let mut seams = Seams::of(self.document, |_| true, |node| written.contains(&node));
+        let mut seams = Seams::around(self.document, &written);
         let mut search = Search::new(self);
         for leaf in written.iter().filter_map(|&node| self.document.settable(node)) {
             search.leaf(&rules, leaf);
         }
         search.seams(&mut seams, |_| &rules);
-        search.inserted(&rules);
+        search.inserted(&rules, inserted);
         search.options(&rules);
         let found = search.finish();
         self.settle(&rules, found, &seams);
@@ -375,7 +380,7 @@ impl<'p> Run<'p> {
         }
         let keys: Vec<_> = document.keys().filter(|key| guilty.contains_key(key.text.expose())).collect();
         // All of them first: the way to one may lead through another.
-        self.tainted.extend(keys.iter().map(|key| key.node));
+        self.draft.hide_keys(keys.iter().map(|key| key.node));
         for key in keys {
             for (hit, why) in &guilty[key.text.expose()] {
                 let active = self.active[hit.rule.get()].as_ref();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Draft};
+use leafgate_tree::{Document, Draft, Edit, EditKind, NodeId};
 use leafgate_vault::Vault;
 
 use super::{Evaluation, Run};
@@ -20,13 +20,26 @@ pub(crate) fn replay(
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
     run.phase(Phase::Rewrite, |run| {
-        while !run.holds.blocks() && step(&mut run.draft) {
+        loop {
+            let (edits, inserted) = (run.draft.edits().count(), run.draft.inserted().count());
+            if run.holds.blocks() || !step(&mut run.draft) {
+                break;
+            }
             // A recorded edit may be one of a person, who may set a JSON text as a whole.
             run.candidates = None;
-            let written = run.draft.written();
-            run.redact_again(&written);
+            let written: Vec<_> = run.draft.edits().skip(edits).filter_map(written).collect();
+            run.redact_written(&written, inserted);
         }
     });
     run.decide_last();
     run.finish()
+}
+
+/// The value that an edit wrote to.
+fn written(edit: &Edit) -> Option<NodeId> {
+    match edit.kind {
+        EditKind::Set => Some(edit.target),
+        // What these bring back was redacted when it was written, and other texts are searched anyhow.
+        EditKind::Delete | EditKind::Restore | EditKind::Insert | EditKind::Option | EditKind::Reset => None,
+    }
 }

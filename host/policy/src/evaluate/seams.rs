@@ -5,7 +5,7 @@
 //! and the other pieces go, so that restoring gives back the whole value once. A piece in a leaf
 //! that cannot be redacted holds the request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use leafgate_tree::{
@@ -51,15 +51,26 @@ struct Window {
 }
 
 impl Seams {
-    /// Finds the runs of adjacent texts in the lists of a document that are `open`, as far as they
-    /// hold a leaf which `concerns` the search.
-    pub(super) fn of(
-        document: &Document,
-        open: impl Fn(NodeId) -> bool,
-        concerns: impl Fn(NodeId) -> bool,
-    ) -> Seams {
-        let mut runs = runs(document, open);
-        runs.retain(|run| run.nodes.iter().any(|&node| concerns(node)));
+    /// Finds the runs of adjacent texts in the lists of a document that are `open`.
+    pub(super) fn of(document: &Document, open: impl Fn(NodeId) -> bool) -> Seams {
+        let parts = document.sections().iter().filter(|section| is_part(section));
+        let lists = parts.filter_map(|section| document.parent(section.node)).collect();
+        Seams { runs: runs(document, lists, open), windows: Vec::new() }
+    }
+
+    /// Finds the runs of adjacent texts that hold one of these leaves, and looks at no other list.
+    pub(super) fn around(document: &Document, leaves: &BTreeSet<NodeId>) -> Seams {
+        let is_list = |list: &NodeId| {
+            let mut parts = document.children(*list).filter_map(|part| document.section_at(part));
+            parts.any(|part| is_part(document.section(part)))
+        };
+        // A text is the part itself, or one of its members.
+        let part_or_list = leaves.iter().filter_map(|&leaf| document.parent(leaf));
+        let near: BTreeSet<_> =
+            part_or_list.flat_map(|around| [Some(around), document.parent(around)]).flatten().collect();
+        let lists = near.into_iter().filter(is_list).collect();
+        let mut runs = runs(document, lists, |_| true);
+        runs.retain(|run| run.nodes.iter().any(|node| leaves.contains(node)));
         Seams { runs, windows: Vec::new() }
     }
 
@@ -268,10 +279,8 @@ fn stretches(text: &str, borders: &[usize]) -> Vec<Range<usize>> {
 
 /// Returns the runs of two or more adjacent texts in the lists of a document that are open: texts of
 /// parts that stand side by side in one list.
-fn runs(document: &Document, open: impl Fn(NodeId) -> bool) -> Vec<Texts> {
+fn runs(document: &Document, mut lists: Vec<NodeId>, open: impl Fn(NodeId) -> bool) -> Vec<Texts> {
     let mut runs: Vec<Texts> = Vec::new();
-    let parts = document.sections().iter().filter(|section| is_part(section));
-    let mut lists: Vec<NodeId> = parts.filter_map(|section| document.parent(section.node)).collect();
     lists.sort_unstable();
     lists.dedup();
     for list in lists.into_iter().filter(|&list| open(list)) {
@@ -282,6 +291,7 @@ fn runs(document: &Document, open: impl Fn(NodeId) -> bool) -> Vec<Texts> {
             }
         };
         for part in document.children(list) {
+            work::step();
             match text_of(document, part) {
                 Some(text) => nodes.push(text),
                 None => end(std::mem::take(&mut nodes)),
@@ -295,7 +305,13 @@ fn runs(document: &Document, open: impl Fn(NodeId) -> bool) -> Vec<Texts> {
 fn is_part(section: &Section) -> bool {
     let holds_text = matches!(
         section.content_kind,
-        None | Some(ContentKind::Text | ContentKind::Thinking | ContentKind::Other)
+        None | Some(
+            ContentKind::Text
+                | ContentKind::Thinking
+                | ContentKind::Warning
+                | ContentKind::Progress
+                | ContentKind::Other
+        )
     );
     section.node_type == NodeType::ContentPart && holds_text
 }

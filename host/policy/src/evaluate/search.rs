@@ -257,6 +257,7 @@ impl<'s, 'p> Search<'s, 'p> {
         if matches!(leaf.value_type(), ValueType::Boolean | ValueType::Null) || self.found.too_much {
             return;
         }
+        super::hits::work::step();
         let subject = Subject::of_leaf(self.run, leaf);
         let mut applying = Rules::with_capacity(rules.len());
         for &(rule, redact) in rules {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Author, Document, Format, Limits};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, Replay, Role, SectionId};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::hits::work;
@@ -168,4 +168,36 @@ fn costs_what_is_new(policy: &Policy, replaced: impl Fn(usize) -> usize) {
     assert!(next.scanned <= 4 * new, "{next:?} for a message of {new} bytes");
     assert!(next.decoded <= replaced(length) + 2 * new, "{next:?} after {first:?}");
     assert!(next.hashed <= length + length / 3 + 4 * new, "{next:?} of {length} bytes");
+}
+
+/// Steps for so many recorded edits, each of another part of one message, and as many messages that
+/// are put in.
+fn steps_of_a_replay(policy: &Policy, count: usize) -> usize {
+    let vault = vault();
+    let parts = vec![r#"{"type":"text","text":"old"}"#; count].join(",");
+    let body = format!(r#"{{"messages":[{{"role":"user","content":[{parts}]}}]}}"#);
+    let document =
+        || Arc::new(Document::parse(body.clone().into(), Format::OpenaiChat, &Limits::default()).unwrap());
+    let mut made = Draft::new(document());
+    for part in 0..count {
+        let node = made.document().resolve(&format!("/messages/0/content/{part}/text")).unwrap();
+        made.set(node, "a@example.org", &Author::Person).unwrap();
+        made.insert(SectionId::from_index(0), Role::User, "b@example.org", &Author::Person).unwrap();
+    }
+    let lines = made.operations(str::to_owned).into_iter().map(|made| serde_json::to_string(&made).unwrap());
+    let mut record = Replay::parse(&lines.collect::<Vec<_>>().join("\n")).unwrap();
+    work::take();
+    let replayed = policy.replay(document(), &Context::default(), &vault, |draft| record.step(draft));
+    assert_eq!(record.into_misfits().len(), 0);
+    assert_eq!(replayed.draft.redactions().count(), count);
+    assert!(replayed.draft.inserted().all(|inserted| inserted.redacted().len() == 1));
+    work::take()
+}
+
+#[test]
+fn four_times_the_recorded_edits_cost_at_most_four_times_the_work() {
+    let policy = policy();
+    let (few, many) = (steps_of_a_replay(&policy, 50), steps_of_a_replay(&policy, 200));
+    assert!(few >= 50, "{few} steps are counted");
+    assert!(many <= 4 * few + 64, "{few} steps for 50 edits, {many} for 200");
 }

@@ -7,7 +7,7 @@ use super::{
     ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, shape, stream_member,
 };
 use crate::index::Index;
-use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
@@ -154,7 +154,8 @@ fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
                 question(projector, member);
             }
             "variableData" => {
-                turn(projector, member, index, SectionKind::Context, Role::User);
+                let id = turn(projector, member, index, SectionKind::Context, Role::User);
+                variables(projector, member, id);
             }
             "response" => {
                 let id = turn(projector, member, index, SectionKind::Assistant, Role::Assistant);
@@ -184,6 +185,33 @@ fn turn(
     })
 }
 
+/// What was attached to a question: one section each, since each was chosen by itself.
+fn variables(projector: &mut Projector<'_>, data: NodeId, around: SectionId) {
+    let body = projector.body;
+    let lists = body.children(data).filter(|&member| body.has_key(member, "variables"));
+    for (index, variable) in lists.flat_map(|list| body.children(list)).enumerate() {
+        let is_image = projector.text_member(variable, "kind").as_deref() == Some("image");
+        projector.sub_section(variable, around, |section| {
+            section.kind = SectionKind::Context;
+            section.node_type = NodeType::ContentPart;
+            section.content_index = Some(index);
+            section.content_kind = Some(if is_image { ContentKind::Image } else { ContentKind::Document });
+        });
+    }
+}
+
+/// What a part of an answer holds, by its own word for it; `None` for what is no words. Markdown may have no word.
+fn content_kind(projector: &Projector<'_>, part: NodeId, kind: Option<&str>) -> Option<ContentKind> {
+    match kind {
+        Some("markdownContent" | "markdownVuln") => Some(ContentKind::Text),
+        None => projector.body.member(part, "value").map(|_| ContentKind::Text),
+        Some("thinking") => Some(ContentKind::Thinking),
+        Some("warning") => Some(ContentKind::Warning),
+        Some("progressMessage" | "progressTask" | "progressTaskSerialized") => Some(ContentKind::Progress),
+        Some(_) => None,
+    }
+}
+
 fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index: usize) {
     let kind = projector.text_member(node, "kind");
     let is_tool = kind
@@ -191,10 +219,12 @@ fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index:
         .is_some_and(|kind| kind.starts_with("toolInvocation") || kind == "prepareToolInvocation");
     let (tool, call_id) =
         (projector.string_member(node, "toolId"), projector.string_member(node, "toolCallId"));
+    let content_kind = content_kind(projector, node, kind.as_deref());
     projector.sub_section(node, response, |section| {
         section.kind = if is_tool { SectionKind::ToolCall } else { SectionKind::ContentPart };
         section.node_type = if is_tool { NodeType::ToolCall } else { NodeType::ContentPart };
         section.content_index = Some(index);
+        section.content_kind = content_kind;
         section.tool_call_index = is_tool.then_some(index);
         (section.tool, section.call_id) = (tool, call_id);
     });
