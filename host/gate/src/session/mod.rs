@@ -4,17 +4,21 @@
 //! on every turn and after a restart, and telling nothing about the name. Other requests are no
 //! conversations; each has a vault of its own, which nobody finds again.
 
+mod location;
 mod name;
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use http::HeaderMap;
 use leafgate_tree::Document;
 use leafgate_vault::{MemoryBound, TokenKeys, Vault};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 
-pub(crate) use name::{BodyHints, CLAUDE_CODE, Hint, Name};
+pub(crate) use location::Location;
+use name::Hint;
+pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
 
 /// Whose tokens are made where clients are not told apart: the name that goes into
 /// [`TokenKeys::derive`]. The port is no part of it, so that a gate on another port knows the
@@ -33,6 +37,24 @@ pub(crate) struct Sessions {
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
     /// Which conversation a response belongs to, by the HMAC of its id.
     responses: Mutex<LruCache<String, Arc<str>>>,
+}
+
+/// What a request's header says about its conversation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hints {
+    name: Option<Hint>,
+    location: Option<Location>,
+}
+
+impl Hints {
+    pub(crate) fn of(headers: &HeaderMap) -> Hints {
+        Hints { name: Hint::of(headers), location: Location::of(headers) }
+    }
+
+    /// Where the conversation takes place.
+    pub(crate) fn location(&self) -> Option<Location> {
+        self.location
+    }
 }
 
 /// One request's conversation.
@@ -57,12 +79,19 @@ pub(crate) struct Thread {
 /// which one.
 #[must_use]
 pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
-    key(keys, &Name::of(document, None), document)
+    key(keys, &Name::of(document, None), None, document)
 }
 
-fn key(keys: &TokenKeys, name: &Name, document: &Document) -> String {
+fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Document) -> String {
     match name {
-        Name::Given(name) | Name::Follows(name) => keys.hash("SESSION", name),
+        Name::Given(name) | Name::Follows(name) => {
+            let key = keys.hash("SESSION", name);
+            // Where no location is told, the key is what it always was.
+            location.map_or_else(
+                || key.clone(),
+                |location| keys.hash("SESSION", &format!("{}\0{key}", location.name())),
+            )
+        }
         Name::None => {
             keys.hash("REQUEST", &base16ct::lower::encode_string(&Sha256::digest(document.source())))
         }
@@ -82,10 +111,12 @@ impl Sessions {
         }
     }
 
-    /// The conversation of a request as it was received, and the hint that its header gave.
-    pub(crate) fn of(&self, document: &Document, hint: Option<&Hint>) -> Session {
-        let name = Name::of(document, hint);
-        let own = || key(&self.keys, &name, document).into();
+    /// The conversation of a request as it was received, and the hints that its header gave.
+    ///
+    /// What goes on from a response that is known is in that one's conversation, wherever it is asked.
+    pub(crate) fn of(&self, document: &Document, hints: &Hints) -> Session {
+        let name = Name::of(document, hints.name.as_ref());
+        let own = || key(&self.keys, &name, hints.location, document).into();
         let key: Arc<str> = match &name {
             Name::None => {
                 return Session { key: own(), vault: Vault::within(self.keys.clone(), &self.values) };
@@ -135,7 +166,6 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderMap;
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey};
     use serde_json::json;
@@ -155,7 +185,7 @@ mod tests {
     }
 
     fn key(messages: serde_json::Value) -> Arc<str> {
-        Sessions::new(keys(), 10, BYTES).of(&chat(&messages), None).key
+        Sessions::new(keys(), 10, BYTES).of(&chat(&messages), &Hints::default()).key
     }
 
     fn responses(body: &serde_json::Value) -> Document {
@@ -178,24 +208,60 @@ mod tests {
     #[test]
     fn a_hint_is_the_key_of_all_requests_that_bear_it_and_of_this_client() {
         let turn = |text: &str| chat(&json!([{ "role": "user", "content": text }]));
-        let hint = Hint::of(&HeaderMap::from_iter([(
+        let hint = Hints::of(&HeaderMap::from_iter([(
             http::HeaderName::from_static("session-id"),
             "s-1".parse().unwrap(),
         )]));
         let sessions = Sessions::new(keys(), 10, BYTES);
-        let key = sessions.of(&turn("Hi"), hint.as_ref()).key;
-        assert_eq!(sessions.of(&turn("Ho"), hint.as_ref()).key, key);
+        let key = sessions.of(&turn("Hi"), &hint).key;
+        assert_eq!(sessions.of(&turn("Ho"), &hint).key, key);
         assert!(!key.contains("s-1"));
         let other = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("other"));
-        assert_ne!(Sessions::new(other, 10, BYTES).of(&turn("Hi"), hint.as_ref()).key, key);
+        assert_ne!(Sessions::new(other, 10, BYTES).of(&turn("Hi"), &hint).key, key);
+    }
+
+    #[test]
+    fn the_location_is_a_part_of_the_key() {
+        let document = chat(&json!([{ "role": "user", "content": "Hi" }]));
+        let sessions = Sessions::new(keys(), 10, BYTES);
+        let at = |intent: Option<&'static str>, named: bool| {
+            let mut headers = HeaderMap::new();
+            if let Some(intent) = intent {
+                headers.insert("openai-intent", http::HeaderValue::from_static(intent));
+            }
+            if named {
+                headers.insert("session-id", http::HeaderValue::from_static("s-1"));
+            }
+            sessions.of(&document, &Hints::of(&headers)).key
+        };
+        for named in [false, true] {
+            let (panel, editor) =
+                (at(Some("conversation-panel"), named), at(Some("conversation-inline"), named));
+            assert_eq!(at(Some("conversation-panel"), named), panel);
+            assert_ne!(panel, editor, "two conversations of one name, or that begin alike");
+            let nowhere = at(None, named);
+            assert!(nowhere != panel && nowhere != editor);
+            assert_eq!(at(Some("no location"), named), nowhere);
+        }
+        let (one, other) = ("conversation-panel", "conversation-inline");
+        let vault_at = |intent: &'static str| {
+            let headers = HeaderMap::from_iter([(
+                http::HeaderName::from_static("openai-intent"),
+                http::HeaderValue::from_static(intent),
+            )]);
+            sessions.of(&document, &Hints::of(&headers)).vault
+        };
+        vault_at(one).tokenize("EMAIL", "ann@example.org").unwrap();
+        assert!(!vault_at(one).is_empty() && vault_at(other).is_empty());
     }
 
     #[test]
     fn who_goes_on_from_a_response_is_in_its_conversation() {
         let sessions = Arc::new(Sessions::new(keys(), 10, BYTES));
-        let next =
-            |id: &str| sessions.of(&responses(&json!({ "input": "?", "previous_response_id": id })), None);
-        let first = sessions.of(&responses(&json!({ "input": "Hi" })), None);
+        let next = |id: &str| {
+            sessions.of(&responses(&json!({ "input": "?", "previous_response_id": id })), &Hints::default())
+        };
+        let first = sessions.of(&responses(&json!({ "input": "Hi" })), &Hints::default());
         first.vault.tokenize("EMAIL", "ann@example.org").unwrap();
         assert!(next("resp_1").vault.is_empty(), "nobody has said whose it is");
         sessions.thread(&first.key).answered("resp_2");
@@ -210,12 +276,13 @@ mod tests {
     #[test]
     fn a_response_stays_in_the_conversation_that_had_its_id_first() {
         let sessions = Arc::new(Sessions::new(keys(), 10, BYTES));
-        let begun = |text: &str| sessions.of(&responses(&json!({ "input": text })), None);
+        let begun = |text: &str| sessions.of(&responses(&json!({ "input": text })), &Hints::default());
         let (first, other) = (begun("Hi"), begun("Ho"));
         assert_ne!(first.key, other.key);
         sessions.thread(&first.key).answered("resp_1");
         sessions.thread(&other.key).answered("resp_1");
-        let next = sessions.of(&responses(&json!({ "input": "?", "previous_response_id": "resp_1" })), None);
+        let next = sessions
+            .of(&responses(&json!({ "input": "?", "previous_response_id": "resp_1" })), &Hints::default());
         assert_eq!(next.key, first.key);
     }
 
@@ -226,24 +293,24 @@ mod tests {
         let turn = |n: usize| chat(&json!([{ "role": "user", "content": format!("{n}") }]));
         let large = "x".repeat(leafgate_vault::MAX_BYTES / 2);
         for n in 0..20 {
-            let vault = sessions.of(&turn(n), None).vault;
+            let vault = sessions.of(&turn(n), &Hints::default()).vault;
             let token = vault.tokenize("BLOB", &format!("{n} {large}")).unwrap();
             let restored = vault.restore(token.as_str(), leafgate_vault::Channel::Literal);
             assert_ne!(restored, token.as_str(), "a conversation that goes on remembers its own");
             assert!(sessions.values.bytes() <= bytes);
         }
-        assert!(!sessions.of(&turn(19), None).vault.is_empty());
-        assert!(sessions.of(&turn(0), None).vault.is_empty());
+        assert!(!sessions.of(&turn(19), &Hints::default()).vault.is_empty());
+        assert!(sessions.of(&turn(0), &Hints::default()).vault.is_empty());
     }
 
     #[test]
     fn the_vault_of_a_conversation_is_found_again() {
         let sessions = Sessions::new(keys(), 10, BYTES);
         let turn = chat(&json!([{ "role": "user", "content": "Hi" }]));
-        sessions.of(&turn, None).vault.tokenize("EMAIL", "ann@example.org").unwrap();
-        assert!(!sessions.of(&turn, None).vault.is_empty());
+        sessions.of(&turn, &Hints::default()).vault.tokenize("EMAIL", "ann@example.org").unwrap();
+        assert!(!sessions.of(&turn, &Hints::default()).vault.is_empty());
         let other = chat(&json!([{ "role": "user", "content": "Ho" }]));
-        assert!(sessions.of(&other, None).vault.is_empty());
+        assert!(sessions.of(&other, &Hints::default()).vault.is_empty());
     }
 
     #[test]
@@ -251,10 +318,10 @@ mod tests {
         let sessions = Sessions::new(keys(), 10, BYTES);
         let generic =
             Document::parse(r#"{"input": "x"}"#.into(), Format::Generic, &Limits::default()).unwrap();
-        let session = sessions.of(&generic, None);
+        let session = sessions.of(&generic, &Hints::default());
         session.vault.tokenize("EMAIL", "ann@example.org").unwrap();
-        assert!(sessions.of(&generic, None).vault.is_empty());
-        assert_eq!(sessions.of(&generic, None).key, session.key);
+        assert!(sessions.of(&generic, &Hints::default()).vault.is_empty());
+        assert_eq!(sessions.of(&generic, &Hints::default()).key, session.key);
     }
 
     #[test]
@@ -263,10 +330,10 @@ mod tests {
         let turns: Vec<_> =
             (0..3).map(|n| chat(&json!([{ "role": "user", "content": format!("{n}") }]))).collect();
         for turn in [&turns[0], &turns[1], &turns[0]] {
-            sessions.of(turn, None).vault.tokenize("EMAIL", "ann@example.org").unwrap();
+            sessions.of(turn, &Hints::default()).vault.tokenize("EMAIL", "ann@example.org").unwrap();
         }
-        sessions.of(&turns[2], None);
-        assert!(!sessions.of(&turns[0], None).vault.is_empty());
-        assert!(sessions.of(&turns[1], None).vault.is_empty());
+        sessions.of(&turns[2], &Hints::default());
+        assert!(!sessions.of(&turns[0], &Hints::default()).vault.is_empty());
+        assert!(sessions.of(&turns[1], &Hints::default()).vault.is_empty());
     }
 }

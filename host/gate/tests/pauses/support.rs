@@ -235,6 +235,15 @@ impl House {
     }
 
     pub(crate) async fn with(rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
+        House::open("test", rules, reply, change).await
+    }
+
+    /// A gate of the same installation for another client.
+    pub(crate) async fn of_client(name: &str) -> Self {
+        House::open(name, RULES, Reply::echo(), |_| ()).await
+    }
+
+    async fn open(client: &str, rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
         logs::record();
         let upstream = Upstream::start(reply).await;
         let mut config = GateConfig::new(format!("http://{}", upstream.address).parse().unwrap());
@@ -242,7 +251,7 @@ impl House {
         config.limits.desk.timeout = LONG;
         config.limits.desk.linger = LONG;
         change(&mut config);
-        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new("test"));
+        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new(client));
         let gate = Gate::new(config, keys, policy(rules)).unwrap();
         let bind = || Listener::bind((Ipv4Addr::LOCALHOST, 0).into());
         let (clients, admins) = (bind().await.unwrap(), bind().await.unwrap());

@@ -294,14 +294,15 @@ fn only_the_first_name_of_an_answer_counts() {
         Document::parse(body.to_string().into(), Format::OpenaiResponses, &Limits::default()).unwrap()
     };
     let begun = request(json!({ "input": "Hi" }));
-    let session = sessions.of(&begun, None);
+    let session = sessions.of(&begun, &Hints::default());
     let restoring =
         Restoring::of(crate::apis::named("responses"), &begun, session.vault, sessions.thread(&session.key));
     let created = |id: &str| event("response.created", json!({ "response": { "id": id, "output": [] } }));
     let stream = created("resp_1") + &created("resp_2");
     assert_eq!(joined(restoring.unwrap(), &stream), stream);
-    let next =
-        |id: &str| sessions.of(&request(json!({ "input": "?", "previous_response_id": id })), None).key;
+    let next = |id: &str| {
+        sessions.of(&request(json!({ "input": "?", "previous_response_id": id })), &Hints::default()).key
+    };
     assert_eq!(next("resp_1"), session.key, "without a value too");
     assert_ne!(next("resp_2"), session.key);
 }
@@ -320,7 +321,7 @@ fn restoring_name(api: &str) -> Restoring {
     let (vault, _) = named();
     let request = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
     let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1, usize::MAX));
-    let thread = sessions.thread(&sessions.of(&request, None).key);
+    let thread = sessions.thread(&sessions.of(&request, &Hints::default()).key);
     Restoring::of(crate::apis::named(api), &request, vault, thread).unwrap()
 }
 

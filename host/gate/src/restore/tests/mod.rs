@@ -13,7 +13,7 @@ use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::{EventStream, Restoring};
-use crate::session::Sessions;
+use crate::session::{Hints, Sessions};
 
 /// With everything that JSON must escape.
 const VALUE: &str = "ann \"a\" o'n@example.org";
@@ -38,7 +38,7 @@ fn of_request(api: &str, request: &str) -> Restoring {
             .unwrap();
     let (vault, _) = vault();
     let sessions = Arc::new(Sessions::new(vault.keys().clone(), 1, usize::MAX));
-    let thread = sessions.thread(&sessions.of(&request, None).key);
+    let thread = sessions.thread(&sessions.of(&request, &Hints::default()).key);
     Restoring::of(crate::apis::named(api), &request, vault, thread).unwrap()
 }
 
