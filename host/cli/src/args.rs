@@ -175,6 +175,10 @@ pub(crate) struct RunArgs {
     /// LEAFGATE_SESSION, LEAFGATE_RULES and LEAFGATE_REASON, and nothing of what the request says
     #[arg(long, value_name = "CMD", conflicts_with = "no_admin")]
     pub(crate) notify_command: Option<String>,
+    /// Answer the client of a cancelled request with the reason as the model's words, instead of an
+    /// error
+    #[arg(long)]
+    pub(crate) answer_cancelled: bool,
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 }

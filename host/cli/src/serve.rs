@@ -73,6 +73,7 @@ pub(crate) struct GateSetup {
 impl GateSetup {
     fn of(args: &RunArgs) -> GateSetup {
         let mut config = GateConfig::new(args.upstream.clone());
+        config.answer_cancelled = args.answer_cancelled;
         apply_waiting(&args.waiting, &mut config);
         GateSetup {
             config,

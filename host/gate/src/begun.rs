@@ -81,7 +81,7 @@ async fn go_on(
 
 /// The body that the begun stream goes on with, or the events that end it.
 async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
-    let refused = |refusal: Refusal| ErrorBody::of(&refusal, api).events(api, refusal.may_pass_later());
+    let refused = |refusal: Refusal| refusal.events(api);
     let (parts, body) = answered.map_err(refused)?.into_parts();
     if !parts.status.is_success() {
         let said = upstream_error(body).await.map(|error| error.events(api, passes_later(parts.status)));

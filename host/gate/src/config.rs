@@ -16,6 +16,8 @@ pub struct GateConfig {
     pub named: Vec<NamedUpstream>,
     /// Where the policy comes from, for the status to name: `default`, `none` or the folder.
     pub policy_source: String,
+    /// Whether the client of a cancelled request reads why as the model's words, instead of an error.
+    pub answer_cancelled: bool,
     /// Bounds on what one request may cost.
     pub limits: GateLimits,
 }
@@ -28,6 +30,7 @@ impl GateConfig {
             upstream,
             named: Vec::new(),
             policy_source: "default".to_owned(),
+            answer_cancelled: false,
             limits: GateLimits::default(),
         }
     }

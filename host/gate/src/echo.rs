@@ -62,6 +62,18 @@ pub(crate) struct Echo<'r> {
     pub(crate) usage: bool,
 }
 
+/// How the answer to a request is shaped, whatever it says.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    /// Where it was sent, without the query.
+    pub(crate) path: String,
+    pub(crate) model: String,
+    /// Whether it asks for a stream of events.
+    pub(crate) streams: bool,
+    /// Whether the client wants the price of a streamed answer.
+    pub(crate) usage: bool,
+}
+
 /// An answer in the shape of an API.
 pub(crate) enum Echoed {
     Json(Value),
@@ -101,6 +113,21 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
             event_stream(events)
         }
         None => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
+    }
+}
+
+/// Returns what the model would answer if it said just this; `None` where the API has no shape for it.
+pub(crate) fn say(api: Api, manner: &Manner, text: &str) -> Option<Echoed> {
+    let Manner { path, model, streams, usage } = manner;
+    api.echo(&Echo { path, text, model: model.clone(), streams: *streams, usage: *usage })
+}
+
+impl Echoed {
+    pub(crate) fn into_response(self) -> Response<Content> {
+        match self {
+            Echoed::Json(answer) => json_answer(&answer),
+            Echoed::Events(events) => event_stream(events),
+        }
     }
 }
 

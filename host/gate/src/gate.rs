@@ -37,7 +37,7 @@ use crate::restore::Restoring;
 use crate::route::Route;
 use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
-use crate::session::{Hint, Sessions};
+use crate::session::{Hints, Sessions};
 use crate::status::{Counters, Loads};
 use crate::upstream::RootsError;
 use crate::upstreams::{Lane, Upstreams};
@@ -67,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
     counters: Arc<Counters>,
+    /// Whether the client of a cancelled request reads why as the model's words.
+    answer_cancelled: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
     assembler: Arc<Assembler>,
@@ -88,6 +90,7 @@ impl Gate {
         let saved = Arc::new(Saved::new(&keys));
         Ok(Gate(Arc::new(Shared {
             upstreams: Upstreams::new(config.upstream, config.named, &limits)?,
+            answer_cancelled: config.answer_cancelled,
             loads: Loads::new(config.policy_source, &policy),
             policy: ArcSwap::new(policy),
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
@@ -421,7 +424,7 @@ impl Shared {
             api,
             model: api.model(parts.uri.path()).map(Into::into),
             outside: Arc::new(OutsideTexts::of(parts)),
-            hint: Hint::of(&parts.headers),
+            hints: Hints::of(&parts.headers),
             class: ClassHint::of(&parts.headers),
             policy,
             sessions: Arc::clone(&self.sessions),
@@ -431,6 +434,7 @@ impl Shared {
             chosen,
             assembler: Arc::clone(&self.assembler),
             assembly: None,
+            answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
         };
         let Judged { outcome, tally } = self.judge(case).await?;
         self.counters.faults(tally.errors.len());

@@ -15,6 +15,7 @@ use crate::apis::Api;
 use crate::begun;
 use crate::content::Content;
 use crate::flow::{Delivered, Flow};
+use crate::echo::Manner;
 use crate::gate::{INLINE_BODY, Shared};
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Passed, Received};
@@ -37,6 +38,8 @@ pub(crate) struct Held {
     pub(crate) restoring: Option<Restoring>,
     /// What makes lesser forms of it, where a profile made it.
     pub(crate) flow: Option<Box<Flow>>,
+    /// How a cancel is answered, where it is no error to the client.
+    pub(crate) manner: Option<Manner>,
 }
 
 impl Shared {
@@ -124,7 +127,7 @@ impl Held {
     fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
         let release = match decision {
             Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed)),
+            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed, self.manner)),
         };
         check(self.waiter.destination(), &release)?;
         let flow = self.flow.map(|mut flow| {
@@ -144,15 +147,17 @@ fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
     Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
 }
 
-/// 400 in any case: SDKs retry most others, and the same request would only wait again.
-pub(crate) fn refusal(dismissed: &Dismissed) -> Refusal {
+/// 400 in any case: SDKs retry most others, and the same request would only wait again. What was cancelled may be answered in this
+/// manner; what nobody decided about is an error all the same.
+pub(crate) fn refusal(dismissed: &Dismissed, manner: Option<Manner>) -> Refusal {
     let code = match dismissed.dismissal {
         Dismissal::TimedOut { .. } => Code::TimedOut,
         Dismissal::Replaced => Code::Replaced,
         Dismissal::NoRoom(_) => Code::Blocked,
         _ => Code::Cancelled,
     };
-    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed))
+    let manner = manner.filter(|_| code == Code::Cancelled);
+    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed)).as_answer(manner)
 }
 
 /// Says who held the request, for which rules, and what became of it.
@@ -171,7 +176,8 @@ fn message(dismissed: &Dismissed) -> String {
 mod tests {
     use std::time::Duration;
 
-    use leafgate_desk::{CancelReason, HoldState, Tick, TurnHold};
+    use leafgate_admin::HoldState;
+    use leafgate_desk::{CancelReason, Tick, TurnHold};
     use leafgate_policy::{Cause, Hold};
 
     use super::*;

@@ -3,6 +3,7 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,6 +21,7 @@ use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
 use crate::flow::{Flow, Lessened};
+use crate::echo::Manner;
 use crate::hold::{self, Held};
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
@@ -28,7 +30,7 @@ use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, W
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::saved::saved_holds;
-use crate::session::{Hint, Session, Sessions};
+use crate::session::{Hints, Session, Sessions};
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -45,7 +47,7 @@ pub(crate) struct Case {
     /// What it says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
-    pub(crate) hint: Option<Hint>,
+    pub(crate) hints: Hints,
     /// What its header says about who asks.
     pub(crate) class: ClassHint,
     /// The generation that judges it, whatever is loaded meanwhile.
@@ -61,6 +63,8 @@ pub(crate) struct Case {
     pub(crate) assembler: Arc<Assembler>,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
+    /// The path that it was sent to, where its client reads a cancel as the model's words.
+    pub(crate) answers_cancel: Option<String>,
 }
 
 /// What becomes of a request that is not refused.
@@ -115,7 +119,7 @@ impl Case {
     }
 
     fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
-        let session = self.sessions.of(&document, self.hint.as_ref());
+        let session = self.sessions.of(&document, &self.hints);
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let (model, to) = (self.model.clone(), self.to.clone());
@@ -178,7 +182,8 @@ impl Case {
         let (holds, mode) = match (self.turns.ask(&session.key, class, draft.document()), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                return Judged { outcome: Err(hold::refusal(&dismissed)), tally };
+                let manner = self.manner(draft.document());
+                return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally };
             }
             (Answered::Nothing, None) => {
                 return Judged { outcome: Ok(self.pass(session, &draft, class, wraps_more)), tally };
@@ -308,8 +313,32 @@ impl Case {
 
     /// How its conversation is called.
     fn title(&self) -> Title {
-        let location = if self.api.converses() { "chat" } else { "request" };
+        let location = match self.hints.location() {
+            _ if !self.api.converses() => "request",
+            None => "chat",
+            Some(location) => location.name(),
+        };
         Title { location: location.into(), name: self.agent.into() }
+    }
+
+    /// How a cancel is answered, where it is no error to the client. What is no turn of a conversation
+    /// has no words of a model.
+    fn manner(&self, document: &Document) -> Option<Manner> {
+        let path = self.answers_cancel.clone().filter(|_| self.api.converses())?;
+        let usage = ["stream_options", "include_usage"];
+        let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
+        Some(Manner {
+            path,
+            model: document
+                .model()
+                .map(Cow::into_owned)
+                .or_else(|| self.model.as_deref().map(str::to_owned))
+                .unwrap_or_default(),
+            streams: self.api.streams(document),
+            usage: usage
+                .and_then(|node| document.leaf(node))
+                .is_some_and(|leaf| leaf.text().expose() == "true"),
+        })
     }
 
     fn held(
@@ -319,6 +348,7 @@ impl Case {
         waiter: Waiter,
         reservation: Option<Reservation>,
     ) -> Outcome {
+        let manner = self.manner(document);
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
         let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
@@ -330,6 +360,7 @@ impl Case {
             source: document.source().clone(),
             streams: self.api.streams(document),
             api: self.api,
+            manner,
             received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
         })
     }

@@ -9,12 +9,14 @@
 //! `x-should-retry: false`, which the official SDKs honour. Only trouble that may pass leaves that header out: with the upstream, and
 //! with too many bodies at a time.
 
+use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 
 use crate::apis::Api;
 use crate::content::{self, Content};
 use crate::dialect::ErrorBody;
+use crate::echo::{self, Echoed, Manner};
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
@@ -25,6 +27,8 @@ pub(crate) struct Refusal {
     code: Code,
     client_message: String,
     operator_message: Option<String>,
+    /// The shape of an answer in which the client reads the message, where it is no error to it.
+    manner: Option<Manner>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -81,7 +85,14 @@ impl Code {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        Refusal { status, code, client_message: message.into(), operator_message: None, headers: Vec::new() }
+        Refusal {
+            status,
+            code,
+            client_message: message.into(),
+            operator_message: None,
+            manner: None,
+            headers: Vec::new(),
+        }
     }
 
     /// 400: not what it claims to be.
@@ -115,6 +126,25 @@ impl Refusal {
         Refusal::new(StatusCode::BAD_GATEWAY, Code::Upstream, message)
     }
 
+    /// Has the client read the message as the model's words.
+    pub(crate) fn as_answer(mut self, manner: Option<Manner>) -> Self {
+        self.manner = manner;
+        self
+    }
+
+    /// What the model would answer if it said the message, where that is wanted.
+    fn spoken(&self, api: Api) -> Option<Echoed> {
+        echo::say(api, self.manner.as_ref()?, &self.client_message)
+    }
+
+    /// What ends a stream of this API that was begun: the message as the model's words, or an error.
+    pub(crate) fn events(&self, api: Api) -> Bytes {
+        match self.spoken(api) {
+            Some(Echoed::Events(events)) => events.concat().into(),
+            Some(Echoed::Json(_)) | None => ErrorBody::of(self, api).events(api, self.may_pass_later()),
+        }
+    }
+
     /// Adds a header to the answer.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
@@ -144,8 +174,11 @@ impl Refusal {
         matches!(self.code, Code::Upstream | Code::Busy)
     }
 
-    /// The answer, in the dialect of the API that was asked.
+    /// The answer, in the dialect of the API that was asked, or as the model would say it.
     pub(crate) fn into_response(self, api: Api) -> Response<Content> {
+        if let Some(spoken) = self.spoken(api) {
+            return spoken.into_response();
+        }
         let mut response = Response::new(content::full(ErrorBody::of(&self, api).json()));
         *response.status_mut() = self.status;
         if !self.may_pass_later() {

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
+use crate::support::{CANARY, CHAT, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
 
 const KEEPALIVE: &str = ": keepalive\n\n";
 
@@ -113,6 +113,75 @@ async fn a_cancel_after_the_grace_period_is_an_event() {
         (&"leafgate_cancelled".into(), &"invalid_request_error".into())
     );
     assert_eq!(house.upstream.received().len(), 0);
+}
+
+/// What a client reads that joins the texts of a stream's events.
+fn joined(stream: &str) -> String {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+    let texts = ["/choices/0/delta/content", "/delta/text", "/delta"];
+    let text = |event: Value| texts.iter().find_map(|at| event.pointer(at)?.as_str().map(str::to_owned));
+    events.filter_map(text).collect()
+}
+
+#[tokio::test]
+async fn where_it_is_wanted_a_cancel_is_the_models_words_and_nothing_is_sent() {
+    let said = "held by this gate (rule `production`): Request canceled before sending.";
+    let [(_, responses, ..), (_, messages, ..)] = spoken();
+    for (path, body) in [
+        (CHAT, streaming(chat("prod-db"))),
+        ("/v1/responses", responses),
+        ("/v1/messages?beta=true", messages),
+    ] {
+        for (silence, streams) in [(SOON, true), (LONG, true), (LONG, false)] {
+            let house = House::with(RULES, Reply::echo(), |config| {
+                config.answer_cancelled = true;
+                config.limits.silence = silence;
+            })
+            .await;
+            let mut events = house.events().await;
+            let mut body = body.clone();
+            body["stream"] = streams.into();
+            let ask = |house: &House| {
+                let request = Request::post(path).header("host", house.address.to_string());
+                house.send_raw(request.body(Full::from(body.to_string())).unwrap())
+            };
+            let client = ask(&house);
+            house.cancel(&events.paused().await.id).await.unwrap();
+            let answer = client.await.unwrap();
+            assert_eq!(answer.status, 200, "{path}");
+            // The same question again is answered as the cancelled one, without a person.
+            let again = ask(&house).await.unwrap();
+            for (answer, said) in
+                [(answer, said), (again, "held by this gate: Request canceled before sending.")]
+            {
+                match streams {
+                    true => assert!(joined(answer.text()).starts_with(said), "{path}: {}", answer.text()),
+                    false => assert!(answer.text().contains(said), "{path}: {}", answer.text()),
+                }
+                assert!(!answer.text().contains("error\":{"), "{path}: {}", answer.text());
+            }
+            assert_eq!(house.upstream.received().len(), 0);
+            assert_eq!(house.gate.status().requests.cancelled, 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_models_turn_and_what_nobody_decided_about_stay_errors() {
+    let house = House::with(RULES, Reply::echo(), |config| {
+        config.answer_cancelled = true;
+        config.limits.desk.timeout = SOON;
+    })
+    .await;
+    assert_eq!(house.send(&chat("prod-db")).await.unwrap().refusal().0, "leafgate_timed_out");
+    let house = House::with(RULES, Reply::echo(), |config| config.answer_cancelled = true).await;
+    let mut events = house.events().await;
+    let request = Request::post("/v1/messages/count_tokens").header("host", house.address.to_string());
+    let said = json!({ "model": "m", "messages": [{ "role": "user", "content": "prod-db" }] });
+    let client = house.send_raw(request.body(Full::from(said.to_string())).unwrap());
+    house.cancel(&events.paused().await.id).await.unwrap();
+    assert_eq!(client.await.unwrap().status, 400);
 }
 
 /// Path and body of a request that is paused, its sign of life, and the events that a cancel ends it with: name, pointer, word.
