@@ -116,7 +116,7 @@ impl Caller<'_> {
                 digest
             }
         };
-        let resumed = self.gate.resume_and_save(id, &digest)?;
+        let resumed = self.gate.resume(id, &digest)?;
         if self.json {
             return Ok(self.printer.json(&resumed)?);
         }

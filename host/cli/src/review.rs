@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anyhow::bail;
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, Event, ModeView, Payload, RuntimeFile, SessionList, TurnMode, TurnSummary,
-    TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, Event, ModeView, Payload, Resumed, RuntimeFile, SavedList,
+    SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
-use leafgate_review::{AdminApi, plain};
+use leafgate_review::{AdminApi, TurnMetadata, plain};
 
 use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
@@ -126,7 +126,7 @@ impl AdminApi for GateTurns {
         self.gate.edit(id, command)
     }
 
-    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
         self.gate.resume(id, digest)
     }
 
@@ -136,6 +136,22 @@ impl AdminApi for GateTurns {
 
     fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
         self.gate.payload(id)
+    }
+
+    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
+        self.gate.metadata(id)
+    }
+
+    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
+        self.gate.save(id, scope)
+    }
+
+    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
+        self.gate.capture_next()
+    }
+
+    fn subagents(&mut self) -> Result<Subagents, ApiError> {
+        self.gate.subagents()
     }
 
     fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {

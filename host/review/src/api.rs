@@ -4,8 +4,48 @@
 //! anything.
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, ModeView, Payload, SessionList, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, ModeView, Payload, Resumed, SavedList,
+    SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
+
+/// What is known about a request beside what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnMetadata {
+    /// Its session, opaque.
+    pub session: String,
+    /// Its own name, by which operations call it.
+    pub request: String,
+    /// The model that it would ask, its whole name.
+    pub model: String,
+    /// Where in its client it was asked.
+    pub location: String,
+    /// The mode that asked for a person.
+    pub mode: Option<TurnMode>,
+    /// Whether anything would leave otherwise than it came.
+    pub is_dirty: bool,
+    /// The upstream and the path there.
+    pub endpoint: Option<String>,
+    /// What its client says that it is for.
+    pub intent: Option<String>,
+    /// How long the answer may be.
+    pub max_response_tokens: Option<u64>,
+}
+
+impl From<EditableRequest> for TurnMetadata {
+    fn from(request: EditableRequest) -> Self {
+        TurnMetadata {
+            session: request.summary.session,
+            request: request.id,
+            model: request.model,
+            location: request.location,
+            mode: request.summary.mode,
+            is_dirty: request.is_dirty,
+            endpoint: request.metadata.endpoint_url,
+            intent: request.metadata.intent,
+            max_response_tokens: request.metadata.max_response_tokens,
+        }
+    }
+}
 
 /// The pending turns of a running gate. Calls block.
 pub trait AdminApi {
@@ -37,7 +77,7 @@ pub trait AdminApi {
     ///
     /// # Errors
     /// As above. `stale` where the turn has changed.
-    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError>;
+    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError>;
 
     /// Cancels a turn.
     ///
@@ -50,6 +90,30 @@ pub trait AdminApi {
     /// # Errors
     /// As above.
     fn payload(&mut self, id: &str) -> Result<Payload, ApiError>;
+
+    /// Returns what is known about the request beside what it says.
+    ///
+    /// # Errors
+    /// As above.
+    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError>;
+
+    /// Saves the edits that a person made in a turn, which goes on waiting.
+    ///
+    /// # Errors
+    /// As above. `nothing` where no edit of a person stands in it.
+    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError>;
+
+    /// Has the next turn pause, so that its edits are saved.
+    ///
+    /// # Errors
+    /// As above. `nothing` where the mode applies no saved edits.
+    fn capture_next(&mut self) -> Result<SavedList, ApiError>;
+
+    /// Returns the latest requests of agents, newest first.
+    ///
+    /// # Errors
+    /// As above.
+    fn subagents(&mut self) -> Result<Subagents, ApiError>;
 
     /// Has these sections stand first, in this order, and returns the turn as it is then.
     ///
@@ -99,6 +163,10 @@ pub enum ApiCall {
     Resume { id: String, digest: String },
     Cancel { id: String },
     Payload { id: String },
+    Metadata { id: String },
+    Save { id: String, scope: SavedScope },
+    CaptureNext,
+    Subagents,
     Pin { id: String, sections: Vec<String> },
     Mode,
     SetMode { mode: TurnMode },
@@ -115,9 +183,13 @@ pub enum ApiAnswer {
     Turn(Result<Box<TurnView>, ApiError>),
     Diff(Result<Diff, ApiError>),
     Edit(Result<Box<TurnView>, ApiError>),
-    Resume(Result<TurnSummary, ApiError>),
+    Resume(Result<Box<Resumed>, ApiError>),
     Cancel(Result<TurnSummary, ApiError>),
     Payload(Result<Payload, ApiError>),
+    Metadata(Result<TurnMetadata, ApiError>),
+    Save(Result<CapturedEdits, ApiError>),
+    CaptureNext(Result<SavedList, ApiError>),
+    Subagents(Result<Subagents, ApiError>),
     Pin(Result<Box<TurnView>, ApiError>),
     Mode(Result<ModeView, ApiError>),
     SetMode(Result<ModeView, ApiError>),
@@ -132,9 +204,13 @@ impl ApiCall {
             ApiCall::Turn { id } => ApiAnswer::Turn(desk.turn(&id).map(Box::new)),
             ApiCall::Diff { id } => ApiAnswer::Diff(desk.diff(&id)),
             ApiCall::Edit { id, command } => ApiAnswer::Edit(desk.edit(&id, command).map(Box::new)),
-            ApiCall::Resume { id, digest } => ApiAnswer::Resume(desk.resume(&id, &digest)),
+            ApiCall::Resume { id, digest } => ApiAnswer::Resume(desk.resume(&id, &digest).map(Box::new)),
             ApiCall::Cancel { id } => ApiAnswer::Cancel(desk.cancel(&id)),
             ApiCall::Payload { id } => ApiAnswer::Payload(desk.payload(&id)),
+            ApiCall::Metadata { id } => ApiAnswer::Metadata(desk.metadata(&id)),
+            ApiCall::Save { id, scope } => ApiAnswer::Save(desk.save(&id, scope)),
+            ApiCall::CaptureNext => ApiAnswer::CaptureNext(desk.capture_next()),
+            ApiCall::Subagents => ApiAnswer::Subagents(desk.subagents()),
             ApiCall::Pin { id, sections } => ApiAnswer::Pin(desk.pin(&id, sections).map(Box::new)),
             ApiCall::Mode => ApiAnswer::Mode(desk.mode()),
             ApiCall::SetMode { mode } => ApiAnswer::SetMode(desk.set_mode(mode)),

@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, ErrorCode, Event, HoldView, ModeView, Payload, SessionList, State, TurnMode,
-    TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, ErrorCode, Event, HoldView, ModeView, Payload, SavedScope,
+    SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
-use crate::api::{ApiAnswer, ApiCall};
+use crate::api::{ApiAnswer, ApiCall, TurnMetadata};
 use crate::change;
 use crate::outline::Outline;
 
@@ -55,6 +55,17 @@ pub enum Action {
     Cancel,
     /// Shows the very body that a resume sends.
     Payload,
+    /// Shows what is known about the present turn beside what it says.
+    Metadata,
+    /// Saves the person's edits of the present turn.
+    Save {
+        /// For which later turns.
+        scope: SavedScope,
+    },
+    /// Has the next turn pause, so that its edits are saved.
+    CaptureNext,
+    /// Lists what agents asked.
+    Subagents,
     /// Has these sections of the present turn stand first, in this order.
     Pin {
         /// Their keys.
@@ -92,6 +103,8 @@ impl Action {
             Action::Sessions => ApiCall::Sessions,
             Action::Select { session } => ApiCall::Select { session },
             Action::Follow { follow } => ApiCall::Follow { follow },
+            Action::CaptureNext => ApiCall::CaptureNext,
+            Action::Subagents => ApiCall::Subagents,
             of_turn => return Err(of_turn),
         })
     }
@@ -105,6 +118,8 @@ impl Action {
             Action::Resume { digest } => ApiCall::Resume { id, digest },
             Action::Cancel => ApiCall::Cancel { id },
             Action::Payload => ApiCall::Payload { id },
+            Action::Metadata => ApiCall::Metadata { id },
+            Action::Save { scope } => ApiCall::Save { id, scope },
             Action::Pin { sections } => ApiCall::Pin { id, sections },
             Action::List
             | Action::Show { .. }
@@ -112,7 +127,9 @@ impl Action {
             | Action::SetMode { .. }
             | Action::Sessions
             | Action::Select { .. }
-            | Action::Follow { .. } => return None,
+            | Action::Follow { .. }
+            | Action::CaptureNext
+            | Action::Subagents => return None,
         })
     }
 }
@@ -154,6 +171,8 @@ pub struct Model {
     outline: Outline,
     diff: Option<Diff>,
     payload: Option<Payload>,
+    metadata: Option<TurnMetadata>,
+    subagents: Option<Subagents>,
     mode: Option<ModeView>,
     sessions: SessionList,
     notice: Option<Notice>,
@@ -191,6 +210,19 @@ impl Model {
     #[must_use]
     pub fn payload(&self) -> Option<&Payload> {
         self.payload.as_ref()
+    }
+
+    /// Returns what is known about the turn beside what it says, unless it has changed since that was
+    /// asked for.
+    #[must_use]
+    pub fn metadata(&self) -> Option<&TurnMetadata> {
+        self.metadata.as_ref()
+    }
+
+    /// Returns what agents asked, once somebody wanted to see it.
+    #[must_use]
+    pub fn subagents(&self) -> Option<&Subagents> {
+        self.subagents.as_ref()
     }
 
     /// Returns the mode in force, as far as the gate has told it.
@@ -256,12 +288,31 @@ impl Model {
             }
             ApiAnswer::Diff(Ok(diff)) => self.diff = Some(diff),
             ApiAnswer::Payload(Ok(payload)) => self.payload = Some(payload),
+            ApiAnswer::Metadata(Ok(metadata)) => self.metadata = Some(metadata),
+            ApiAnswer::Subagents(Ok(subagents)) => self.subagents = Some(subagents),
+            ApiAnswer::Save(Ok(captured)) => {
+                let (level, text) = saved(&captured);
+                self.notify(level, text);
+            }
+            ApiAnswer::CaptureNext(Ok(list)) => {
+                let scope = list.status.scope.label();
+                self.notify(
+                    Level::Done,
+                    format!("The next turn waits. What you edit in it is saved when you send it: {scope}."),
+                );
+            }
             ApiAnswer::Pin(Ok(turn)) => self.look_at(turn),
             ApiAnswer::Mode(Ok(mode)) => self.mode = Some(mode),
             ApiAnswer::SetMode(Ok(mode)) => self.chosen(mode),
             ApiAnswer::Sessions(Ok(sessions)) => self.sessions = sessions,
             ApiAnswer::Edit(Ok(turn)) => self.edited(turn),
-            ApiAnswer::Resume(Ok(summary)) | ApiAnswer::Cancel(Ok(summary)) => self.over(summary),
+            ApiAnswer::Cancel(Ok(summary)) => self.over(summary),
+            ApiAnswer::Resume(Ok(resumed)) => {
+                self.over(resumed.turn);
+                if let Some(captured) = resumed.captured {
+                    self.captured(&captured);
+                }
+            }
             ApiAnswer::Resume(Err(error)) if error.code == ErrorCode::Stale => {
                 return self.refused_as_stale(&error);
             }
@@ -270,6 +321,10 @@ impl Model {
             | ApiAnswer::Diff(Err(error))
             | ApiAnswer::Edit(Err(error))
             | ApiAnswer::Payload(Err(error))
+            | ApiAnswer::Metadata(Err(error))
+            | ApiAnswer::Save(Err(error))
+            | ApiAnswer::CaptureNext(Err(error))
+            | ApiAnswer::Subagents(Err(error))
             | ApiAnswer::Pin(Err(error))
             | ApiAnswer::Mode(Err(error))
             | ApiAnswer::SetMode(Err(error))
@@ -285,6 +340,7 @@ impl Model {
         self.note(turn.summary.clone());
         self.diff = None;
         self.payload = None;
+        self.metadata = None;
         self.turn = Some(turn);
     }
 
@@ -320,11 +376,19 @@ impl Model {
         }
     }
 
+    /// Says what was saved of the turn that has just left, behind that it has.
+    fn captured(&mut self, captured: &CapturedEdits) {
+        let before = self.notice.take().map_or_else(String::new, |notice| format!("{} ", notice.text));
+        let (level, text) = saved(captured);
+        self.notify(level, format!("{before}{text}"));
+    }
+
     /// Closes the selected turn, which keeps waiting.
     pub fn close(&mut self) {
         self.turn = None;
         self.diff = None;
         self.payload = None;
+        self.metadata = None;
         self.stale = None;
         self.outline = Outline::default();
     }
@@ -381,8 +445,11 @@ impl Model {
             }
             // The mode names the active conversation.
             Event::Sessions { .. } => vec![Effect::Ask(ApiCall::Sessions), Effect::Ask(ApiCall::Mode)],
-            // The prompt shows turns; `leafgate subagents` lists these.
-            Event::Subagent { .. } => Vec::new(),
+            // Whoever has asked for the list once may be looking at it.
+            Event::Subagent { .. } => match self.subagents {
+                Some(_) => vec![Effect::Ask(ApiCall::Subagents)],
+                None => Vec::new(),
+            },
             Event::Policy { policy } => {
                 match policy.refused {
                     Some(_) => self
@@ -419,6 +486,23 @@ impl Model {
             session.silent_ms = session.silent_ms.saturating_add(passed);
         }
     }
+}
+
+/// Returns what was saved of a turn, in words.
+fn saved(captured: &CapturedEdits) -> (Level, String) {
+    if let Some(why) = &captured.not_saved {
+        return (Level::Error, format!("Nothing was saved: {}.", why.trim_end_matches('.')));
+    }
+    let (number, scope) = (captured.edits.len(), captured.scope.label());
+    let mut text = match number {
+        0 => "No edit was saved.".to_owned(),
+        number => format!("{} saved: {scope}.", crate::rows::count(number, "edit")),
+    };
+    for left_out in &captured.left_out {
+        text.push_str(&format!(" Left out: {}: {}.", left_out.path, left_out.why.trim_end_matches('.')));
+    }
+    let level = if captured.left_out.is_empty() { Level::Done } else { Level::Warning };
+    (level, text)
 }
 
 fn ask(call: ApiCall) -> Vec<Effect> {

@@ -8,10 +8,10 @@ use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
     ErrorCode, Follow, ModeView, Payload, Pending, Pins, Resume, Resumed, RuntimeFile, SavedDiff,
-    SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnMode,
-    TurnSummary, TurnView,
+    SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode, SetSaved, Status, Subagents,
+    TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::AdminApi;
+use leafgate_review::{AdminApi, TurnMetadata};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -42,11 +42,6 @@ impl AdminClient {
     /// Returns a turn with its whole request.
     pub(crate) fn request(&self, turn: &str) -> Result<EditableRequest, ApiError> {
         self.get(&path(turn, "/request")?)
-    }
-
-    /// The latest requests of agents.
-    pub(crate) fn subagents(&self) -> Result<Subagents, ApiError> {
-        self.get("/v1/subagents")
     }
 
     /// Closes a conversation.
@@ -92,11 +87,6 @@ impl AdminClient {
     /// Saves the edits of a turn.
     pub(crate) fn capture(&self, turn: &str, command: &CaptureTurn) -> Result<CapturedEdits, ApiError> {
         self.post(&path(turn, "/capture")?, command)
-    }
-
-    /// Resumes a turn, and says what was saved of it.
-    pub(crate) fn resume_and_save(&self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
-        self.post(&path(id, "/resume")?, &Resume { digest: digest.to_owned() })
     }
 
     fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ApiError> {
@@ -156,7 +146,7 @@ impl AdminApi for AdminClient {
         self.post(&path(id, "/edit")?, &command)
     }
 
-    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
         self.post(&path(id, "/resume")?, &Resume { digest: digest.to_owned() })
     }
 
@@ -166,6 +156,22 @@ impl AdminApi for AdminClient {
 
     fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
         self.get(&path(id, "/payload")?)
+    }
+
+    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
+        self.request(id).map(TurnMetadata::from)
+    }
+
+    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
+        self.capture(id, &CaptureTurn { scope: Some(scope), ..CaptureTurn::default() })
+    }
+
+    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
+        self.arm_capture()
+    }
+
+    fn subagents(&mut self) -> Result<Subagents, ApiError> {
+        self.get("/v1/subagents")
     }
 
     fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {

@@ -1,6 +1,6 @@
 //! The commands of the line mode: one line, one command.
 
-use leafgate_admin::TurnMode;
+use leafgate_admin::{SavedScope, TurnMode};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,12 @@ pub(super) enum Command {
     Reset,
     Diff,
     Payload,
+    Metadata,
+    /// The person's edits of the present turn.
+    Save(SavedScope),
+    /// The next turn pauses, so that its edits are saved.
+    Capture,
+    Agents,
     Why,
     /// Before this section.
     Insert(usize),
@@ -67,11 +73,15 @@ pub(super) const HELP: &[&str] = &[
     "why             all places that hold it, and what plugins say",
     "diff            what came against what would leave",
     "payload         the very body that resume sends",
+    "metadata        what is known about the request beside what it says",
+    "save SCOPE      save your edits for later turns of this session, this workspace, or global",
+    "capture         the next turn waits, and your edits of it are saved when it is sent",
     "resume          send exactly what was shown last",
     "cancel          send nothing; the client gets an error",
     "mode [MODE]     which turns wait although no rule asks: off, interceptOnce (the next one),",
     "                interceptAlways, autoOverride",
     "sessions        the conversations, numbered; select N looks at one and stays with it",
+    "agents          what agents asked that others started, newest first",
     "follow on|off   whether the newest conversation becomes the active one",
     "help            this list",
     "quit            leave; turns keep waiting until their time is up",
@@ -105,6 +115,10 @@ impl Command {
             "reset" => bare(Command::Reset, "reset")?,
             "diff" => bare(Command::Diff, "diff")?,
             "payload" => bare(Command::Payload, "payload")?,
+            "metadata" => bare(Command::Metadata, "metadata")?,
+            "save" => Command::Save(rest.and_then(scope).ok_or(NEEDS_SCOPE)?),
+            "capture" => bare(Command::Capture, "capture")?,
+            "agents" => bare(Command::Agents, "agents")?,
             "why" => bare(Command::Why, "why")?,
             "insert" => Command::Insert(section(rest).ok_or(CommandError::Needs("insert", NUMBER))?),
             "pin" => Command::Pin(numbers(rest.into_iter().chain(words))?),
@@ -135,6 +149,13 @@ const NEEDS_ANY: CommandError =
 
 const NEEDS_MODE: CommandError =
     CommandError::Needs("mode", "one of off, interceptOnce, interceptAlways, autoOverride");
+
+const NEEDS_SCOPE: CommandError = CommandError::Needs("save", "one of session, workspace, global");
+
+fn scope(name: &str) -> Option<SavedScope> {
+    let scopes = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];
+    scopes.into_iter().find(|scope| scope.name() == name)
+}
 
 fn mode(name: &str) -> Option<TurnMode> {
     TurnMode::ALL.into_iter().find(|mode| mode.name() == name)
@@ -188,5 +209,9 @@ mod tests {
         assert_eq!(Command::parse("mode sometimes"), Err(NEEDS_MODE));
         assert_eq!(Command::parse("follow off"), Ok(Some(Command::Follow(false))));
         assert!(Command::parse("follow").is_err());
+        assert_eq!(Command::parse("save global"), Ok(Some(Command::Save(SavedScope::Global))));
+        for no_scope in ["save", "save project", "save Session"] {
+            assert_eq!(Command::parse(no_scope), Err(NEEDS_SCOPE), "{no_scope}");
+        }
     }
 }

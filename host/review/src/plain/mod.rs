@@ -122,6 +122,19 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
+            Command::Metadata => self.metadata(),
+            // What was saved is the notice of that action.
+            Command::Save(scope) => self.act(Action::Save { scope }).map(drop),
+            Command::Capture => self.act(Action::CaptureNext).map(drop),
+            Command::Agents => {
+                if self.act(Action::Subagents)?
+                    && let Some(subagents) = self.model.subagents()
+                {
+                    let rows = rows::subagent_rows(subagents);
+                    self.print(rows)?;
+                }
+                Ok(())
+            }
             Command::Why => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
                 None => self.refuse("no turn is open: `show 1` opens the first of the list"),
@@ -266,6 +279,14 @@ impl Plain<'_> {
         };
         // What is in force then is the notice of that action.
         self.act(Action::SetMode { mode }).map(drop)
+    }
+
+    fn metadata(&mut self) -> io::Result<()> {
+        if self.model.turn().is_some() && !self.act(Action::Metadata)? {
+            return Ok(());
+        }
+        let rows = rows::metadata_rows(self.model.metadata());
+        self.print(rows)
     }
 
     fn sessions(&mut self) -> io::Result<()> {

@@ -32,6 +32,13 @@ pub fn diff_rows(diff: &Diff) -> Vec<Row> {
                 .map(|line| Row::of("+", RowStyle::Added).and(line, RowStyle::Added)),
         );
     }
+    for option in &diff.options {
+        rows.push(
+            Row::of(&option.key, RowStyle::Strong)
+                .and(&format!("  put in by {}", option.author), RowStyle::Edited),
+        );
+        rows.push(Row::of("+", RowStyle::Added).and(option.json.expose(), RowStyle::Added));
+    }
     for leaf in &diff.leaves {
         if !rows.is_empty() {
             rows.push(Row::default());

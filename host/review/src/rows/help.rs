@@ -12,11 +12,12 @@ const KEYS: &[(&str, &str)] = &[
     ("d r", "delete the section, restore it"),
     ("u U Ctrl-R X", "undo, redo, redo; all edits back (redactions stay)"),
     ("p K J", "pin the section to the top or unpin it; up, down"),
-    ("D P", "what came against what would leave; the raw body"),
+    ("D P M", "what came against what would leave; the raw body; metadata"),
     ("s Ctrl-S", "resume: send exactly what is shown (asks)"),
     ("c", "cancel: send nothing, the client gets an error (asks)"),
     ("o m", "pause the next turn; choose the mode"),
-    ("S f", "conversations; follow the newest one, or not"),
+    ("v C", "save edits for later turns; pause the next turn to save"),
+    ("S f A", "conversations; follow the newest one, or not; agents"),
     ("/ n N", "search in sections and leaves, next, previous"),
     ("L q", "list what waits; leave: all of it keeps waiting"),
 ];
@@ -25,8 +26,7 @@ const KEYS: &[(&str, &str)] = &[
 const MARKS: &[(&str, &str)] = &[
     ("‹EMAIL_…›", "redacted: this is what leaves, the value never does"),
     ("\u{1b} \n \t", "a character one does not see, a newline, a tab"),
-    ("[protected]", "ids, types, names: you may change them, rules may not"),
-    ("[signed] [media]", "nobody may change it"),
+    ("[protected]", "you may change it, rules may not; [signed] [media]: nobody"),
 ];
 
 /// Cells of the first column.

@@ -3,18 +3,22 @@
 //! A [`Piece`] can only be made by the printer, so no control sequence gets further. A style only
 //! repeats what the words say: without colour the same rows mean the same.
 
+mod agents;
 mod diff;
 mod help;
 mod leaf;
 mod list;
+mod metadata;
 mod mode;
 mod turn;
 
+pub use agents::subagent_rows;
 pub use diff::diff_rows;
 pub use help::help_rows;
 pub use leaf::{leaf_row, leaf_text, payload_text};
 pub use list::{list_row, time};
-pub use mode::{follow_row, mode_choice, mode_row, session_row};
+pub use metadata::{NO_METADATA, metadata_rows};
+pub use mode::{follow_row, mode_choice, mode_row, saved_row, session_row};
 pub use turn::{header_rows, section_head, section_row, why_rows};
 
 use ratatui::text::Span;

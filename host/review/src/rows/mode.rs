@@ -1,6 +1,6 @@
 //! Which turns wait although no rule asks, and the conversations.
 
-use leafgate_admin::{ModeView, SessionList, SessionView, TurnMode};
+use leafgate_admin::{ModeView, SavedStatus, SessionList, SessionView, TurnMode};
 
 use super::{Row, RowStyle, count};
 
@@ -10,6 +10,16 @@ pub fn mode_row(mode: &ModeView) -> Row {
     Row::of("Mode: ", RowStyle::Dim)
         .and(&mode.label, RowStyle::Strong)
         .and(&format!(". {}", mode.text), RowStyle::Dim)
+}
+
+/// Returns what the mode does with saved edits, and how many of them did not fit the last time.
+#[must_use]
+pub fn saved_row(saved: &SavedStatus) -> Row {
+    let row = Row::of(&format!("{}: ", saved.title), RowStyle::Dim).and(&saved.subtitle, RowStyle::Plain);
+    match saved.drifted {
+        0 => row,
+        drifted => row.and(&format!(", {} did not fit", count(drifted, "edit")), RowStyle::Warning),
+    }
 }
 
 /// Returns a mode that can be chosen.

@@ -57,6 +57,10 @@ impl Screen {
                 digest
             ),
             (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
+            (Question::Save, _) => {
+                "Save your edits for later turns: s of this conversation, w of this folder, g all  Esc"
+                    .to_owned()
+            }
             _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
         };
         Row::of("? ", RowStyle::Warning).and(&text, RowStyle::Warning)
@@ -67,7 +71,9 @@ impl Screen {
     fn rule(&self, cells: usize) -> Row {
         let view = &self.place().view;
         let left = match self.model.turn() {
-            Some(_) if matches!(view, View::List | View::Modes | View::Sessions) => String::new(),
+            Some(_) if matches!(view, View::List | View::Modes | View::Sessions | View::Agents) => {
+                String::new()
+            }
             Some(_) if *view == View::Turn && self.editing.is_none() => format!(" {CUE} ──"),
             Some(turn) => format!(" {CUE} ── {} left ──", rows::time(turn.summary.left_ms)),
             None => String::new(),
@@ -78,6 +84,7 @@ impl Screen {
 
     fn keys_row(&self) -> Row {
         let keys = match (&self.question, &self.editing, &self.place().view) {
+            (Some(Question::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
             (Some(_), ..) => "y yes · n no",
             (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
             (.., View::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
@@ -90,7 +97,8 @@ impl Screen {
                 "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
             }
             (.., View::Leaf(_)) => "↑↓ scroll · e edit · E $EDITOR · / search · Esc back · ? help",
-            (.., View::Why | View::Diff | View::Payload | View::Help) => {
+            (.., View::Agents) => "↑↓ scroll · / search · Esc back · ? help",
+            (.., View::Why | View::Diff | View::Payload | View::Metadata | View::Help) => {
                 "↑↓ scroll · / search · s send · c cancel · Esc back"
             }
         };

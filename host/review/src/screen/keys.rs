@@ -1,7 +1,7 @@
 //! The effect of each key, by what has the focus: a question, the search line, the editor, or the
 //! page.
 
-use leafgate_admin::{EditCommand, TurnMode};
+use leafgate_admin::{EditCommand, SavedScope, TurnMode};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::view::{Item, Place, View, find_leaf, find_section};
@@ -30,12 +30,19 @@ impl Screen {
     }
 
     fn answer_question(&mut self, question: Question, key: KeyEvent) -> Vec<ScreenEffect> {
+        if question == Question::Save
+            && let KeyCode::Char(letter) = key.code
+            && let Some(scope) = scope_of(letter).filter(|_| key.modifiers.is_empty())
+        {
+            self.question = None;
+            return self.act(Action::Save { scope });
+        }
         let yes = match key.code {
             KeyCode::Char('c') if is_control(key) => false,
             KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
                 return Vec::new();
             }
-            KeyCode::Char('y' | 'Y') => true,
+            KeyCode::Char('y' | 'Y') if question != Question::Save => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
             // Any other key may have been meant for something else, so the question stays.
             _ => return Vec::new(),
@@ -49,7 +56,11 @@ impl Screen {
                 self.model.notify(Level::Done, "What was typed is discarded.");
                 Vec::new()
             }
-            (false, Question::Discard) => Vec::new(),
+            (false, Question::Discard) | (true, Question::Save) => Vec::new(),
+            (false, Question::Save) => {
+                self.model.notify(Level::Done, "Nothing was saved.");
+                Vec::new()
+            }
             (false, _) => {
                 self.model.notify(Level::Done, "Nothing was decided. The turn waits.");
                 Vec::new()
@@ -172,6 +183,16 @@ impl Screen {
             },
             'p' | 'K' | 'J' => return self.pin(letter),
             'P' => return self.act(Action::Payload),
+            'M' => match self.model.turn() {
+                Some(_) => return self.act(Action::Metadata),
+                None => self.go_to(View::Metadata),
+            },
+            'v' => self.ask_where_to_save(),
+            'C' => return self.act(Action::CaptureNext),
+            'A' => {
+                self.go_to(View::Agents);
+                return self.act(Action::Subagents);
+            }
             'w' => self.show_why(),
             'm' => self.go_to(View::Modes),
             'o' => return self.act(Action::SetMode { mode: TurnMode::InterceptOnce }),
@@ -221,6 +242,17 @@ impl Screen {
     fn ask_to_resume(&mut self) {
         match self.model.turn() {
             Some(turn) => self.question = Some(Question::Resume { digest: turn.digest.clone() }),
+            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
+        }
+    }
+
+    fn ask_where_to_save(&mut self) {
+        let is_by_person = |edit: &leafgate_admin::EditView| edit.stands && edit.author == "person";
+        match self.model.turn() {
+            Some(turn) if turn.edits.iter().any(is_by_person) => self.question = Some(Question::Save),
+            Some(_) => {
+                self.model.notify(Level::Error, "No edit of yours stands in this turn: edit it first.")
+            }
             None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
@@ -359,6 +391,16 @@ fn edit_line(editor: &mut Editor, key: KeyEvent) {
         KeyCode::Delete => editor.delete(),
         KeyCode::Char(c) if !control && !alt => editor.insert(c.encode_utf8(&mut [0; 4])),
         _ => {}
+    }
+}
+
+/// Returns for which later turns a letter has edits saved.
+fn scope_of(letter: char) -> Option<SavedScope> {
+    match letter {
+        's' => Some(SavedScope::Session),
+        'w' => Some(SavedScope::Workspace),
+        'g' => Some(SavedScope::Global),
+        _ => None,
     }
 }
 

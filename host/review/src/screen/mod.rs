@@ -97,12 +97,23 @@ impl Editing {
     }
 }
 
-/// A question that waits for `y` or `n`.
+/// A question that waits for `y` or `n`, or for a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Question {
-    Resume { digest: String },
+    Resume {
+        digest: String,
+    },
     Cancel,
     Discard,
+    /// For which later turns edits are saved.
+    Save,
+}
+
+impl Question {
+    /// Whether it is about what is shown of a turn.
+    fn is_of_turn(&self) -> bool {
+        matches!(self, Question::Resume { .. } | Question::Cancel | Question::Save)
+    }
 }
 
 /// Everything that is shown.
@@ -217,6 +228,7 @@ impl Screen {
         let to_show = match answer {
             ApiAnswer::Diff(Ok(_)) => Some(View::Diff),
             ApiAnswer::Payload(Ok(_)) => Some(View::Payload),
+            ApiAnswer::Metadata(Ok(_)) => Some(View::Metadata),
             _ => None,
         };
         let mut todo = self.input(Input::Answer(answer));
@@ -245,6 +257,9 @@ impl Screen {
                 View::Diff if self.model.diff().is_none() => todo.extend(self.act_quietly(Action::Diff)),
                 View::Payload if self.model.payload().is_none() => {
                     todo.extend(self.act_quietly(Action::Payload));
+                }
+                View::Metadata if self.model.metadata().is_none() => {
+                    todo.extend(self.act_quietly(Action::Metadata));
                 }
                 _ => {}
             }
@@ -275,7 +290,7 @@ impl Screen {
     /// Withdraws a question about a turn that is no longer shown.
     fn withdraw_question(&mut self, before: Option<&str>) {
         let now = self.model.turn().map(|turn| turn.digest.as_str());
-        if matches!(self.question, Some(Question::Resume { .. } | Question::Cancel)) && before != now {
+        if self.question.as_ref().is_some_and(Question::is_of_turn) && before != now {
             self.question = None;
             self.model.notify(Level::Warning, "The turn changed while you were asked. Look again.");
         }
@@ -352,10 +367,10 @@ impl Screen {
         let refusal = match leaf.access {
             Access::Frozen => Some("The API checks a signature over this leaf: nobody may change it."),
             Access::Opaque => Some("This leaf is media and cannot be edited as text."),
-            _ if section.deleted => Some("The section is deleted: r restores it."),
-            _ => None,
+            Access::Open | Access::Protected => None,
         };
-        let (title, before) = (view::title(section, leaf), leaf.text.clone());
+        let put_back = if section.deleted { " (deleted: an edit puts it back)" } else { "" };
+        let (title, before) = (view::title(section, leaf) + put_back, leaf.text.clone());
         match refusal {
             Some(text) => {
                 self.model.notify(Level::Error, text);
@@ -428,9 +443,7 @@ impl Screen {
         }
         if self.model.turn().is_none() {
             self.places.retain(|place| place.view.needs_no_turn());
-            if matches!(self.question, Some(Question::Resume { .. } | Question::Cancel)) {
-                self.question = None;
-            }
+            self.question = self.question.take().filter(|question| !question.is_of_turn());
         }
         let (columns, height) = self.body();
         let place = self.place();

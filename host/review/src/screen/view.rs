@@ -27,6 +27,10 @@ pub enum View {
     Diff,
     /// The very body that a resume sends.
     Payload,
+    /// What is known about the turn beside what it says.
+    Metadata,
+    /// What agents asked.
+    Agents,
     /// The modes.
     Modes,
     /// The conversations.
@@ -67,12 +71,22 @@ impl Place {
 impl View {
     /// Returns whether its rows are text to scroll rather than items to select.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, View::Leaf(_) | View::Why | View::Diff | View::Payload | View::Help)
+        matches!(
+            self,
+            View::Leaf(_)
+                | View::Why
+                | View::Diff
+                | View::Payload
+                | View::Metadata
+                | View::Agents
+                | View::Help
+        )
     }
 
     /// Returns whether it shows nothing of a turn.
     pub(super) fn needs_no_turn(&self) -> bool {
-        matches!(self, View::List | View::Modes | View::Sessions | View::Help)
+        // Without a turn the page of its metadata says so.
+        matches!(self, View::List | View::Metadata | View::Agents | View::Modes | View::Sessions | View::Help)
     }
 
     /// Returns the items of a page, in order. Pages of text have none.
@@ -99,6 +113,10 @@ impl View {
                 let text = |payload| rows::payload_text(payload, LEAF_BYTES);
                 model.payload().map_or_else(Vec::new, text)
             }
+            // What is known of a turn that has just changed is on its way.
+            View::Metadata if model.turn().is_some() && model.metadata().is_none() => Vec::new(),
+            View::Metadata => rows::metadata_rows(model.metadata()),
+            View::Agents => model.subagents().map_or_else(Vec::new, rows::subagent_rows),
             View::Help => rows::help_rows(),
             _ => Vec::new(),
         };
@@ -119,9 +137,15 @@ impl View {
             }
             (View::Why, _) => vec![Row::of("Why it waits", RowStyle::Strong)],
             (View::Payload, _) => vec![payload_head(model)],
+            (View::Metadata, _) => vec![Row::of("Metadata of the request", RowStyle::Strong)],
+            (View::Agents, _) => {
+                let title = "What agents asked that others started, newest first";
+                vec![Row::of(title, RowStyle::Strong)]
+            }
             (View::Modes, _) => {
                 let title = Row::of("What happens to a turn that no rule holds", RowStyle::Strong);
-                [title].into_iter().chain(model.mode().map(rows::mode_row)).collect()
+                let saved = model.mode().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row);
+                [title].into_iter().chain(model.mode().map(rows::mode_row)).chain(saved).collect()
             }
             (View::Sessions, _) => {
                 vec![
@@ -142,6 +166,7 @@ fn list_head(model: &Model) -> Vec<Row> {
         more => Row::of(&format!("{more} turns wait, oldest first"), RowStyle::Strong),
     }];
     head.extend(model.mode().map(rows::mode_row));
+    head.extend(model.mode().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row));
     head.push(rows::follow_row(model.sessions()));
     if model.turns().is_empty() {
         let idle = model.mode().and_then(|mode| mode.idle.as_deref());
@@ -155,11 +180,12 @@ fn turn_head(model: &Model, turn: &TurnView) -> Vec<Row> {
     let mut head = rows::header_rows(turn);
     if let Some(mode) = model.mode() {
         let follow = if model.sessions().follow { "on" } else { "off" };
+        let saved = mode.saved.as_ref().map_or_else(String::new, |saved| format!(" · {}", saved.subtitle));
         head.insert(
             2,
             Row::of("Mode: ", RowStyle::Dim)
                 .and(&mode.label, RowStyle::Plain)
-                .and(&format!(" · follow {follow}"), RowStyle::Dim),
+                .and(&format!("{saved} · follow {follow}"), RowStyle::Dim),
         );
     }
     head

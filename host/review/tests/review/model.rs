@@ -1,6 +1,6 @@
 //! The state machine, where a front end would only be in the way.
 
-use leafgate_admin::{EditCommand, Event, PolicyStatus, ShownText, State, TurnSummary, TurnView};
+use leafgate_admin::{EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TurnSummary, TurnView};
 use leafgate_review::{Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe};
 
 use crate::support::{AGENT, FakeDesk};
@@ -26,7 +26,10 @@ fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
 fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
     let mut model = open(turn());
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
-    model.update(Input::Answer(ApiAnswer::Resume(Ok(gone.clone()))));
+    model.update(Input::Answer(ApiAnswer::Resume(Ok(Box::new(Resumed {
+        turn: gone.clone(),
+        captured: None,
+    })))));
     assert!(model.turn().is_none() && model.turns().is_empty());
     model.clear_notice();
     model.update(Input::Gate(Event::Resolved { turn: gone }));

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, ModeView, Payload, SessionList, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, ModeView, Payload, Resumed, SavedList, SavedScope,
+    SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::AdminApi;
 use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
+use leafgate_review::{AdminApi, TurnMetadata};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -43,7 +44,7 @@ impl AdminApi for Shared {
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.0.borrow_mut().edit(id, command)
     }
-    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
+    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
         self.0.borrow_mut().resume(id, digest)
     }
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
@@ -51,6 +52,18 @@ impl AdminApi for Shared {
     }
     fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
         self.0.borrow_mut().payload(id)
+    }
+    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
+        self.0.borrow_mut().metadata(id)
+    }
+    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
+        self.0.borrow_mut().save(id, scope)
+    }
+    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
+        self.0.borrow_mut().capture_next()
+    }
+    fn subagents(&mut self) -> Result<Subagents, ApiError> {
+        self.0.borrow_mut().subagents()
     }
     fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
         self.0.borrow_mut().pin(id, sections)

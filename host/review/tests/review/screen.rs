@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    EditCommand, ErrorCode, Event, HoldPlace, NoteView, ShownText, State, TurnMode, TurnSummary,
+    EditCommand, ErrorCode, Event, HoldPlace, NoteView, ShownText, State, SubagentVerdict, TurnMode,
+    TurnSummary,
 };
 use leafgate_review::AdminApi;
 use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
 
 use crate::player::Player;
-use crate::support::{AGENT, FakeDesk, SECRET, error, hostile_body};
+use crate::support::{AGENT, FakeDesk, SECRET, error, hostile_body, subagent};
 
 const OTHER: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#;
 
@@ -176,6 +177,82 @@ fn a_message_is_put_in_before_the_selected_one() {
     assert!(!behind.contains("by person]"), "nothing of the message behind it is edited: {behind}");
     let mut player = Player::new(&[AGENT]).keys("home i");
     assert!(player.screen().contains("Choose a message first"), "an option is none");
+}
+
+#[test]
+fn edits_are_saved_for_the_later_turns_that_a_person_chooses() {
+    let edited = "end enter end e '! enter";
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys(edited).keys("v").screen());
+    for (letter, scope) in [("s", "Session"), ("w", "Workspace"), ("g", "Global")] {
+        let mut player = Player::new(&[AGENT]).keys(edited).keys("v").keys(letter);
+        let shown = player.screen();
+        assert!(shown.contains(&format!("1 edit saved: {scope}.")), "{shown}");
+    }
+    let no = Player::new(&[AGENT]).keys(edited).keys("v y esc").screen();
+    assert!(no.contains("Nothing was saved."), "y is no scope: {no}");
+    let mut player = Player::new(&[AGENT]).keys(edited).keys("esc home jjjjjjjj d v s");
+    let shown = player.screen();
+    assert!(shown.contains("! 1 edit saved: Session. Left out: messages[3]: a rule changes"), "{shown}");
+    let none = Player::new(&[AGENT]).keys("v").screen();
+    assert!(none.contains("No edit of yours stands in this turn"), "{none}");
+    let undone = Player::new(&[AGENT]).keys(edited).keys("u v").screen();
+    assert!(undone.contains("No edit of yours stands in this turn"), "{undone}");
+    assert!(Player::new(&[]).keys("v").screen().contains("No turn is open"));
+}
+
+#[test]
+fn a_turn_that_is_captured_says_what_was_saved_once_it_left() {
+    let captures = |desk: &mut FakeDesk| desk.turns[0].summary.mode = Some(TurnMode::AutoOverride);
+    let mut player = Player::new(&[AGENT, OTHER]).meddle(captures).keys("enter end enter end e '! enter s y");
+    let shown = player.screen();
+    assert!(shown.contains("sent. 1 edit saved: Session."), "{shown}");
+}
+
+#[test]
+fn the_next_turn_is_captured_where_edits_are_applied() {
+    let off = Player::new(&[]).keys("C").screen();
+    assert!(off.contains("no saved edits are applied: choose the mode autoOverride first"), "{off}");
+    insta::assert_snapshot!(Player::new(&[]).keys("m jjj enter esc C").screen());
+    let turn = Player::new(&[AGENT]).keys("m jjj enter esc").screen();
+    assert!(turn.contains("Auto-apply saved edits · Capturing next turn"), "{turn}");
+}
+
+#[test]
+fn what_agents_asked_is_listed_and_follows() {
+    let two = |desk: &mut FakeDesk| {
+        desk.subagents.requests =
+            vec![subagent(2, SubagentVerdict::Held), subagent(1, SubagentVerdict::Sent)];
+        (desk.subagents.seen, desk.subagents.trimmed) = (12, 10);
+    };
+    insta::assert_snapshot!(Player::new(&[AGENT]).meddle(two).keys("A").screen());
+    let mut player = Player::new(&[]).keys("A").meddle(two);
+    let asked = Event::Subagent { request: subagent(2, SubagentVerdict::Held) };
+    player = player.happens(ScreenEvent::Gate(asked));
+    assert!(player.screen().contains("held by a rule, 2 redactions"));
+    assert!(Player::new(&[]).keys("A").screen().contains("No agent that another one started has asked yet."));
+}
+
+#[test]
+fn metadata_is_shown_and_without_a_turn_it_is_said_what_to_do() {
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("end d M").screen());
+    let idle = "Live Request Editor idle — send a chat request to populate metadata.";
+    assert!(Player::new(&[]).keys("M").screen().contains(idle));
+    let mut player = Player::new(&[AGENT]).keys("M c y");
+    let shown = player.screen();
+    assert!(shown.contains(idle), "the turn is over: {shown}");
+    // Fields follow the turn.
+    let undone = Player::new(&[OTHER]).keys("end d M u").screen();
+    assert!(undone.lines().any(|line| line.starts_with("dirty") && line.ends_with(" no")), "{undone}");
+}
+
+#[test]
+fn an_edit_of_a_deleted_section_puts_it_back() {
+    let mut player = Player::new(&[AGENT]).keys("end d enter end e");
+    let asks = player.screen();
+    assert!(asks.contains("(deleted: an edit puts it back)"), "{asks}");
+    let mut player = Player::new(&[AGENT]).keys("end d enter end e '! enter esc");
+    let shown = player.screen();
+    assert!(!shown.contains("[deleted") && shown.contains("Now explain it.!"), "{shown}");
 }
 
 #[test]

@@ -5,13 +5,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, Diff, EditCommand, EditView, ErrorCode, HoldPlace, HoldState, HoldView, LeafDiff, LeafView,
-    ModeView, NoteView, OnTimeout, Payload, RedactedSpan, SectionView, SessionList, SessionView, ShownText,
-    State, TurnClass, TurnMode, TurnSummary, TurnView,
+    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, ErrorCode, HoldPlace, HoldState,
+    HoldView, LeafDiff, LeafView, LeftOutEdit, ModeView, NoteView, OnDrift, OnTimeout, Payload, RedactedSpan,
+    Resumed, SavedEditView, SavedList, SavedScope, SavedStatus, SectionView, SessionList, SessionView,
+    ShownText, State, SubagentSection, SubagentVerdict, SubagentView, Subagents, TurnClass, TurnMode,
+    TurnSummary, TurnView,
 };
-use leafgate_review::AdminApi;
+use leafgate_review::{AdminApi, TurnMetadata};
 use leafgate_tree::{
-    Author, Document, Draft, Format, Leaf, Limits, MessageIndex, NodeId, Redaction, Role, Section, SectionId,
+    Author, Document, Draft, EditKind, Format, Leaf, Limits, MessageIndex, NodeId, NodeType, Redaction, Role,
+    Section, SectionId, SectionKind,
 };
 
 /// The secret of this gate, and the token that it puts in its place.
@@ -45,6 +48,7 @@ pub(crate) struct FakeDesk {
     /// The mode in force.
     pub(crate) mode: TurnMode,
     pub(crate) sessions: SessionList,
+    pub(crate) subagents: Subagents,
     /// Digests that were resumed.
     pub(crate) resumed: Vec<String>,
     pub(crate) cancelled: Vec<String>,
@@ -70,6 +74,41 @@ fn session(number: u64, active: bool) -> SessionView {
     }
 }
 
+fn saved_status() -> SavedStatus {
+    SavedStatus {
+        title: "Auto-apply edits · Session".to_owned(),
+        subtitle: "Capturing next turn · showing first 3 sections".to_owned(),
+        scope: SavedScope::Session,
+        preview_limit: 3,
+        on_drift: OnDrift::Skip,
+        actions: Vec::new(),
+        edits: 2,
+        drifted: 1,
+    }
+}
+
+/// A request of an agent that another one started.
+pub(crate) fn subagent(number: u64, verdict: SubagentVerdict) -> SubagentView {
+    SubagentView {
+        number,
+        session: "SESSION_1".to_owned(),
+        label: "chat · claude-code · …3f1a".to_owned(),
+        agent: Some("reviewer".to_owned()),
+        model: Some(ShownText::new("gpt-4o")),
+        verdict,
+        at: 1_795_358_411_167 + number * 1000,
+        sections: vec![SubagentSection {
+            node_type: NodeType::Message,
+            kind: SectionKind::User,
+            role: Role::User,
+            bytes: 42,
+        }],
+        total_sections: 3,
+        edits: 0,
+        redactions: 2,
+    }
+}
+
 impl FakeDesk {
     pub(crate) fn with(bodies: &[&str]) -> FakeDesk {
         let turns = bodies.iter().enumerate().map(|(at, body)| FakeTurn::new(at + 1, body)).collect();
@@ -78,6 +117,7 @@ impl FakeDesk {
             fail_next: None,
             mode: TurnMode::Off,
             sessions: SessionList { sessions: vec![session(1, true), session(2, false)], follow: true },
+            subagents: Subagents::default(),
             resumed: Vec::new(),
             cancelled: Vec::new(),
         }
@@ -129,12 +169,52 @@ impl AdminApi for FakeDesk {
         Ok(turn.view())
     }
 
-    fn resume(&mut self, id: &str, digest: &str) -> Result<TurnSummary, ApiError> {
-        if self.find(id)?.digest() != digest {
+    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
+        let turn = self.find(id)?;
+        if turn.digest() != digest {
             return Err(error(ErrorCode::Stale, "the turn changed since it was shown", None));
         }
+        let captures = turn.summary.mode == Some(TurnMode::AutoOverride);
+        let captured = captures.then(|| turn.saved(SavedScope::Session));
         self.resumed.push(digest.to_owned());
-        Ok(self.end(id, State::Resumed))
+        Ok(Resumed { turn: self.end(id, State::Resumed), captured })
+    }
+
+    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
+        let turn = self.find(id)?;
+        Ok(TurnMetadata {
+            session: turn.summary.session.clone(),
+            request: "0f3a".to_owned(),
+            model: turn.summary.model.clone(),
+            location: "panel".to_owned(),
+            mode: turn.summary.mode,
+            is_dirty: turn.draft.is_dirty(),
+            endpoint: Some("https://api.example/v1/chat/completions".to_owned()),
+            intent: None,
+            max_response_tokens: Some(4096),
+        })
+    }
+
+    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
+        self.find(id).map(|turn| turn.saved(scope))
+    }
+
+    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
+        if self.mode != TurnMode::AutoOverride {
+            let hint = Some("choose the mode autoOverride first");
+            return Err(error(ErrorCode::Nothing, "no saved edits are applied", hint));
+        }
+        Ok(SavedList {
+            auto: Some(AutoState::Capturing),
+            status: saved_status(),
+            workspace: None,
+            edits: Vec::new(),
+            problems: Vec::new(),
+        })
+    }
+
+    fn subagents(&mut self) -> Result<Subagents, ApiError> {
+        Ok(self.subagents.clone())
     }
 
     fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
@@ -160,6 +240,7 @@ impl AdminApi for FakeDesk {
             mode: self.mode,
             label: self.mode.label().to_owned(),
             text: "Only rules pause.".to_owned(),
+            saved: (self.mode == TurnMode::AutoOverride).then(saved_status),
             idle: self.turns.is_empty().then(|| "Waiting for chat request.".to_owned()),
             ..ModeView::default()
         })
@@ -248,6 +329,9 @@ impl FakeTurn {
         let changed = match command {
             EditCommand::Set { pointer, text } => {
                 let node = self.draft.document().resolve(pointer).unwrap();
+                if let Some(section) = self.draft.deleted_around(node) {
+                    self.draft.restore(section, &Author::Person).map_err(refused)?;
+                }
                 let version = self.draft.set(node, text.expose(), &Author::Person).map_err(refused)?;
                 redact(&mut self.draft, node);
                 version
@@ -279,6 +363,42 @@ impl FakeTurn {
         }
         self.last_version = changed.unwrap_or(self.last_version);
         Ok(())
+    }
+
+    /// Sets are saved, and other edits are left out.
+    fn saved(&self, scope: SavedScope) -> CapturedEdits {
+        let document = self.draft.document();
+        let edits = self.draft.standing_edits();
+        let (sets, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(|edit| edit.kind == EditKind::Set);
+        let view = |edit: &leafgate_tree::Edit| SavedEditView {
+            id: "e1".to_owned(),
+            scope,
+            session: None,
+            action: "set".to_owned(),
+            title: String::new(),
+            format: "openai-chat".to_owned(),
+            path: document.display_path(edit.target),
+            pointer: document.pointer(edit.target),
+            role: Role::User,
+            section: SectionKind::User,
+            leaf: None,
+            replaces: String::new(),
+            on_drift: OnDrift::Skip,
+            updated_at: String::new(),
+            text: None,
+            last: None,
+        };
+        let why = "a rule changes this place".to_owned();
+        let left_out = |edit: &leafgate_tree::Edit| LeftOutEdit {
+            path: document.display_path(edit.target),
+            why: why.clone(),
+        };
+        CapturedEdits {
+            scope,
+            edits: sets.into_iter().map(view).collect(),
+            left_out: others.into_iter().map(left_out).collect(),
+            ..CapturedEdits::default()
+        }
     }
 
     fn section(&self, key: &str) -> SectionId {

@@ -1,0 +1,105 @@
+//! What agents asked that others started: what each request consists of, and nothing of what it says.
+
+use std::fmt::Write as _;
+
+use leafgate_admin::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
+
+use super::{Row, RowStyle, count};
+
+/// Returns the latest requests of agents, newest first, and how many are no longer listed.
+#[must_use]
+pub fn subagent_rows(listed: &Subagents) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if listed.requests.is_empty() {
+        rows.push(Row::of("No agent that another one started has asked yet.", RowStyle::Plain));
+    }
+    for request in &listed.requests {
+        rows.push(Row::of(&heading(request), RowStyle::Strong));
+        rows.push(Row::of(&told(request), RowStyle::Plain));
+        rows.extend(request.sections.iter().map(|section| Row::of(&section_line(section), RowStyle::Dim)));
+        let more = request.total_sections.saturating_sub(request.sections.len());
+        if more > 0 {
+            rows.push(Row::of(&format!("    and {}", count(more, "more section")), RowStyle::Dim));
+        }
+    }
+    if listed.trimmed > 0 {
+        rows.push(Row::of(
+            &format!("{} earlier requests are no longer listed", listed.trimmed),
+            RowStyle::Dim,
+        ));
+    }
+    rows
+}
+
+/// `<session> · <agent> · hh:mm:ss`, in UTC as logs have it.
+fn heading(request: &SubagentView) -> String {
+    let agent = request.agent.as_deref().unwrap_or("agent");
+    format!("{} · {agent} · {}", request.label, time_of_day(request.at))
+}
+
+fn time_of_day(millis: u64) -> String {
+    let second = millis / 1000 % (24 * 60 * 60);
+    format!("{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+fn told(request: &SubagentView) -> String {
+    let mut told = String::from("  ");
+    if let Some(model) = &request.model {
+        let _ = write!(told, "{}, ", model.expose());
+    }
+    told.push_str(match request.verdict {
+        SubagentVerdict::Sent => "sent",
+        SubagentVerdict::Held => "held by a rule",
+        SubagentVerdict::Blocked => "blocked by a rule",
+    });
+    for (number, what) in [(request.edits, "edit"), (request.redactions, "redaction")] {
+        if number > 0 {
+            let _ = write!(told, ", {}", count(number, what));
+        }
+    }
+    told
+}
+
+fn section_line(section: &SubagentSection) -> String {
+    format!("    {} · {} · {} bytes", section.role.name(), section.kind.name(), section.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_admin::ShownText;
+    use leafgate_tree::{NodeType, Role, SectionKind};
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_headed_by_session_agent_and_time_with_a_line_for_each_section() {
+        let request = SubagentView {
+            number: 7,
+            session: "S_1".to_owned(),
+            label: "chat · claude-code · …a1b2c3".to_owned(),
+            agent: Some("reviewer".to_owned()),
+            model: Some(ShownText::new("m-1")),
+            verdict: SubagentVerdict::Held,
+            at: 0,
+            sections: vec![SubagentSection {
+                node_type: NodeType::Message,
+                kind: SectionKind::User,
+                role: Role::User,
+                bytes: 42,
+            }],
+            total_sections: 1,
+            edits: 0,
+            redactions: 2,
+        };
+        assert_eq!(heading(&request), "chat · claude-code · …a1b2c3 · reviewer · 00:00:00Z");
+        assert_eq!(told(&request), "  m-1, held by a rule, 2 redactions");
+        assert_eq!(section_line(&request.sections[0]), "    user · user · 42 bytes");
+        assert!(heading(&SubagentView { agent: None, ..request }).contains(" · agent · "));
+    }
+
+    #[test]
+    fn a_time_is_that_of_the_day() {
+        assert_eq!(time_of_day(1_795_358_411_167), "14:40:11Z");
+        assert_eq!(time_of_day(0), "00:00:00Z");
+    }
+}
