@@ -85,6 +85,16 @@ impl Admin {
         Client::connect(self.address)?.post(path, &[("authorization", &bearer)], body.to_string().as_bytes())
     }
 
+    /// A call that puts something in the place of what was there, refused or not.
+    ///
+    /// # Errors
+    /// When the answer is not HTTP.
+    pub fn put(&self, path: &str, body: &Value) -> Result<Message> {
+        let (host, bearer) = (self.address.to_string(), self.bearer());
+        let headers = [("host", &*host), ("authorization", &bearer), ("content-type", "application/json")];
+        self.raw("PUT", path, &headers, body.to_string().as_bytes())
+    }
+
     /// A turn in full.
     ///
     /// # Errors

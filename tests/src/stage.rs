@@ -110,6 +110,9 @@ impl Stage {
 /// | `/GATE/until/STATE` | the next turn that comes into a state |
 /// | `/GATE/resume/TURN` | lets a turn go as it stands |
 /// | `/GATE/cancel/TURN` | gives a turn up |
+/// | `/GATE/mode/MODE` | chooses which turns wait although no rule asks |
+/// | `/GATE/pending` | the turns that wait |
+/// | `/GATE/subagents` | what agents asked |
 /// | `/GATE/requests` | how many requests ended how |
 struct Control {
     left: Requests,
@@ -142,6 +145,9 @@ impl Control {
             ["until", state] => reviewer.until(|event| event["turn"]["state"] == *state),
             ["resume", turn] => reviewer.resume(turn),
             ["cancel", turn] => done(&reviewer.admin.cancel(turn)?),
+            ["mode", mode] => done(&reviewer.admin.put("/v1/mode", &json!({ "mode": mode }))?),
+            ["pending"] => reviewer.admin.get("/v1/pending"),
+            ["subagents"] => reviewer.admin.get("/v1/subagents"),
             ["requests"] => Ok(reviewer.admin.get("/v1/status")?["requests"].clone()),
             _ => bail!("no call of this name"),
         }

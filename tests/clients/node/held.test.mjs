@@ -81,6 +81,19 @@ for (const api of APIS) {
     await rejected;
   });
 
+  test(`a retry joins and causes no second call: ${api.name}`, async () => {
+    // The package's own retry: the first try hears nothing for as long as it is willing to wait.
+    const question = stage.question();
+    const stream = api.pieces(api.client(stage.QUIET, { timeout: 3000, maxRetries: 1 }), question);
+    const { id } = await stage.ask("quiet", "paused");
+    await stage.ask("quiet", "until", "disconnected");
+    const back = await stage.ask("quiet", "until", "waiting");
+    assert.deepEqual([back.id, back.connections], [id, 1]);
+    await stage.ask("quiet", "resume", id);
+    assert.equal(await joined(await stream), question);
+    assert.equal((await stage.left()).length, 1, "one call however often it was tried");
+  });
+
   test(`a client without a stream waits for its answer: ${api.name}`, async () => {
     const question = stage.question();
     const answer = api.whole(api.client(stage.LIVELY), question);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, text_of};
+use super::{Call, Form, Heard, Reply, Turn, fragments, text_of};
 
 pub(super) const FORM: Form = Form { heard, whole, events, ending: 2 };
 
@@ -18,7 +18,7 @@ fn heard(body: &Value) -> Heard {
 fn whole(reply: &Reply) -> Value {
     let (content, calls, finish) = match &reply.turn {
         Turn::Says(text) => (json!(text), Value::Null, "stop"),
-        Turn::Calls(tool) => (Value::Null, json!([call(tool, ARGUMENTS)]), "tool_calls"),
+        Turn::Calls(made) => (Value::Null, json!([call(made, &made.arguments)]), "tool_calls"),
     };
     let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
     if !calls.is_null() {
@@ -38,13 +38,13 @@ fn events(reply: &Reply) -> Vec<String> {
             deltas.extend(fragments(text).iter().map(|text| json!({ "content": text })));
             "stop"
         }
-        Turn::Calls(tool) => {
-            let mut begun = call(tool, "");
+        Turn::Calls(made) => {
+            let mut begun = call(made, "");
             begun["index"] = json!(0);
             deltas.push(json!({ "tool_calls": [begun] }));
             let more =
                 |arguments| json!({ "tool_calls": [{ "index": 0, "function": { "arguments": arguments } }] });
-            deltas.extend(fragments(ARGUMENTS).into_iter().map(more));
+            deltas.extend(fragments(&made.arguments).into_iter().map(more));
             "tool_calls"
         }
     };
@@ -61,6 +61,6 @@ fn events(reply: &Reply) -> Vec<String> {
     events
 }
 
-fn call(tool: &str, arguments: &str) -> Value {
-    json!({ "id": CALL, "type": "function", "function": { "name": tool, "arguments": arguments } })
+fn call(made: &Call, arguments: &str) -> Value {
+    json!({ "id": made.id, "type": "function", "function": { "name": made.tool, "arguments": arguments } })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, text_of};
+use super::{Call, Form, Heard, Reply, Turn, fragments, text_of};
 
 pub(super) const FORM: Form = Form { heard, whole, events, ending: 1 };
 
@@ -36,7 +36,7 @@ fn heard(body: &Value) -> Heard {
 fn whole(reply: &Reply) -> Value {
     let part = match &reply.turn {
         Turn::Says(text) => json!({ "text": text }),
-        Turn::Calls(tool) => call(tool),
+        Turn::Calls(made) => call(made),
     };
     piece(reply, &part, Some("STOP"))
 }
@@ -44,7 +44,7 @@ fn whole(reply: &Reply) -> Value {
 fn events(reply: &Reply) -> Vec<String> {
     let parts = match &reply.turn {
         Turn::Says(text) => fragments(text).iter().map(|text| json!({ "text": text })).collect(),
-        Turn::Calls(tool) => vec![call(tool)],
+        Turn::Calls(made) => vec![call(made)],
     };
     let mut pieces: Vec<_> = parts.iter().map(|part| piece(reply, part, None)).collect();
     pieces.push(piece(reply, &json!({ "text": "" }), Some("STOP")));
@@ -63,7 +63,7 @@ fn piece(reply: &Reply, part: &Value, finish: Option<&str>) -> Value {
 }
 
 /// A function is called with an object.
-fn call(tool: &str) -> Value {
-    let arguments: Value = serde_json::from_str(ARGUMENTS).unwrap_or_default();
-    json!({ "functionCall": { "id": CALL, "name": tool, "args": arguments } })
+fn call(made: &Call) -> Value {
+    let arguments: Value = serde_json::from_str(&made.arguments).unwrap_or_default();
+    json!({ "functionCall": { "id": made.id, "name": made.tool, "args": arguments } })
 }

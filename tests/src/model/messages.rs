@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, named, text_of};
+use super::{Call, Form, Heard, Reply, Turn, fragments, named, text_of};
 
 pub(super) const FORM: Form = Form { heard, whole, events, ending: 3 };
 
@@ -20,8 +20,8 @@ fn heard(body: &Value) -> Heard {
 fn whole(reply: &Reply) -> Value {
     let block = match &reply.turn {
         Turn::Says(text) => json!({ "type": "text", "text": text }),
-        Turn::Calls(tool) => {
-            json!({ "type": "tool_use", "id": CALL, "name": tool, "input": input() })
+        Turn::Calls(call) => {
+            json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": input(call) })
         }
     };
     message(reply, &json!([block]), &json!(stop_reason(reply)))
@@ -33,9 +33,9 @@ fn events(reply: &Reply) -> Vec<String> {
             json!({ "type": "text", "text": "" }),
             fragments(text).iter().map(|text| json!({ "type": "text_delta", "text": text })).collect(),
         ),
-        Turn::Calls(tool) => (
-            json!({ "type": "tool_use", "id": CALL, "name": tool, "input": {} }),
-            fragments(ARGUMENTS)
+        Turn::Calls(call) => (
+            json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": {} }),
+            fragments(&call.arguments)
                 .iter()
                 .map(|json| json!({ "type": "input_json_delta", "partial_json": json }))
                 .collect(),
@@ -69,8 +69,8 @@ fn message(reply: &Reply, content: &Value, stop_reason: &Value) -> Value {
 }
 
 /// Here a tool is called with an object, not with a text.
-fn input() -> Value {
-    serde_json::from_str(ARGUMENTS).unwrap_or_default()
+fn input(call: &Call) -> Value {
+    serde_json::from_str(&call.arguments).unwrap_or_default()
 }
 
 fn stop_reason(reply: &Reply) -> &'static str {

@@ -7,6 +7,8 @@
 //! | a model of the name `status-429`, or any other status | that status, as an error in the API's form |
 //! | a model of the name `busy-once` | 429, and an answer to the client that says it tries again |
 //! | a model of the name `breaks-off`, and a stream | all that the answer says, and an error in the place of its end |
+//! | a model of the name `talks` | `All done.`, whatever is offered |
+//! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -14,6 +16,7 @@
 //! the APIs and share nothing with the gate's own; a client library that cannot read them says so
 //! in the same tests without a gate in between.
 
+mod agents;
 mod chat;
 mod gemini;
 mod messages;
@@ -43,6 +46,15 @@ const BUSY_ONCE: &str = "busy-once";
 /// The model that ends a stream with an error.
 const BREAKS_OFF: &str = "breaks-off";
 
+/// The model that calls no tool.
+const TALKS: &str = "talks";
+
+/// The model that has an agent do the work.
+const DELEGATES: &str = "delegates";
+
+/// What these two say.
+const DONE: &str = "All done.";
+
 /// How often the official libraries have tried already, as they say themselves.
 const TRIED: &str = "x-stainless-retry-count";
 
@@ -59,7 +71,22 @@ struct Heard {
 /// What the model does.
 enum Turn {
     Says(String),
-    Calls(String),
+    Calls(Call),
+}
+
+/// A call of a tool.
+struct Call {
+    id: &'static str,
+    /// The group of tools that it belongs to, where there are such.
+    group: Option<&'static str>,
+    tool: String,
+    arguments: String,
+}
+
+impl Call {
+    fn of(tool: String) -> Self {
+        Call { id: CALL, group: None, tool, arguments: ARGUMENTS.to_owned() }
+    }
 }
 
 /// An answer, before it has the form of an API.
@@ -151,7 +178,9 @@ fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
 fn reply(body: &Value, model: &str, form: &Form) -> Reply {
     let heard = (form.heard)(body);
     let turn = match heard.tool {
-        Some(tool) if !heard.is_result => Turn::Calls(tool),
+        _ if model == TALKS => Turn::Says(DONE.to_owned()),
+        _ if model == DELEGATES => agents::turn(body),
+        Some(tool) if !heard.is_result => Turn::Calls(Call::of(tool)),
         _ => Turn::Says(heard.text),
     };
     Reply { model: model.to_owned(), turn }

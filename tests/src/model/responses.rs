@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGUMENTS, CALL, Form, Heard, Reply, Turn, fragments, named, text_of};
+use super::{Call, Form, Heard, Reply, Turn, fragments, named, text_of};
 
 const ITEM: &str = "item_kit";
 
@@ -23,7 +23,7 @@ fn heard(body: &Value) -> Heard {
 fn whole(reply: &Reply) -> Value {
     let item = match &reply.turn {
         Turn::Says(text) => says(&[part(text)], "completed"),
-        Turn::Calls(tool) => calls(tool, ARGUMENTS, "completed"),
+        Turn::Calls(call) => calls(call, &call.arguments, "completed"),
     };
     response(reply, &json!([item]), "completed")
 }
@@ -37,7 +37,7 @@ fn events(reply: &Reply) -> Vec<String> {
     ];
     match &reply.turn {
         Turn::Says(text) => events.extend(speech(text)),
-        Turn::Calls(tool) => events.extend(call(tool)),
+        Turn::Calls(made) => events.extend(call(made)),
     }
     events.extend([
         json!({ "type": "response.output_item.done", "output_index": 0, "item": whole["output"][0] }),
@@ -68,15 +68,15 @@ fn speech(text: &str) -> Vec<Value> {
 }
 
 /// The events of a call, but for its end.
-fn call(tool: &str) -> Vec<Value> {
+fn call(made: &Call) -> Vec<Value> {
     let about = |kind: &str, key: &str, value: &str| json!({ "type": kind, "item_id": ITEM, "output_index": 0, key: value });
     let mut events = vec![
-        json!({ "type": "response.output_item.added", "output_index": 0, "item": calls(tool, "", "in_progress") }),
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": calls(made, "", "in_progress") }),
     ];
     let delta = |json: &String| about("response.function_call_arguments.delta", "delta", json);
-    events.extend(fragments(ARGUMENTS).iter().map(delta));
-    let mut done = about("response.function_call_arguments.done", "arguments", ARGUMENTS);
-    done["name"] = json!(tool);
+    events.extend(fragments(&made.arguments).iter().map(delta));
+    let mut done = about("response.function_call_arguments.done", "arguments", &made.arguments);
+    done["name"] = json!(made.tool);
     events.push(done);
     events
 }
@@ -97,11 +97,15 @@ fn says(content: &[Value], status: &str) -> Value {
     json!({ "id": ITEM, "type": "message", "role": "assistant", "status": status, "content": content })
 }
 
-fn calls(tool: &str, arguments: &str, status: &str) -> Value {
-    json!({
+fn calls(made: &Call, arguments: &str, status: &str) -> Value {
+    let mut item = json!({
         "id": ITEM, "type": "function_call", "status": status,
-        "call_id": CALL, "name": tool, "arguments": arguments,
-    })
+        "call_id": made.id, "name": made.tool, "arguments": arguments,
+    });
+    if let Some(group) = made.group {
+        item["namespace"] = json!(group);
+    }
+    item
 }
 
 fn part(text: &str) -> Value {
