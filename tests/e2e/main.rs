@@ -9,6 +9,7 @@ mod example;
 mod examples;
 mod exec;
 mod hostile;
+mod kill;
 mod memory;
 mod notify;
 mod pauses;
