@@ -58,8 +58,7 @@ impl Screen {
             ),
             (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
             (Question::Save, _) => {
-                "Save your edits for later turns: s of this conversation, w of this folder, g all  Esc"
-                    .to_owned()
+                "Save your edits for later turns? s this conversation · w this folder · g all".to_owned()
             }
             _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
         };
