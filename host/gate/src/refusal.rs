@@ -28,7 +28,7 @@ pub(crate) struct Refusal {
     client_message: String,
     operator_message: Option<String>,
     /// The shape of an answer in which the client reads the message, where it is no error to it.
-    manner: Option<Manner>,
+    manner: Option<Box<Manner>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -128,13 +128,13 @@ impl Refusal {
 
     /// Has the client read the message as the model's words.
     pub(crate) fn as_answer(mut self, manner: Option<Manner>) -> Self {
-        self.manner = manner;
+        self.manner = manner.map(Box::new);
         self
     }
 
     /// What the model would answer if it said the message, where that is wanted.
     fn spoken(&self, api: Api) -> Option<Echoed> {
-        echo::say(api, self.manner.as_ref()?, &self.client_message)
+        echo::say(api, self.manner.as_deref()?, &self.client_message)
     }
 
     /// What ends a stream of this API that was begun: the message as the model's words, or an error.
