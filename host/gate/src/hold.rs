@@ -39,7 +39,7 @@ pub(crate) struct Held {
     /// What makes lesser forms of it, where a profile made it.
     pub(crate) flow: Option<Box<Flow>>,
     /// How a cancel is answered, where it is no error to the client.
-    pub(crate) manner: Option<Manner>,
+    pub(crate) manner: Option<Box<Manner>>,
 }
 
 impl Shared {
@@ -149,7 +149,7 @@ fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
 
 /// 400 in any case: SDKs retry most others, and the same request would only wait again. What was cancelled may be answered in this
 /// manner; what nobody decided about is an error all the same.
-pub(crate) fn refusal(dismissed: &Dismissed, manner: Option<Manner>) -> Refusal {
+pub(crate) fn refusal(dismissed: &Dismissed, manner: Option<Box<Manner>>) -> Refusal {
     let code = match dismissed.dismissal {
         Dismissal::TimedOut { .. } => Code::TimedOut,
         Dismissal::Replaced => Code::Replaced,
@@ -157,7 +157,7 @@ pub(crate) fn refusal(dismissed: &Dismissed, manner: Option<Manner>) -> Refusal 
         _ => Code::Cancelled,
     };
     let manner = manner.filter(|_| code == Code::Cancelled);
-    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed)).as_answer(manner)
+    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed)).in_manner(manner)
 }
 
 /// Says who held the request, for which rules, and what became of it.

@@ -323,11 +323,11 @@ impl Case {
 
     /// How a cancel is answered, where it is no error to the client. What is no turn of a conversation
     /// has no words of a model.
-    fn manner(&self, document: &Document) -> Option<Manner> {
+    fn manner(&self, document: &Document) -> Option<Box<Manner>> {
         let path = self.answers_cancel.clone().filter(|_| self.api.converses())?;
         let usage = ["stream_options", "include_usage"];
         let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
-        Some(Manner {
+        Some(Box::new(Manner {
             path,
             model: document
                 .model()
@@ -338,7 +338,7 @@ impl Case {
             usage: usage
                 .and_then(|node| document.leaf(node))
                 .is_some_and(|leaf| leaf.text().expose() == "true"),
-        })
+        }))
     }
 
     fn held(

@@ -127,8 +127,8 @@ impl Refusal {
     }
 
     /// Has the client read the message as the model's words.
-    pub(crate) fn as_answer(mut self, manner: Option<Manner>) -> Self {
-        self.manner = manner.map(Box::new);
+    pub(crate) fn in_manner(mut self, manner: Option<Box<Manner>>) -> Self {
+        self.manner = manner;
         self
     }
 
