@@ -148,7 +148,6 @@ impl View<'_> {
     }
 
     fn leaf(&self, leaf: &Leaf<'_>) -> ShownLeaf {
-        let document = self.document();
         ShownLeaf {
             path: self.masked("", &self.draft.display_path(leaf.id())),
             pointer: self.masked("", &self.draft.pointer(leaf.id())),
