@@ -15,6 +15,7 @@ use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::StreamBody;
+use leafgate_tree::Document;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -72,6 +73,23 @@ pub(crate) struct Manner {
     pub(crate) streams: bool,
     /// Whether the client wants the price of a streamed answer.
     pub(crate) usage: bool,
+}
+
+impl Manner {
+    /// How a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation has no
+    /// words of a model.
+    pub(crate) fn of(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
+        let usage = ["stream_options", "include_usage"];
+        let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
+        let usage = usage.and_then(|node| document.leaf(node));
+        let manner = || Manner {
+            path: path.to_owned(),
+            model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
+            streams: api.streams(document),
+            usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
+        };
+        api.converses().then(|| Box::new(manner()))
+    }
 }
 
 /// An answer in the shape of an API.

@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
     counters: Arc<Counters>,
     /// Whether the client of a cancelled request reads why as the model's words.
-    answer_cancelled: bool,
+    pub(crate) answer_cancelled: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
     assembler: Arc<Assembler>,

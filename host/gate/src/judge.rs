@@ -3,7 +3,6 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,8 +19,8 @@ use crate::apis::Api;
 use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
-use crate::flow::{Flow, Lessened};
 use crate::echo::Manner;
+use crate::flow::{Flow, Lessened};
 use crate::hold::{self, Held};
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
@@ -321,24 +320,9 @@ impl Case {
         Title { location: location.into(), name: self.agent.into() }
     }
 
-    /// How a cancel is answered, where it is no error to the client. What is no turn of a conversation
-    /// has no words of a model.
+    /// How a cancel is answered, where it is no error to the client.
     fn manner(&self, document: &Document) -> Option<Box<Manner>> {
-        let path = self.answers_cancel.clone().filter(|_| self.api.converses())?;
-        let usage = ["stream_options", "include_usage"];
-        let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
-        Some(Box::new(Manner {
-            path,
-            model: document
-                .model()
-                .map(Cow::into_owned)
-                .or_else(|| self.model.as_deref().map(str::to_owned))
-                .unwrap_or_default(),
-            streams: self.api.streams(document),
-            usage: usage
-                .and_then(|node| document.leaf(node))
-                .is_some_and(|leaf| leaf.text().expose() == "true"),
-        }))
+        Manner::of(self.api, self.answers_cancel.as_deref()?, self.model.as_deref(), document)
     }
 
     fn held(

@@ -7,6 +7,7 @@ use leafgate_policy::{Cause, Context, Hold, Verdict};
 use leafgate_tree::{Document, Limits};
 
 use super::Flow;
+use crate::echo::Manner;
 use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{Outcome, blocked};
@@ -97,7 +98,10 @@ impl Flow {
             wraps_more: true,
             reservation: Some(reservation),
         };
+        let path = self.to.path.split('?').next().filter(|_| shared.answer_cancelled);
+        let manner = path.and_then(|path| Manner::of(self.api, path, self.model.as_deref(), &document));
         Ok(Outcome::Wait(Held {
+            manner,
             waiter,
             received,
             source: document.source().clone(),
