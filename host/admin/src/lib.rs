@@ -34,6 +34,8 @@
 //! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
 //! | `DELETE /v1/sessions/{id}` | | [`SessionList`] |
 //! | `GET /v1/subagents` | | [`Subagents`] |
+//! | `GET /v1/agents` | | [`AgentsView`] |
+//! | `GET /v1/agents/runs/{id}` | | [`RunView`] |
 //! | `POST /v1/compose` | [`Compose`] | [`Composed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
@@ -44,6 +46,7 @@
 //! or PUT has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
 //! status of its [`ErrorCode`].
 
+mod agents;
 mod compose;
 mod error;
 mod mode;
@@ -54,6 +57,9 @@ pub mod schema;
 mod subagents;
 mod turn;
 
+pub use agents::{
+    AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
+};
 pub use compose::{Compose, ComposeStep, Composed};
 pub use error::{ApiError, ErrorCode};
 pub use mode::{
@@ -136,6 +142,9 @@ pub struct Status {
     /// Whether the newest conversation becomes that one.
     #[serde(default)]
     pub follow: bool,
+    /// The team behind `/agents/v1`; nothing in a gate without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<TeamStatus>,
 }
 
 /// An upstream that a path names.
@@ -295,6 +304,11 @@ pub enum Event {
     Subagent {
         /// What is known of its request.
         request: SubagentView,
+    },
+    /// Something happened in a run of a team.
+    Agent {
+        /// What.
+        told: AgentEvent,
     },
     /// Another policy serves, or newer files were refused.
     Policy {

@@ -9,10 +9,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Compose, Composed,
-    Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload, Pending, Pins, Resume,
-    Resumed, SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
-    TurnSummary, TurnView,
+    AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
+    Compose, Composed, Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload,
+    Pending, Pins, Resume, Resumed, RunView, SavedDiff, SavedEditView, SavedList, Select, SessionList,
+    SetMode, SetSaved, Status, Subagents, TurnSummary, TurnView,
 };
 
 /// The version of the API.
@@ -69,6 +69,8 @@ pub const CALLS: &[Call] = &[
     Call::with::<Select, SessionList>("POST", "/v1/sessions/{id}/select"),
     Call { method: "DELETE", path: "/v1/sessions/{id}", body: None, answer: schema_of::<SessionList> },
     Call::get::<Subagents>("/v1/subagents"),
+    Call::get::<AgentsView>("/v1/agents"),
+    Call::get::<RunView>("/v1/agents/runs/{id}"),
     Call::with::<Compose, Composed>("POST", "/v1/compose"),
 ];
 

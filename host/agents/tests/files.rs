@@ -251,3 +251,19 @@ proptest! {
         prop_assert!(cut == file.len() || Team::read(&file[..cut]).is_err());
     }
 }
+
+#[test]
+fn the_example_team_is_sound() {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/team/agents.json");
+    let (team, warnings) = Team::read(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let targets = |name: &str| -> Vec<String> {
+        let agent = team.agent(name).unwrap();
+        team.targets(agent).iter().map(|target| target.name.to_string()).collect()
+    };
+    assert_eq!(team.entry().unwrap().name.as_str(), "coordinator");
+    assert_eq!(targets("coordinator"), ["reviewer", "researcher"]);
+    assert_eq!(targets("reviewer"), ["researcher"]);
+    assert!(targets("researcher").is_empty());
+}

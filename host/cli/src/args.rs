@@ -13,6 +13,7 @@ use leafgate_gate::{UpstreamTarget, listen_address};
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
+use crate::agents::AgentsCommand;
 use crate::chat::ChatCommand;
 use crate::except::{BaselineArgs, ExceptCommand};
 use crate::explain::ExplainArgs;
@@ -71,6 +72,11 @@ pub(crate) enum Command {
     },
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
+    /// Check, show and export a team of agents, and give it a task
+    Agents {
+        #[command(subcommand)]
+        command: AgentsCommand,
+    },
     /// Make a request as a profile of the policy says, before any rule looks at it
     Compose(ComposeArgs),
     /// Show a request as sections and leaves, secrets masked
@@ -159,6 +165,9 @@ pub(crate) struct RunArgs {
     /// with the request it got
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: UpstreamTarget,
+    /// The file of the team that serves /agents/v1; without it, `agents.json` of the policy folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agents: Option<PathBuf>,
     /// The folder whose saved edits of the workspace are used; without it, the present one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! codes. The decisions are made in the libraries.
 
 mod admin;
+mod agents;
 mod apply;
 mod args;
 mod changes;
@@ -33,6 +34,7 @@ mod scan;
 mod serve;
 mod status;
 mod subagents;
+mod team;
 mod tree;
 mod verify;
 mod words;
@@ -67,6 +69,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Review(args) => review::run(&args, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),
+        Command::Agents { command } => agents::run(&command, printer),
         Command::Compose(args) => compose::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Verify(args) => verify::run(&args, printer),

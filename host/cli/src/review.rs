@@ -189,7 +189,11 @@ fn only_about(only: Option<String>, events: Receiver<admin::EventResult>) -> Rec
                 turn.id == only
             }
             Ok(
-                Event::Mode { .. } | Event::Sessions { .. } | Event::Subagent { .. } | Event::Policy { .. },
+                Event::Mode { .. }
+                | Event::Sessions { .. }
+                | Event::Subagent { .. }
+                | Event::Agent { .. }
+                | Event::Policy { .. },
             )
             | Err(_) => true,
         };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use leafgate_admin::{Status, TurnMode};
-use leafgate_gate::{Gate, GateConfig, Listener};
+use leafgate_gate::{Gate, GateConfig, Listener, TeamSource as _};
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::Timing;
 
@@ -28,6 +28,7 @@ use crate::kept::KeptMode;
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
+use crate::team::TeamFile;
 use crate::{home, mode, notify, policy, review};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -65,6 +66,8 @@ pub(crate) struct GateSetup {
     pub(crate) requires_tests: bool,
     /// The folder whose saved edits are used.
     pub(crate) workspace: PathBuf,
+    /// The file of the team; without it, that of the policy folder.
+    pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
@@ -82,6 +85,7 @@ impl GateSetup {
             policy: args.policy.source.clone(),
             requires_tests: args.require_tests,
             workspace: args.workspace.clone().unwrap_or_else(|| ".".into()),
+            agents: args.agents.clone(),
             log: if args.review { LogTo::File } else { LogTo::Terminal },
             client: None,
         }
@@ -97,6 +101,7 @@ impl GateSetup {
             policy,
             requires_tests: false,
             workspace: ".".into(),
+            agents: None,
             log: LogTo::Terminal,
             client: None,
         }
@@ -130,6 +135,11 @@ impl OpenGate {
         let mode = kept.read()?;
         gate.keep_mode(mode, move |mode| kept.write(mode));
         gate.keep_saved(SavedFolder::open(&setup.workspace)?);
+        if let Some(team) = TeamFile::find(setup.agents.as_deref(), &setup.policy) {
+            // What is wrong with it is said at once, and not with the first run.
+            team.team();
+            gate.serve_team(team);
+        }
         let listener = Listener::bind(setup.listen).await?;
         let admin = AdminListener::open(&setup, &listener).await?;
         let _watch = watch(reload, &gate)?;

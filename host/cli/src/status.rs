@@ -116,6 +116,13 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         let follow = if status.follow { "the newest is followed" } else { "selected by hand" };
         row("active", format!("{} ({follow})", active.label))?;
     }
+    if let Some(team) = &status.agents {
+        let entry = team.entry.as_deref().unwrap_or("nobody");
+        row("agents", format!("{} behind /agents/v1, beginning at {entry}", team.agents))?;
+        for warning in &team.warnings {
+            row("warning", warning.clone())?;
+        }
+    }
     if let Some(diagnostics) = &policy.refused {
         printer.line("")?;
         printer.text(Style::Removed, "The policy on disk does not serve; the generation above does.\n")?;

@@ -1,4 +1,5 @@
-//! What a base URL chooses besides the upstream: `/p/<profile>/v1/…` a profile of the policy.
+//! What a base URL chooses besides the upstream: `/p/<profile>/v1/…` a profile of the policy,
+//! `/agents/v1/…` and `/agents/<name>/v1/…` the team.
 //!
 //! Clients that can set nothing but a base URL choose with it. What stands behind the choice is the
 //! request's path, as if nothing had been chosen: the upstream sees that one.
@@ -19,16 +20,20 @@ pub(crate) enum Base {
     Plain,
     /// A profile, by its id.
     Profile(Arc<str>),
+    /// The team, at its entry or at the agent of a name.
+    Team(Option<Arc<str>>),
 }
 
 /// How base URLs of profiles begin.
 const PROFILE: &str = "/p/";
 
+/// How those of teams begin.
+const TEAM: &str = "/agents";
+
 impl Base {
     /// Takes the choice out of a target.
     pub(crate) fn take(uri: &mut Uri) -> Base {
-        let Some((id, rest)) = profile(uri.path()) else { return Base::Plain };
-        let base = Base::Profile(id.into());
+        let Some((base, rest)) = profile(uri.path()).or_else(|| team(uri.path())) else { return Base::Plain };
         let target = match uri.query() {
             Some(query) => format!("{rest}?{query}"),
             None => rest.to_owned(),
@@ -60,14 +65,27 @@ impl Base {
     }
 }
 
-/// The id and the path behind it.
-fn profile(path: &str) -> Option<(&str, &str)> {
+/// A profile and the path behind it.
+fn profile(path: &str) -> Option<(Base, &str)> {
     let chosen = path.strip_prefix(PROFILE)?;
     let end = chosen.find('/')?;
     let (id, rest) = chosen.split_at(end);
     // Whatever else stands there is no id, and the path is nobody's.
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (!id.is_empty() && id.bytes().all(plain)).then_some((id, rest))
+    (!id.is_empty() && id.bytes().all(plain)).then(|| (Base::Profile(id.into()), rest))
+}
+
+/// The team and the path behind it. `/agents/v1/…` begins at the entry, and an agent called `v1` has
+/// the path `/agents/v1/v1/…`.
+fn team(path: &str) -> Option<(Base, &str)> {
+    let rest = path.strip_prefix(TEAM)?;
+    let behind = rest.strip_prefix('/')?;
+    let (name, behind_name) = behind.split_at(behind.find('/')?);
+    if name == "v1" && !behind_name.starts_with("/v1/") {
+        return Some((Base::Team(None), rest));
+    }
+    let name = leafgate_agents::AgentName::new(name).ok()?;
+    Some((Base::Team(Some(name.as_str().into())), behind_name))
 }
 
 #[cfg(test)]
@@ -86,6 +104,23 @@ mod tests {
         assert_eq!(taken("/p/vault/v1/messages?beta=true"), (vault(), "/v1/messages?beta=true".to_owned()));
         assert_eq!(taken("http://localhost:1/p/vault/v1"), (vault(), "http://localhost:1/v1".to_owned()));
         assert_eq!(taken("/p/vault/p/other/v1"), (vault(), "/p/other/v1".to_owned()));
+    }
+
+    #[test]
+    fn a_team_is_chosen_at_its_entry_or_at_an_agent() {
+        let at = |name: &str| Base::Team(Some(name.into()));
+        for (target, base, rest) in [
+            ("/agents/v1/chat/completions", Base::Team(None), "/v1/chat/completions"),
+            ("/agents/reviewer/v1/messages?x=1", at("reviewer"), "/v1/messages?x=1"),
+            ("/agents/v1/v1/responses", at("v1"), "/v1/responses"),
+        ] {
+            assert_eq!(taken(target), (base, rest.to_owned()));
+        }
+        for target in
+            ["/agents", "/agents/", "/agents/v1", "/agents//v1/x", "/agents/a.b/v1/x", "/agentsv1/x"]
+        {
+            assert_eq!(taken(target).0, Base::Plain, "{target}");
+        }
     }
 
     #[test]

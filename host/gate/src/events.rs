@@ -82,6 +82,7 @@ fn frame(event: &Event) -> Bytes {
         Event::Mode { .. } => "mode",
         Event::Sessions { .. } => "sessions",
         Event::Subagent { .. } => "subagent",
+        Event::Agent { .. } => "agent",
         Event::Policy { .. } => "policy",
     };
     let json = serde_json::to_string(event).expect("the words of the admin API always serialise");

@@ -20,8 +20,8 @@ use crate::apis::Api;
 use crate::assembly::Assembler;
 use crate::base::Base;
 use crate::body::{self, Bounds};
-use crate::budget::BodyBudget;
-use crate::coding::{self, Caps};
+use crate::budget::{BodyBudget, Reservation};
+use crate::coding::{self, Caps, Coding};
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
@@ -39,6 +39,7 @@ use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::session::{Hints, Sessions};
 use crate::status::{Counters, Loads};
+use crate::team::{ForTeam, TeamSource, Teams};
 use crate::upstream::RootsError;
 use crate::upstreams::{Lane, Upstreams};
 use crate::{agent, answer, guard, headers};
@@ -49,6 +50,13 @@ pub(crate) const INLINE_BODY: usize = 64 * 1024;
 /// A gate before its upstreams.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
+
+/// A body as it came.
+pub(crate) struct Came {
+    pub(crate) body: Bytes,
+    pub(crate) codings: Vec<Coding>,
+    pub(crate) reservation: Reservation,
+}
 
 /// What a request is addressed to.
 struct Addressed {
@@ -73,7 +81,8 @@ pub(crate) struct Shared {
     judges: Arc<Semaphore>,
     assembler: Arc<Assembler>,
     pub(crate) bodies: BodyBudget,
-    answers: BodyBudget,
+    pub(crate) answers: BodyBudget,
+    pub(crate) teams: Teams,
     /// Where clients send their requests; known once the gate serves.
     listen: OnceLock<SocketAddr>,
 }
@@ -102,6 +111,7 @@ impl Gate {
             assembler: Arc::new(Assembler::new()),
             bodies: BodyBudget::new(limits.bodies),
             answers: BodyBudget::new(limits.answers),
+            teams: Teams::new(),
             limits,
             listen: OnceLock::new(),
         })))
@@ -133,6 +143,11 @@ impl Gate {
         keep: impl Fn(TurnMode) -> std::io::Result<()> + Send + Sync + 'static,
     ) {
         self.0.turns.keep_mode(begin, keep);
+    }
+
+    /// Has a team of agents serve. Only the first caller is heard.
+    pub fn serve_team(&self, source: impl TeamSource + 'static) {
+        self.0.teams.serve(Box::new(source));
     }
 
     /// Has saved edits be kept in a store. Only the first caller is heard.
@@ -228,6 +243,7 @@ impl Shared {
             mode: Some(self.turns.mode()),
             active,
             follow,
+            agents: self.teams.status(),
         }
     }
 
@@ -294,11 +310,18 @@ impl Shared {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;
             }
-            Route::Walk if self.is_unread(parts, &policy) => {
+            Route::Walk if self.is_unread(parts, &policy) && !self.teams.may_want(&to.base) => {
                 request_log.generation(policy.generation_name());
                 return self.pass_unread(&lane, parts, body, &request_log.progress()).await;
             }
-            Route::Walk => self.walk(&lane, parts, chosen, policy, coming, request_log).await?,
+            Route::Walk => {
+                let came = self.read(parts, &policy, coming, request_log).await?;
+                let progress = request_log.progress();
+                match self.for_team(&lane, parts, &to.base, &policy, came, progress).await? {
+                    ForTeam::Yes(request) => return self.run_team(*request).await,
+                    ForTeam::No(came) => self.walk(&lane, parts, chosen, policy, came, request_log).await?,
+                }
+            }
         };
         match outcome {
             Outcome::Pass(passed) => {
@@ -400,21 +423,33 @@ impl Shared {
         Vault::new(self.keys.clone())
     }
 
-    /// Reads a body and has it judged.
+    /// Reads a body.
+    async fn read(
+        &self,
+        parts: &request::Parts,
+        policy: &Policy,
+        body: &mut Incoming,
+        request_log: &mut RequestLog,
+    ) -> Result<Came, Refusal> {
+        request_log.generation(policy.generation_name());
+        let codings = coding::codings(&parts.headers)?;
+        let mut reservation = self.bodies.reserve();
+        let body = body::read_within(body, self.bounds(), &mut reservation).await?;
+        request_log.progress().received(body.len());
+        Ok(Came { body, codings, reservation })
+    }
+
+    /// Has a body judged.
     async fn walk(
         &self,
         lane: &Lane,
         parts: &request::Parts,
         chosen: Option<Arc<Assembly>>,
         policy: Arc<Policy>,
-        body: &mut Incoming,
+        came: Came,
         request_log: &mut RequestLog,
     ) -> Result<Outcome, Refusal> {
-        request_log.generation(policy.generation_name());
-        let codings = coding::codings(&parts.headers)?;
-        let mut reservation = self.bodies.reserve();
-        let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        request_log.progress().received(body.len());
+        let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let case = Case {
             body,
@@ -430,11 +465,13 @@ impl Shared {
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
             to: pending::destination(lane, parts),
-            agent: agent::agent(&parts.headers),
+            agent: agent::agent(&parts.headers).into(),
             chosen,
-            assembler: Arc::clone(&self.assembler),
+            assembler: Some(Arc::clone(&self.assembler)),
             assembly: None,
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
+            session: None,
+            asker: None,
         };
         let Judged { outcome, tally } = self.judge(case).await?;
         self.counters.faults(tally.errors.len());
@@ -442,8 +479,13 @@ impl Shared {
         outcome
     }
 
+    /// Counts the rules that could not run.
+    pub(crate) fn count_faults(&self, tally: &log::Tally) {
+        self.counters.faults(tally.errors.len());
+    }
+
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
-    async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
+    pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
         let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
         if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
             return Ok(case.judge());

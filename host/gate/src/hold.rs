@@ -85,7 +85,7 @@ impl Shared {
     }
 
     /// The answer of a turn whose stream has begun.
-    async fn answer_begun(
+    pub(crate) async fn answer_begun(
         self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
@@ -103,7 +103,7 @@ impl Shared {
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
-    async fn release(
+    pub(crate) async fn release(
         &self,
         mut held: Held,
         decision: Decision,

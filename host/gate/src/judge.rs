@@ -56,14 +56,26 @@ pub(crate) struct Case {
     /// What it asks for beside its body.
     pub(crate) to: Destination,
     /// The client program that sent it.
-    pub(crate) agent: &'static str,
+    pub(crate) agent: Arc<str>,
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
-    pub(crate) assembler: Arc<Assembler>,
+    /// `None` where no profile makes it.
+    pub(crate) assembler: Option<Arc<Assembler>>,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
     /// The path that it was sent to, where its client reads a cancel as the model's words.
     pub(crate) answers_cancel: Option<String>,
+    /// The conversation that it belongs to, where that is known beforehand.
+    pub(crate) session: Option<Session>,
+    /// The agent of a team that asks.
+    pub(crate) asker: Option<Asker>,
+}
+
+/// The agent of a team that asks.
+pub(crate) struct Asker {
+    pub(crate) class: Class,
+    /// The agents from the entry to it, for people.
+    pub(crate) chain: Arc<str>,
 }
 
 /// What becomes of a request that is not refused.
@@ -118,14 +130,17 @@ impl Case {
     }
 
     fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
-        let session = self.sessions.of(&document, &self.hints);
+        let known = self.session.take();
+        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let (model, to) = (self.model.clone(), self.to.clone());
-        let class = self.class.class(self.api, &document);
+        let class =
+            self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
+        let agent = Arc::clone(&self.agent);
         let context = Context {
             session: &session.key,
-            agent: Some(self.agent),
+            agent: Some(&agent),
             model: model.as_deref(),
             stream: self.api.streams_by_path(),
             subagent: Some(class == Class::Subagent),
@@ -170,7 +185,7 @@ impl Case {
                 Verdict::Pause(_) => AgentVerdict::Held,
                 Verdict::Block(_) => AgentVerdict::Blocked,
             };
-            let (session, agent) = (Arc::clone(&session.key), self.class.agent());
+            let (session, agent) = (Arc::clone(&session.key), self.called());
             self.turns.observe(AgentRequest::of(&draft, session, self.title(), agent, verdict));
         }
         let holds = match verdict {
@@ -199,11 +214,12 @@ impl Case {
     /// Has a profile make the request, where one is for it. Paths of nobody are not assembled,
     /// whatever their bodies look like.
     fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
+        let Some(assembler) = &self.assembler else { return Ok(None) };
         if self.chosen.is_none() && self.api.format().is_none() {
             return Ok(None);
         }
         let chosen = self.chosen.as_ref();
-        let made = self.assembler.assemble(&self.policy, chosen, document, context)?;
+        let made = assembler.assemble(&self.policy, chosen, document, context)?;
         if let Some(made) = &made {
             self.reservation
                 .cover(self.body.len() + document.source().len() + made.document.source().len())?;
@@ -269,7 +285,7 @@ impl Case {
             vault: vault.clone(),
             thread: self.sessions.thread(session),
             to: self.to.clone(),
-            agent: self.agent,
+            agent: Arc::clone(&self.agent),
             title: self.title(),
             lessened: Lessened::default(),
         }))
@@ -287,7 +303,7 @@ impl Case {
             policy: Arc::clone(&self.policy),
             generation: self.policy.generation_name().into(),
             session: session.key,
-            agent: self.agent,
+            agent: Arc::clone(&self.agent),
             model: self.model.clone(),
             stream: self.api.streams_by_path(),
             class: pauses.class,
@@ -312,12 +328,20 @@ impl Case {
 
     /// How its conversation is called.
     fn title(&self) -> Title {
+        if let Some(asker) = &self.asker {
+            return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
+        }
         let location = match self.hints.location() {
             _ if !self.api.converses() => "request",
             None => "chat",
             Some(location) => location.name(),
         };
-        Title { location: location.into(), name: self.agent.into() }
+        Title { location: location.into(), name: Arc::clone(&self.agent) }
+    }
+
+    /// What the agent that asks is called, where anybody says it.
+    fn called(&self) -> Option<Arc<str>> {
+        self.asker.as_ref().map_or_else(|| self.class.agent(), |asker| Some(Arc::clone(&asker.chain)))
     }
 
     /// How a cancel is answered, where it is no error to the client.
@@ -394,7 +418,7 @@ fn unshowable(holds: &[Hold]) -> Refusal {
 }
 
 /// Not JSON, or too much of it. The error says where, never what stood there.
-fn unreadable(error: ParseError) -> Refusal {
+pub(crate) fn unreadable(error: ParseError) -> Refusal {
     let message = format!("the request body cannot be read: {error}");
     if error.is_cap() { Refusal::too_large(message) } else { Refusal::malformed(message) }
 }

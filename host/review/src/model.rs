@@ -450,6 +450,8 @@ impl Model {
                 Some(_) => vec![Effect::Ask(ApiCall::Subagents)],
                 None => Vec::new(),
             },
+            // `leafgate agents show` lists these.
+            Event::Agent { .. } => Vec::new(),
             Event::Policy { policy } => {
                 match policy.refused {
                     Some(_) => self

@@ -47,6 +47,8 @@ enum AdminCall<'p> {
     Select(&'p str),
     Dispose(&'p str),
     Subagents,
+    Agents,
+    AgentRun(&'p str),
     Compose,
     Saved,
     SetSaved,
@@ -88,6 +90,8 @@ impl<'p> AdminCall<'p> {
             ["v1", "sessions"] => AdminCall::Sessions,
             ["v1", "sessions", session] => AdminCall::Dispose(session),
             ["v1", "subagents"] => AdminCall::Subagents,
+            ["v1", "agents"] => AdminCall::Agents,
+            ["v1", "agents", "runs", run] => AdminCall::AgentRun(run),
             ["v1", "compose"] => AdminCall::Compose,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
@@ -114,6 +118,8 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Diff(_)
             | AdminCall::Payload(_)
             | AdminCall::Subagents
+            | AdminCall::Agents
+            | AdminCall::AgentRun(_)
             | AdminCall::SavedDiff(_) => "GET",
             AdminCall::Pin(_) => "PUT",
             AdminCall::Edit(_)
@@ -234,6 +240,12 @@ pub(super) async fn answer(
         }
         AdminCall::Dispose(session) => Ok(answer::json(&gate.turns.dispose(session)?)),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
+        AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
+        AdminCall::AgentRun(run) => match gate.teams.records.find(run) {
+            Some(run) => Ok(answer::json(&run)),
+            None => Err(Failure::new(ErrorCode::NotFound, "there is no such run")
+                .hint("list the runs: the latest 64 are remembered")),
+        },
         AdminCall::Compose => {
             let command = read(&command)?;
             let (policy, keys) = gate.judging();

@@ -37,7 +37,7 @@ impl Flow {
         let outside = outside.list();
         let context = Context {
             session: &self.session,
-            agent: Some(self.agent),
+            agent: Some(&self.agent),
             model: self.model.as_deref(),
             stream: self.api.streams_by_path(),
             subagent: Some(self.class == leafgate_desk::Class::Subagent),
@@ -73,7 +73,7 @@ impl Flow {
             generation: self.policy.generation_name().into(),
             policy: Arc::clone(&self.policy),
             session: Arc::clone(&self.session),
-            agent: self.agent,
+            agent: Arc::clone(&self.agent),
             model: self.model.clone(),
             stream: self.api.streams_by_path(),
             class: self.class,

@@ -59,7 +59,7 @@ pub(crate) struct Flow {
     pub(crate) vault: Vault,
     pub(crate) thread: Thread,
     pub(crate) to: Destination,
-    pub(crate) agent: &'static str,
+    pub(crate) agent: Arc<str>,
     pub(crate) title: Title,
     pub(crate) lessened: Lessened,
 }

@@ -16,7 +16,7 @@ pub(crate) struct TurnGuard {
     pub(crate) generation: Arc<str>,
     pub(crate) session: Arc<str>,
     /// The client program that sent the request.
-    pub(crate) agent: &'static str,
+    pub(crate) agent: Arc<str>,
     /// Model and manner of the answer, where the path says them.
     pub(crate) model: Option<Arc<str>>,
     pub(crate) stream: Option<bool>,
@@ -47,7 +47,7 @@ impl TurnGuard {
     fn context<'a>(&'a self, outside: &'a [Outside<'a>]) -> Context<'a> {
         Context {
             session: &self.session,
-            agent: Some(self.agent),
+            agent: Some(&self.agent),
             model: self.model.as_deref(),
             stream: self.stream,
             subagent: Some(self.class == Class::Subagent),

@@ -443,7 +443,7 @@ mod tests {
             policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
             generation: "one".into(),
             session: session.into(),
-            agent: leafgate_policy::OTHER_AGENT,
+            agent: leafgate_policy::OTHER_AGENT.into(),
             model: None,
             stream: None,
             class: Class::Main,

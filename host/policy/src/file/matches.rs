@@ -179,11 +179,15 @@ pub(super) fn globs(
     globs
 }
 
+/// How the agents of a team are called: `agents/reviewer`.
+const OF_TEAM: &str = "agents/";
+
 /// Globs over the names of clients; one that matches none of them would never apply.
 fn agents(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
     for (word, span) in words(raw, "agent", complaints) {
         let glob = Glob::new(word);
-        if !AGENTS.iter().any(|name| glob.matches(name)) {
+        // Names of a team are its file's.
+        if !word.starts_with(OF_TEAM) && !AGENTS.iter().any(|name| glob.matches(name)) {
             complaints.error(span, format!("no client is called `{word}`"), hint_for(word, AGENTS));
         }
     }

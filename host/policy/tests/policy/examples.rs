@@ -67,3 +67,34 @@ fn the_demo_policy_loads_with_its_plugins() {
     let text = sent_at(&evaluation, "/messages/0/content");
     assert_eq!(text, format!("{} of {}", token("EMAIL", EMAIL), token("NAME", "Marlene Okafor")));
 }
+
+#[test]
+fn the_vault_policy_makes_requests_of_notes_a_picture_and_a_map() {
+    let policy = load_folder(&examples("vault"), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(policy.warnings().is_empty(), "{:?}", policy.warnings());
+    let request =
+        document(&json!({ "model": "vault/any", "messages": [{ "role": "user", "content": "When?" }] }));
+    let assembly = policy.assembly_for(&request, &Default::default()).unwrap();
+    let made = assembly.assemble(&request, &assembly.files()).unwrap();
+    let made: serde_json::Value = serde_json::from_slice(&made.body).unwrap();
+    let messages = made["messages"].as_array().unwrap();
+    assert!(messages[0]["content"].as_str().unwrap().starts_with("Answer from the notes."));
+    assert!(messages[1]["content"].as_str().unwrap().starts_with("Context from notes/garden.md:"));
+    assert_eq!(messages[3]["content"][1]["type"], "image_url");
+    assert!(messages[4]["content"].as_str().unwrap().starts_with("Directory structure of notes:"));
+    assert_eq!((messages.len(), &made["model"]), (6, &json!("gpt-4.1")));
+    let evaluation = evaluate(&policy, &made);
+    assert_forward(&evaluation);
+    let people = sent_at(&evaluation, "/messages/2/content");
+    assert!(people.contains("EMAIL_") && !people.contains('@'), "{people}");
+}
+
+#[test]
+fn the_team_policy_keeps_delegated_agents_out_of_production() {
+    let policy = load_folder(&examples("team"), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+    let body = chat("Ask prod-db.");
+    assert_forward(&evaluate(&policy, &body));
+    let delegated = leafgate_policy::Context { subagent: Some(true), ..Default::default() };
+    let evaluation = policy.evaluate(document(&body), &delegated, &vault());
+    assert_eq!(&*block(&evaluation).rule, "agents-stay-out-of-production");
+}

@@ -1,0 +1,182 @@
+//! `agents`: a team's file, checked, shown and exported, and a task for a team.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{Method, Request, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use leafgate_agents::{Agent, Permission, Team};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::args::GateArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::team;
+
+#[derive(Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Check a team's file and say everything that is wrong with it
+    Check(FileArgs),
+    /// Show the agents of a team's file, or one with its whole prompt
+    Show(ShowArgs),
+    /// Write a team's file anew, with all defaults filled in
+    Export(FileArgs),
+    /// Give a task to the team of a running gate, and write its answer. The key of the provider
+    /// is read from OPENAI_API_KEY
+    Run(RunTaskArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct FileArgs {
+    /// The team's file, as `agents.json` of a policy folder or an editor's settings
+    file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// The team's file
+    file: PathBuf,
+    /// The agent; without it, all are listed
+    name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct RunTaskArgs {
+    /// The task
+    task: String,
+    /// The agent to begin at; without it, the entry of the team
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The model that all agents ask; without it, that of the team's file
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+pub(crate) fn run(command: &AgentsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    match command {
+        AgentsCommand::Check(args) => check(&args.file, printer),
+        AgentsCommand::Show(args) => show(args, printer),
+        AgentsCommand::Export(args) => {
+            let team = load(&args.file, printer)?;
+            printer.json(&team.to_json())?;
+            printer.flush()?;
+            Ok(Exit::Done)
+        }
+        AgentsCommand::Run(args) => run_task(args, printer),
+    }
+}
+
+/// Reads a team; warnings go to standard error.
+fn load(file: &Path, printer: &mut Printer) -> anyhow::Result<Team> {
+    let shown = file.display();
+    match team::load(file) {
+        Ok((team, warnings)) => {
+            for warning in warnings {
+                printer.error_line(&format!("leafgate: {shown}, {warning}"));
+            }
+            Ok(team)
+        }
+        Err(problems) => bail!("{shown} is no team:\n{}", problems.join("\n")),
+    }
+}
+
+fn check(file: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let team = load(file, printer)?;
+    let entry = team.entry().map_or_else(|| "no entry".to_owned(), |entry| format!("entry {}", entry.name));
+    let count = team.agents().len();
+    let agents = if count == 1 { "agent" } else { "agents" };
+    printer.line(&format!("the team is sound: {count} {agents}, {entry}"))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let team = load(&args.file, printer)?;
+    if let Some(name) = &args.name {
+        let agent = team.agent(name).with_context(|| {
+            let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
+            format!("there is no agent `{name}`; agents: {}", names.join(", "))
+        })?;
+        describe(&team, agent, printer)?;
+        printer.line("")?;
+        printer.line(&team.prompt(agent))?;
+    } else {
+        team.agents().iter().try_for_each(|agent| describe(&team, agent, printer))?;
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+fn describe(team: &Team, agent: &Agent, printer: &mut Printer) -> anyhow::Result<()> {
+    let is_entry = team.entry().is_some_and(|entry| entry.name == agent.name);
+    printer.text(Style::Heading, agent.name.as_str())?;
+    printer.line(if is_entry { "  (entry)" } else { "" })?;
+    printer.line(&format!("  {}", leafgate_agents::escaped(&agent.description)))?;
+    let targets: Vec<String> = team.targets(agent).iter().map(|target| target.name.to_string()).collect();
+    let delegates = if targets.is_empty() { "nobody".to_owned() } else { targets.join(", ") };
+    printer.line(&format!("  delegates to {delegates}"))?;
+    let tools = match &agent.tools {
+        Permission::All => "all of the client's".to_owned(),
+        Permission::None => "none of the client's".to_owned(),
+        Permission::Specific(names) => names.iter().cloned().collect::<Vec<_>>().join(", "),
+    };
+    printer.line(&format!("  tools: {tools}"))?;
+    Ok(())
+}
+
+fn run_task(args: &RunTaskArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let gate = args.gate.find()?;
+    let nowhere = "the runtime file names no address of the gate";
+    let url: Uri = gate.listen.parse().context(nowhere)?;
+    let address: SocketAddr = url.authority().context(nowhere)?.as_str().parse().context(nowhere)?;
+    let path = match &args.agent {
+        Some(name) => format!("/agents/{name}/v1/chat/completions"),
+        None => "/agents/v1/chat/completions".to_owned(),
+    };
+    let mut body = json!({ "messages": [{ "role": "user", "content": args.task }] });
+    if let Some(model) = &args.model {
+        body["model"] = json!(model);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (status, answer) = runtime.block_on(ask(address, &path, body.to_string().into()))?;
+    let said: Value = serde_json::from_slice(&answer).context("the gate answered with no JSON")?;
+    if !(200..300).contains(&status) {
+        let message = said["error"]["message"].as_str().unwrap_or("without a reason");
+        bail!("the gate answered {status}: {message}");
+    }
+    match args.gate.json {
+        true => printer.json(&said)?,
+        false => printer.line(said["choices"][0]["message"]["content"].as_str().unwrap_or_default())?,
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Asks with the key that OpenAI's own clients use, where there is one.
+async fn ask(address: SocketAddr, path: &str, body: Bytes) -> anyhow::Result<(u16, Bytes)> {
+    let gone = || format!("the gate at {address} does not answer: see whether `leafgate run` still runs");
+    let stream = TcpStream::connect(address).await.with_context(gone)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.with_context(gone)?;
+    // Ends with the answer, which reports its errors too.
+    tokio::spawn(connection);
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(HOST, address.to_string())
+        .header(CONTENT_TYPE, "application/json");
+    if let Ok(key) = std::env::var("OPENAI_API_KEY") {
+        request = request.header(AUTHORIZATION, format!("Bearer {key}"));
+    }
+    let answer = sender.send_request(request.body(Full::new(body))?).await.with_context(gone)?;
+    let status = answer.status().as_u16();
+    Ok((status, answer.into_body().collect().await.with_context(gone)?.to_bytes()))
+}

@@ -1,0 +1,78 @@
+//! `agents`: files of teams, and a task for the team of a running gate.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::running::Running;
+use crate::support::{Bench, EMAIL, RULES};
+
+fn example() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/team/agents.json");
+    fs::read_to_string(path).unwrap()
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("team.json", &example());
+    bench
+}
+
+#[test]
+fn a_team_is_checked_and_shown() {
+    let bench = bench();
+    let checked = bench.run(&["agents", "check", "team.json"], "");
+    assert_eq!(
+        (checked.code, checked.out.as_str(), checked.err.as_str()),
+        (0, "the team is sound: 3 agents, entry coordinator\n", "")
+    );
+    insta::assert_snapshot!("a_team_is_shown", bench.run(&["agents", "show", "team.json"], "").shown());
+    let one = bench.run(&["agents", "show", "team.json", "coordinator"], "");
+    assert!(one.out.contains("## Available Agents for Delegation"), "{}", one.out);
+    let none = bench.run(&["agents", "show", "team.json", "nobody"], "");
+    assert_eq!(none.code, 2);
+    assert!(none.err.contains("agents: coordinator, reviewer, researcher"), "{}", none.err);
+}
+
+#[test]
+fn what_is_wrong_with_a_team_is_told_by_line() {
+    let bench = bench();
+    bench.file("wrong.json", "{\n  \"entryAgent\": \"a\",\n  \"agents\": [{ \"name\": \"a b\" }]\n}\n");
+    let checked = bench.run(&["agents", "check", "wrong.json"], "");
+    assert_eq!((checked.code, checked.out.as_str()), (2, ""));
+    assert!(
+        checked.err.contains("wrong.json is no team") && checked.err.contains("line 3"),
+        "{}",
+        checked.err
+    );
+    let gone = bench.run(&["agents", "check", "none.json"], "");
+    assert_eq!(gone.code, 2);
+}
+
+#[test]
+fn an_exported_team_is_the_same_team() {
+    let bench = bench();
+    let exported = bench.run(&["agents", "export", "team.json"], "");
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    bench.file("again.json", &exported.out);
+    assert_eq!(bench.run(&["agents", "export", "again.json"], "").out, exported.out);
+    assert_eq!(serde_json::from_str::<Value>(&exported.out).unwrap()["leafgate"]["maxDepth"], json!(2));
+}
+
+/// The built-in endpoint says what it heard last, so the entry's answer is the task itself.
+#[test]
+fn a_task_goes_to_the_team_of_a_running_gate() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    bench.file("policy/agents.json", &example());
+    let gate = Running::start(bench, &["--policy", "policy"]);
+    let task = format!("Write to {EMAIL}.");
+    let ran = gate.run(&["agents", "run", &task, "--model", "m"]);
+    assert_eq!((ran.code, ran.out.trim_end()), (0, task.as_str()), "{}", ran.err);
+    let unknown = gate.run(&["agents", "run", "Go.", "--model", "m", "--agent", "nobody"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("its agents are: coordinator"), "{}", unknown.err);
+    let unnamed = gate.run(&["agents", "run", "Go."]);
+    assert!(unnamed.err.contains("names no model"), "{}", unnamed.err);
+}

@@ -1,0 +1,118 @@
+//! One request of a frame to the model: judged, sent, and its answer read to the end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::BodyExt as _;
+use leafgate_agents::{ModelTurn, Why};
+use leafgate_answer::{Answer, AnswerLimits, Lost, Reader};
+use leafgate_assemble::{Refused, refused};
+
+use super::drive::RunCase;
+use crate::content::Content;
+use crate::judge::{Asker, Case, Outcome};
+use crate::media;
+use crate::outgoing::{Outgoing, Passed};
+use crate::refusal::Refusal;
+
+/// Bytes of an error that are looked at.
+const MOST_ERROR: usize = 64 * 1024;
+
+/// What became of a request of a frame.
+pub(super) enum Asked {
+    /// The model answered.
+    Turn(ModelTurn),
+    /// The provider takes no tools.
+    ToolsRefused,
+    /// There is no answer.
+    Failed(Why),
+}
+
+impl RunCase {
+    /// Asks the model for an agent, as rules know it: `agents/reviewer`. Rules, people and the
+    /// upstream each can say no.
+    pub(super) async fn ask(&self, body: Bytes, agent: Arc<str>, asker: Asker) -> Asked {
+        let case = match self.case(body, agent) {
+            Ok(case) => Case { asker: Some(asker), ..case },
+            Err(refusal) => return self.not_asked(&refusal),
+        };
+        let passed = match self.let_through(case).await {
+            Ok(passed) => passed,
+            Err(refusal) => return self.not_asked(&refusal),
+        };
+        let mut outgoing = Outgoing::for_begun_stream(&self.parts, passed);
+        // What frames hear stays as the model says it: values come back in what the client reads.
+        outgoing.restoring = None;
+        match self.shared.send(&self.lane, outgoing, &self.progress).await {
+            Ok(answer) if answer.status().is_success() => match self.read(answer).await {
+                Some(answer) => Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply }),
+                None => Asked::Failed(Why::Unreadable),
+            },
+            Ok(answer) => self.refused(answer).await,
+            Err(refusal) => {
+                self.shared.refused(&refusal, &self.progress);
+                Asked::Failed(Why::Upstream)
+            }
+        }
+    }
+
+    pub(super) fn not_asked(&self, refusal: &Refusal) -> Asked {
+        self.shared.refused(refusal, &self.progress);
+        Asked::Failed(Why::Policy)
+    }
+
+    /// Has a body judged, and waits where a person must decide.
+    async fn let_through(&self, case: Case) -> Result<Passed, Refusal> {
+        let judged = self.shared.judge(case).await?;
+        self.shared.count_faults(&judged.tally);
+        match judged.outcome? {
+            Outcome::Pass(passed) => Ok(passed),
+            Outcome::Wait(mut held) => {
+                let decision = held.waiter.decision().await;
+                self.shared.release(held, decision, &self.progress).await
+            }
+        }
+    }
+
+    /// Reads an answer to its end; `None` for what is none, and for what clients could read in
+    /// another way.
+    async fn read(&self, answer: Response<Content>) -> Option<Answer> {
+        let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
+        let api = self.wire.answers();
+        let mut reader = match media::is_event_stream(answer.headers()) {
+            true => Reader::stream(api, limits),
+            false => Reader::whole(api, limits),
+        };
+        let mut reservation = self.shared.answers.reserve();
+        let mut bytes = 0;
+        let mut body = answer.into_body();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.ok()?.into_data() else { continue };
+            bytes += data.len();
+            reservation.cover(bytes).ok()?;
+            reader.push(&data).ok()?;
+        }
+        let answer = reader.finish().ok()?;
+        let unsure = answer.losses.has(Lost::Unread) || answer.losses.has(Lost::Contradiction);
+        (answer.failure.is_none() && !unsure).then_some(answer)
+    }
+
+    async fn refused(&self, answer: Response<Content>) -> Asked {
+        let status = answer.status();
+        let mut body = answer.into_body();
+        let mut error = Vec::new();
+        while let Some(Ok(frame)) = body.frame().await {
+            let Ok(data) = frame.into_data() else { continue };
+            error.extend_from_slice(&data);
+            if error.len() > MOST_ERROR {
+                break;
+            }
+        }
+        tracing::warn!(target: "leafgate::agents", status = status.as_u16(), "the upstream refused a frame's request");
+        match refused(status.as_u16(), &error) {
+            Some(Refused::Tools) => Asked::ToolsRefused,
+            _ => Asked::Failed(Why::Upstream),
+        }
+    }
+}

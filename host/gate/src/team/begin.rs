@@ -1,0 +1,138 @@
+//! Which requests are for the team.
+
+use std::sync::Arc;
+
+use http::request;
+use leafgate_policy::Policy;
+use leafgate_tree::{Document, Format, Limits};
+
+use super::wire::{self, Body};
+use crate::apis::Api;
+use crate::base::Base;
+use crate::budget::Reservation;
+use crate::coding::{self, Caps, Decoded};
+use crate::gate::{Came, INLINE_BODY, Shared};
+use crate::judge::unreadable;
+use crate::log::RequestLogProgress;
+use crate::refusal::Refusal;
+use crate::session::Hint;
+use crate::upstreams::Lane;
+
+/// A model of this name is the team at its entry, and with a name behind it at that agent.
+const MODEL: &str = "agents";
+
+/// A request to a team as it came.
+pub(crate) struct TeamRequest {
+    /// Where its frames' requests go.
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) parts: request::Parts,
+    pub(crate) api: Api,
+    pub(crate) document: Arc<Document>,
+    pub(super) body: Arc<Body>,
+    /// Its part of the bytes that the gate may hold.
+    pub(crate) reservation: Reservation,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) hint: Option<Hint>,
+    pub(crate) progress: Arc<RequestLogProgress>,
+    /// The agent to begin at, where one was named.
+    pub(crate) at: Option<Arc<str>>,
+    /// Whether the model of the request names an agent, and no model.
+    pub(crate) by_model: bool,
+}
+
+/// A request that may be for the team.
+struct Coming {
+    lane: Arc<Lane>,
+    parts: request::Parts,
+    api: Api,
+    format: Format,
+    /// The agent that its base URL names, where that names the team.
+    by_base: Option<Option<Arc<str>>>,
+    policy: Arc<Policy>,
+    came: Came,
+    progress: Arc<RequestLogProgress>,
+}
+
+/// Whether a request is for the team.
+pub(crate) enum ForTeam {
+    Yes(Box<TeamRequest>),
+    No(Came),
+}
+
+impl Shared {
+    /// Tells whether a request is for the team: by its base URL, or by a model that names it. Of
+    /// what is no conversation, as a list of models, it never is.
+    pub(crate) async fn for_team(
+        self: &Arc<Self>,
+        lane: &Arc<Lane>,
+        parts: &request::Parts,
+        base: &Base,
+        policy: &Arc<Policy>,
+        came: Came,
+        progress: Arc<RequestLogProgress>,
+    ) -> Result<ForTeam, Refusal> {
+        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let Some(format) = api.format().filter(|format| api.converses() && wire::of(*format).is_some())
+        else {
+            return Ok(ForTeam::No(came));
+        };
+        let by_base = match base {
+            Base::Team(at) => Some(at.clone()),
+            Base::Profile(_) => return Ok(ForTeam::No(came)),
+            Base::Plain if !may_name_team(&came) || self.teams.team().is_none() => {
+                return Ok(ForTeam::No(came));
+            }
+            Base::Plain => None,
+        };
+        let coming =
+            Coming { parts: parts.clone(), api, format, by_base, policy: Arc::clone(policy), came, progress };
+        if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
+            return self.read_for_team(coming);
+        }
+        let shared = Arc::clone(self);
+        self.on_blocking_pool(move || shared.read_for_team(coming)).await?
+    }
+
+    fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
+        let Coming { lane, parts, api, format, by_base, policy, mut came, progress } = coming;
+        let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
+        let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
+        came.reservation.cover(came.body.len() + body.len())?;
+        let document = Document::parse(body, format, &Limits::default()).map_err(unreadable)?;
+        let by_model = document.model().and_then(|model| named(&model));
+        let (at, is_by_model) = match (by_base, by_model) {
+            (Some(at), by_model) => (at.or_else(|| by_model.clone().flatten()), by_model.is_some()),
+            (None, Some(at)) => (at, true),
+            (None, None) => return Ok(ForTeam::No(came)),
+        };
+        let json = serde_json::from_slice(document.source())
+            .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
+        Ok(ForTeam::Yes(Box::new(TeamRequest {
+            lane,
+            api,
+            document: Arc::new(document),
+            body: Arc::new(json),
+            reservation: came.reservation,
+            policy,
+            hint: Hint::of(&parts.headers),
+            parts,
+            progress,
+            at,
+            by_model: is_by_model,
+        })))
+    }
+}
+
+/// The agent that a model names, if it names the team at all.
+fn named(model: &str) -> Option<Option<Arc<str>>> {
+    match model.strip_prefix(MODEL)? {
+        "" => Some(None),
+        rest => rest.strip_prefix('/').map(|name| Some(name.into())),
+    }
+}
+
+/// Whether a body could name the team as its model. One that came compressed is read for it.
+fn may_name_team(came: &Came) -> bool {
+    let quoted = b"\"agents";
+    !came.codings.is_empty() || came.body.windows(quoted.len()).any(|window| window == quoted)
+}

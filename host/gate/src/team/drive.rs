@@ -1,0 +1,462 @@
+//! A request to a team: begins a run or goes on with one, and carries its effects out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::{HeaderMap, Response, request};
+use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
+use leafgate_agents::{
+    Degraded, Effect, Effects, FrameId, Happened, Opening, RequestId, Run, RunError, RunId, RunLimits, Tick,
+};
+use leafgate_answer::Head;
+use leafgate_desk::Class;
+use leafgate_policy::Policy;
+use leafgate_tree::Document;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep_until, timeout};
+
+use super::Began;
+use super::ask::Asked;
+use super::begin::TeamRequest;
+use super::give::{Heard, mark_direct};
+use super::wire::{self, Body, Wire};
+use crate::apis::Api;
+use crate::begun;
+use crate::content::Content;
+use crate::gate::Shared;
+use crate::judge::Asker;
+use crate::log::RequestLogProgress;
+use crate::outside::OutsideTexts;
+use crate::pending::ClassHint;
+use crate::refusal::Refusal;
+use crate::session::{Hint, Session};
+use crate::upstreams::Lane;
+
+/// Headers by which clients prove who they are.
+const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+
+/// What all requests of a run have in common while one answer of its client is made.
+pub(super) struct RunCase {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lane: Arc<Lane>,
+    /// The client's present request, as of a body that is not compressed.
+    pub(super) parts: Arc<request::Parts>,
+    pub(super) progress: Arc<RequestLogProgress>,
+    pub(super) api: Api,
+    pub(super) wire: &'static dyn Wire,
+    /// The client's present body.
+    pub(super) document: Arc<Document>,
+    pub(super) body: Arc<Body>,
+    /// Whether its client asked for a stream of events.
+    pub(super) streams: bool,
+    pub(super) session: Session,
+    pub(super) outside: Arc<OutsideTexts>,
+    pub(super) hint: Option<Hint>,
+    pub(super) class: ClassHint,
+    pub(super) policy: Arc<Policy>,
+    /// What the run began with.
+    pub(super) began: Began,
+}
+
+impl Shared {
+    /// Answers a request to the team.
+    pub(crate) async fn run_team(
+        self: &Arc<Self>,
+        request: TeamRequest,
+    ) -> Result<Response<Content>, Refusal> {
+        let api = request.api;
+        let streams = api.streams(&request.document);
+        let progress = Arc::clone(&request.progress);
+        let shared = Arc::clone(self);
+        let mut answer = Box::pin(async move { shared.team_answer(request).await });
+        if !streams {
+            return answer.await;
+        }
+        match timeout(self.limits.silence, &mut answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let shared = Arc::clone(self);
+                let answer =
+                    async move { answer.await.inspect_err(|refusal| shared.refused(refusal, &progress)) };
+                Ok(begun::begin(answer, api, self.limits.keepalive))
+            }
+        }
+    }
+
+    async fn team_answer(self: Arc<Self>, request: TeamRequest) -> Result<Response<Content>, Refusal> {
+        let serving = self.teams.team().ok_or_else(no_team)?;
+        let _reservation = request.reservation;
+        let wire = wire::of(request.document.format()).ok_or_else(|| {
+            Refusal::malformed("a team answers chat completions, Responses and Messages alone")
+        })?;
+        let body = request.body;
+        let session = self.sessions.of(&request.document, request.hint.as_ref());
+        let key = self.teams.key()?.client(&who(&session, &request.parts.headers));
+        let now = self.teams.now();
+
+        let answered = wire.answered(&body);
+        let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
+        let mut case = RunCase {
+            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&request.policy) },
+            outside: Arc::new(OutsideTexts::of(&request.parts)),
+            class: ClassHint::of(&request.parts.headers),
+            parts: Arc::new(plain_parts(request.parts)),
+            streams: request.api.streams(&request.document),
+            progress: request.progress,
+            api: request.api,
+            document: request.document,
+            policy: request.policy,
+            hint: request.hint,
+            shared: Arc::clone(&self),
+            lane: request.lane,
+            wire,
+            body,
+            session,
+        };
+        if let Some((mut run, began)) = self.teams.take(&key, ids) {
+            case.policy = Arc::clone(&began.policy);
+            case.began = began;
+            let said = answered.said.map(Into::into);
+            let effects = run.answered(answered.results, said, now);
+            let effects =
+                effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
+            return case.drive(run, effects).await;
+        }
+        let model = case.document.model().filter(|_| !request.by_model).map(|model| model.into_owned());
+        if model.is_none() && serving.team.settings().default_model.is_none() {
+            return Err(Refusal::malformed(
+                "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
+            ));
+        }
+        let opening = Opening {
+            id: RunId(random()?),
+            model,
+            tools: wire::tool_names(wire, &case.body),
+            bytes: case.document.source().len(),
+        };
+        let at = request.at.as_deref();
+        match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
+            Ok((run, effects)) => case.drive(run, effects).await,
+            Err(RunError::NoAgent) if at.is_some() => Err(no_agent(&serving.team)),
+            // A team without agents.
+            Err(_) => case.plain(None).await.map(mark_direct),
+        }
+    }
+}
+
+impl RunCase {
+    /// Carries out what a run wants, until its client is to be answered.
+    async fn drive(self, run: Run, effects: Effects) -> Result<Response<Content>, Refusal> {
+        let case = Arc::new(self);
+        let watched = Watched { shared: Arc::clone(&case.shared), run: run.id(), over: false };
+        let mut driver = Driver {
+            case: Arc::clone(&case),
+            run,
+            asked: JoinSet::new(),
+            aborts: HashMap::new(),
+            deadline: None,
+            heard: Heard::default(),
+            watched,
+        };
+        let end = driver.carry_out(effects).await;
+        let Driver { run, heard, mut watched, asked, .. } = driver;
+        // Whatever is still in flight is not wanted any more.
+        drop(asked);
+        watched.over = true;
+        let teams = &case.shared.teams;
+        let head = case.head(&run);
+        match end {
+            End::Calls(calls) => {
+                let reply = heard.calls(calls);
+                teams.records.at(&run, RunState::Waiting, case.masked(&run).await);
+                let degraded = run.degraded();
+                teams.keep(run, case.began.clone());
+                case.give(&reply, &head, degraded).await
+            }
+            End::Over => {
+                let result = case.masked(&run).await;
+                teams.records.at(&run, RunState::Finished, result);
+                case.log_end(&run);
+                if run.degraded() == Some(Degraded::DirectChat) {
+                    return case.plain(run.model()).await.map(mark_direct);
+                }
+                let reply = heard.end(run.result().completed);
+                case.give(&reply, &head, run.degraded()).await
+            }
+        }
+    }
+
+    fn head(&self, run: &Run) -> Head {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Head {
+            id: format!(
+                "lga_{:016x}_{}",
+                run.id().0,
+                run.frames().iter().map(|f| f.iterations()).sum::<u32>()
+            )
+            .into(),
+            model: run.model().unwrap_or_default().into(),
+            created: since.as_secs(),
+        }
+    }
+
+    /// What a run came to so far, with all findings masked: what the client sent is not redacted
+    /// before it leaves.
+    async fn masked(&self, run: &Run) -> Option<RawJson> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let epoch = now.saturating_sub(self.shared.teams.now().as_millis());
+        let mut result = run.result().to_json(epoch, str::to_owned);
+        let (policy, vault) = (Arc::clone(&self.policy), self.session.vault.clone());
+        let masked = move || {
+            mask(&mut result, &|text| policy.masked_target(text, &vault));
+            result
+        };
+        let result = self.shared.on_blocking_pool(masked).await.ok()?;
+        RawJson::new(result.to_string())
+    }
+
+    fn log_end(&self, run: &Run) {
+        let result = run.result();
+        tracing::info!(
+            target: "leafgate::agents",
+            run = %format!("{:016x}", run.id().0),
+            frames = run.frames().len(),
+            requests = run.frames().iter().map(|frame| frame.iterations()).sum::<u32>(),
+            calls = result.tool_invocations.len(),
+            completed = result.completed,
+            degraded = run.degraded().map(Degraded::as_str),
+            bytes = run.bytes(),
+            "a run of agents is over"
+        );
+    }
+}
+
+/// Masks every text of a result.
+fn mask(value: &mut Value, masked: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = masked(text),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| mask(element, masked)),
+        Value::Object(members) => members.values_mut().for_each(|member| mask(member, masked)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A run that is given up without a word is marked as such, however that comes about.
+struct Watched {
+    shared: Arc<Shared>,
+    run: RunId,
+    over: bool,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.over {
+            self.shared.teams.records.ended(self.run, RunState::Gone);
+            let run = format!("{:016x}", self.run.0);
+            tracing::info!(target: "leafgate::agents", run, "a run's client is gone: its requests are given up");
+        }
+    }
+}
+
+/// Where a run stops.
+enum End {
+    /// The client runs these.
+    Calls(Vec<leafgate_agents::ClientCall>),
+    Over,
+}
+
+/// A run at work. Dropping it gives up all that is in flight.
+struct Driver {
+    case: Arc<RunCase>,
+    run: Run,
+    asked: JoinSet<(RequestId, Asked)>,
+    aborts: HashMap<RequestId, AbortHandle>,
+    deadline: Option<Tick>,
+    heard: Heard,
+    watched: Watched,
+}
+
+impl Driver {
+    async fn carry_out(&mut self, mut effects: Effects) -> End {
+        loop {
+            if let Some(end) = self.begin(std::mem::take(&mut effects)) {
+                return end;
+            }
+            self.case.shared.teams.records.at(&self.run, RunState::Running, None);
+            let teams = Arc::clone(&self.case.shared);
+            let alarm = self.deadline.map(|deadline| teams.teams.at(deadline));
+            let late = async {
+                match alarm {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            effects = tokio::select! {
+                biased;
+                asked = self.asked.join_next() => match asked {
+                    Some(Ok((request, asked))) => self.hear(request, asked),
+                    // What was aborted says nothing; what panicked is a request without an answer.
+                    Some(Err(error)) if error.is_cancelled() => Effects::new(),
+                    Some(Err(_)) | None => return End::Over,
+                },
+                () = late => {
+                    self.deadline = None;
+                    self.run.elapse(teams.teams.now())
+                }
+            };
+        }
+    }
+
+    /// Begins what is to be done; gives where the run stops.
+    fn begin(&mut self, effects: Effects) -> Option<End> {
+        let mut end = None;
+        for effect in effects {
+            match effect {
+                Effect::Ask { request, frame } => self.ask(request, frame),
+                Effect::Abort(request) => {
+                    if let Some(abort) = self.aborts.remove(&request) {
+                        abort.abort();
+                    }
+                }
+                Effect::GiveCalls(calls) => end = Some(End::Calls(calls)),
+                Effect::Finish => end = Some(End::Over),
+                Effect::NextDeadline(at) => self.deadline = Some(at),
+                Effect::Happened(happened) => self.tell(&happened),
+            }
+        }
+        end
+    }
+
+    fn ask(&mut self, request: RequestId, frame: FrameId) {
+        let Some(frame) = self.run.frame(frame) else { return };
+        let case = Arc::clone(&self.case);
+        let system_as = self.run.team().settings().system_as;
+        let (opening, model) = (Arc::clone(&case.began.opening), self.run.model().map(str::to_owned));
+        let (wire, own) = (case.wire, frame.clone());
+        // A conversation has megabytes, and spelling it is work for elsewhere.
+        let spell = move || {
+            Bytes::from(
+                Value::Object(wire::body(wire, &opening, &own, model.as_deref(), system_as)).to_string(),
+            )
+        };
+        let chain: Vec<&str> = frame.chain().iter().map(leafgate_agents::AgentName::as_str).collect();
+        let agent = format!("agents/{}", frame.agent()).into();
+        let asker = Asker {
+            chain: chain.join(" > ").into(),
+            class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },
+        };
+        let abort = self.asked.spawn(async move {
+            let asked = match case.shared.on_blocking_pool(spell).await {
+                Ok(body) => case.ask(body, agent, asker).await,
+                Err(refusal) => case.not_asked(&refusal),
+            };
+            (request, asked)
+        });
+        self.aborts.insert(request, abort);
+    }
+
+    fn hear(&mut self, request: RequestId, asked: Asked) -> Effects {
+        self.aborts.remove(&request);
+        let now = self.case.shared.teams.now();
+        let by_entry = self.run.frames().first().is_some_and(
+            |entry| matches!(entry.state(), leafgate_agents::FrameState::Asking(of) if of == request),
+        );
+        let effects = match asked {
+            Asked::Turn(turn) => {
+                self.heard.add(&turn.reply, by_entry);
+                self.run.replied(request, turn, now)
+            }
+            Asked::ToolsRefused => self.run.tools_refused(request, now),
+            Asked::Failed(why) => self.run.failed(request, why, now),
+        };
+        // An answer that nobody waits for any more.
+        effects.unwrap_or_default()
+    }
+
+    fn tell(&self, happened: &Happened) {
+        let run = format!("{:016x}", self.run.id().0);
+        let told = event(run, happened);
+        tracing::info!(
+            target: "leafgate::agents",
+            run = told.run,
+            kind = ?told.kind,
+            agent = told.agent,
+            to = told.to,
+            error = told.error,
+            "agents"
+        );
+        self.case.shared.hub.publish(|| Event::Agent { told });
+    }
+}
+
+fn event(run: String, happened: &Happened) -> AgentEvent {
+    let told = |kind, agent: Option<&leafgate_agents::AgentName>| AgentEvent {
+        run,
+        kind,
+        agent: agent.map(ToString::to_string),
+        to: None,
+        error: None,
+    };
+    match happened {
+        Happened::Withheld { agent, .. } => told(AgentEventKind::Withheld, Some(agent)),
+        Happened::Delegated { from, to, .. } => {
+            AgentEvent { to: Some(to.to_string()), ..told(AgentEventKind::Delegated, Some(from)) }
+        }
+        Happened::Reported { agent, .. } => told(AgentEventKind::Reported, Some(agent)),
+        Happened::Refused { agent, error, .. } => AgentEvent {
+            error: Some(error.kind.as_str().to_owned()),
+            ..told(AgentEventKind::Refused, Some(agent))
+        },
+        Happened::Failed { agent, error, .. } => AgentEvent {
+            error: Some(error.kind.as_str().to_owned()),
+            ..told(AgentEventKind::Failed, Some(agent))
+        },
+        Happened::Degraded(degraded) => {
+            AgentEvent { to: Some(degraded.as_str().to_owned()), ..told(AgentEventKind::Degraded, None) }
+        }
+    }
+}
+
+/// Names the client as far as it was authenticated: by what it knows, and by its conversation.
+fn who(session: &Session, headers: &HeaderMap) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(session.key.as_bytes());
+    for name in CREDENTIALS {
+        let values: Vec<&[u8]> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
+        part(&values.len().to_le_bytes());
+        values.into_iter().for_each(&mut part);
+    }
+    hash.finalize().into()
+}
+
+/// The head of a request whose body leaves as we write it.
+fn plain_parts(mut parts: request::Parts) -> request::Parts {
+    parts.headers.remove(http::header::CONTENT_ENCODING);
+    parts
+}
+
+fn no_team() -> Refusal {
+    Refusal::malformed(
+        "this gate has no team: put an `agents.json` into the policy folder, or start it with --agents FILE",
+    )
+}
+
+fn no_agent(team: &leafgate_agents::Team) -> Refusal {
+    let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
+    Refusal::malformed(format!("the team has no such agent; its agents are: {}", names.join(", ")))
+}
+
+fn random() -> Result<u64, Refusal> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|_| Refusal::internal("the system gives no random bytes"))?;
+    Ok(u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,158 @@
+//! Teams of agents behind a base URL: `/agents/v1`, or `/agents/<name>/v1` to begin at another one.
+//!
+//! The client stays plain. Its request begins a [`Run`] at the team's entry, a state machine that
+//! says what is to be done; this module does it: it asks the model for each frame, hands calls of
+//! the client's tools to the client, and finds the run again by the marked ids of their results.
+//!
+//! - Every body that leaves for a frame is judged by the same policy, in the session's vault. So a
+//!   secret is one token in every frame, and comes back only in what the client reads.
+//! - A run keeps the team and the generation that it began with.
+//! - A client that is gone takes its run along: what the run does lives in the client's answer.
+//! - Runs that wait for their clients are kept in memory, within bounds, under a key that no other
+//!   client can make.
+
+mod ask;
+mod begin;
+mod drive;
+mod give;
+mod plain;
+mod record;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use leafgate_admin::RunState;
+use leafgate_agents::{CallKey, ClientKey, Run, RunId, Runs, RunsLimits, Team, Tick};
+use leafgate_policy::Policy;
+use tokio::time::Instant;
+
+use self::record::Records;
+use crate::base::Base;
+use crate::refusal::Refusal;
+
+pub(crate) use self::begin::ForTeam;
+use self::wire::Body;
+
+/// Where a gate's team comes from. It is asked at the start of each run.
+pub trait TeamSource: Send + Sync {
+    /// The team that serves now; `None` where there is none.
+    fn team(&self) -> Option<ServingTeam>;
+}
+
+/// The team that serves, and what is wrong with newer files.
+#[derive(Clone, Debug)]
+pub struct ServingTeam {
+    /// The team.
+    pub team: Arc<Team>,
+    /// What an operator should know, in a line each.
+    pub warnings: Arc<[String]>,
+}
+
+/// The team of a gate, and its runs.
+pub(crate) struct Teams {
+    source: OnceLock<Box<dyn TeamSource>>,
+    /// Made with the first run: most gates have no team.
+    key: OnceLock<CallKey>,
+    /// Runs count their time from here.
+    start: Instant,
+    waiting: Mutex<Waiting>,
+    pub(crate) records: Records,
+}
+
+/// The runs that wait for their clients, and what each began with.
+struct Waiting {
+    runs: Runs,
+    began: HashMap<RunId, Began>,
+}
+
+/// What a run began with, and keeps.
+#[derive(Clone)]
+struct Began {
+    /// The body of its client's first request.
+    opening: Arc<Body>,
+    policy: Arc<Policy>,
+}
+
+impl Teams {
+    pub(crate) fn new() -> Self {
+        Teams {
+            source: OnceLock::new(),
+            key: OnceLock::new(),
+            start: Instant::now(),
+            waiting: Mutex::new(Waiting { runs: Runs::new(RunsLimits::default()), began: HashMap::new() }),
+            records: Records::default(),
+        }
+    }
+
+    /// The key of this gate's ids of calls.
+    fn key(&self) -> Result<&CallKey, Refusal> {
+        if let Some(key) = self.key.get() {
+            return Ok(key);
+        }
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|_| Refusal::internal("the system gives no random bytes"))?;
+        Ok(self.key.get_or_init(|| CallKey::from_bytes(key)))
+    }
+
+    /// Whether a request to this base could be for the team.
+    pub(crate) fn may_want(&self, base: &Base) -> bool {
+        match base {
+            Base::Team(_) => true,
+            Base::Plain => self.team().is_some(),
+            Base::Profile(_) => false,
+        }
+    }
+
+    /// Has a team serve. Only the first caller is heard.
+    pub(crate) fn serve(&self, source: Box<dyn TeamSource>) {
+        let _ = self.source.set(source);
+    }
+
+    /// The team that serves now; `None` in a gate without one.
+    pub(crate) fn team(&self) -> Option<ServingTeam> {
+        self.source.get()?.team()
+    }
+
+    fn now(&self) -> Tick {
+        Tick::from_millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// The moment of a tick, for a timer.
+    fn at(&self, tick: Tick) -> Instant {
+        let after = std::time::Duration::from_millis(tick.as_millis());
+        self.start.checked_add(after).unwrap_or(self.start)
+    }
+
+    /// Keeps a run until its client comes back.
+    fn keep(&self, run: Run, began: Began) {
+        let mut waiting = self.waiting();
+        waiting.began.insert(run.id(), began);
+        let forgotten = waiting.runs.keep(run, self.now());
+        self.forget(&mut waiting, &forgotten);
+    }
+
+    /// Gives back the run that some results are for, where this client has it.
+    fn take<'i>(&self, key: &ClientKey, ids: impl IntoIterator<Item = &'i str>) -> Option<(Run, Began)> {
+        let mut waiting = self.waiting();
+        let now = self.now();
+        let late = waiting.runs.expire(now);
+        self.forget(&mut waiting, &late);
+        let run = waiting.runs.take(key, ids, now)?;
+        let began = waiting.began.remove(&run.id())?;
+        Some((run, began))
+    }
+
+    fn forget(&self, waiting: &mut Waiting, forgotten: &[Run]) {
+        for run in forgotten {
+            waiting.began.remove(&run.id());
+            self.records.ended(run.id(), RunState::Forgotten);
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Runs and what they began with are changed one after the other; a run without the latter is
+        // as good as gone.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

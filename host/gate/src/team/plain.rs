@@ -1,0 +1,74 @@
+//! Bodies of a run on their way to the policy, and the request that passes without agents.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use super::drive::RunCase;
+use crate::agent;
+use crate::coding::Caps;
+use crate::content::Content;
+use crate::flow::Delivered;
+use crate::judge::{Case, Outcome};
+use crate::pending;
+use crate::refusal::Refusal;
+use crate::session::Session;
+
+impl RunCase {
+    /// A body to be judged in the run's session.
+    pub(super) fn case(&self, body: Bytes, agent: Arc<str>) -> Result<Case, Refusal> {
+        let mut reservation = self.shared.bodies.reserve();
+        reservation.cover(body.len())?;
+        let limits = &self.shared.limits;
+        Ok(Case {
+            body,
+            codings: Vec::new(),
+            reservation,
+            caps: Caps { size: limits.body, ratio: limits.ratio },
+            api: self.api,
+            model: None,
+            outside: Arc::clone(&self.outside),
+            hint: self.hint.clone(),
+            class: self.class.clone(),
+            policy: Arc::clone(&self.policy),
+            sessions: Arc::clone(&self.shared.sessions),
+            turns: Arc::clone(&self.shared.turns),
+            to: pending::destination(&self.lane, &self.parts),
+            agent,
+            chosen: None,
+            // A team's prompts are its own: no profile puts others in their place.
+            assembler: None,
+            assembly: None,
+            session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
+            asker: None,
+        })
+    }
+
+    /// Answers the client's own request as if there were no team. `model` where its body names none.
+    pub(super) async fn plain(&self, model: Option<&str>) -> Result<Response<Content>, Refusal> {
+        let body = match model {
+            Some(model) if self.document.model().as_deref() != Some(model) => {
+                let mut body = (*self.body).clone();
+                body.insert("model".to_owned(), model.into());
+                serde_json::Value::Object(body).to_string().into()
+            }
+            _ => self.document.source().clone(),
+        };
+        let case = self.case(body, agent::agent(&self.parts.headers).into())?;
+        let judged = self.shared.judge(case).await?;
+        self.shared.count_faults(&judged.tally);
+        let passed = match judged.outcome? {
+            Outcome::Wait(held) => {
+                return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
+            }
+            Outcome::Pass(passed) => passed,
+        };
+        match self.shared.deliver(&self.lane, &self.parts, passed, self.streams, &self.progress).await? {
+            Delivered::Answered(answer) => Ok(answer),
+            Delivered::Waits(held) => {
+                self.shared.answer_begun(&self.lane, &self.parts, *held, &self.progress).await
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Anthropic Messages. Results of calls are blocks of a user's message, and roles alternate.
+
+use leafgate_agents::ClientResult;
+use leafgate_answer::Api;
+use serde_json::{Value, json};
+
+use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, text};
+
+/// How the types of tools begin that the provider runs itself.
+const OF_PROVIDER: [&str; 5] = ["web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_"];
+
+pub(super) struct Messages;
+
+impl Wire for Messages {
+    fn answers(&self) -> Api {
+        Api::Messages
+    }
+
+    fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str> {
+        let kind = tool["type"].as_str().unwrap_or_default();
+        if OF_PROVIDER.iter().any(|start| kind.starts_with(start)) { None } else { tool["name"].as_str() }
+    }
+
+    fn tool(&self, name: &str, description: &str, schema: Value) -> Value {
+        json!({ "name": name, "description": description, "input_schema": schema })
+    }
+
+    fn set_system(&self, body: &mut Body, prompt: &str) {
+        let system = match body.remove("system") {
+            Some(Value::Array(mut blocks)) => {
+                blocks.push(json!({ "type": "text", "text": prompt }));
+                blocks.into()
+            }
+            Some(Value::String(own)) if !own.is_empty() => format!("{own}{BETWEEN}{prompt}").into(),
+            _ => prompt.into(),
+        };
+        body.insert("system".to_owned(), system);
+    }
+
+    fn conversation(&self) -> &'static str {
+        "messages"
+    }
+
+    fn opening(&self, body: &Body) -> Vec<Value> {
+        body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
+    }
+
+    fn behind_system(&self, _: &[Value]) -> usize {
+        0
+    }
+
+    fn said(&self, text: &str) -> Value {
+        json!({ "role": "user", "content": [{ "type": "text", "text": text }] })
+    }
+
+    fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
+        let result = |result: &CallResult<'_>| {
+            json!({
+                "type": "tool_result",
+                "tool_use_id": result.call.id.expose(),
+                "content": result.text,
+                "is_error": result.is_error,
+            })
+        };
+        let texts = said.iter().map(|text| json!({ "type": "text", "text": text }));
+        let blocks: Vec<Value> = results.iter().map(result).chain(texts).collect();
+        vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn answered(&self, body: &Body) -> Answered {
+        let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let after =
+            messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |at| at + 1);
+        let (mut results, mut said) = (Vec::new(), Vec::new());
+        for message in &messages[after..] {
+            let Value::Array(blocks) = &message["content"] else {
+                said.push(text(&message["content"]));
+                continue;
+            };
+            for block in blocks {
+                match block["type"].as_str() {
+                    Some("tool_result") => results.push(ClientResult {
+                        id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
+                        text: text(&block["content"]).into(),
+                        is_error: block["is_error"] == true,
+                    }),
+                    _ => said.extend(block["text"].as_str().map(str::to_owned)),
+                }
+            }
+        }
+        Answered { results, said: joined(said) }
+    }
+}

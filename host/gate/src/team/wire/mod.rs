@@ -1,0 +1,212 @@
+//! How each API spells the requests of a frame, and the results that its client sends: one file
+//! each, behind [`Wire`].
+//!
+//! A frame's body is the client's own, with another conversation, other tools and another model. So
+//! limits, temperatures and whatever else the client wants hold for all agents.
+
+mod chat;
+mod messages;
+mod responses;
+
+use leafgate_agents::{
+    ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, ToolNames, delegate_work, report_out,
+};
+use leafgate_tree::Format;
+use serde_json::{Map, Value};
+
+/// A body as a client sent it.
+pub(super) type Body = Map<String, Value>;
+
+/// What stands between the client's system prompt and an agent's.
+const BETWEEN: &str = "\n\n";
+
+/// What stands for an image in a result: frames keep texts.
+const IMAGE: &str = "[image left out]";
+
+/// How an API spells requests.
+pub(super) trait Wire: Sync {
+    /// The API of its answers.
+    fn answers(&self) -> leafgate_answer::Api;
+
+    /// The name of a tool that a client offers; `None` for one that the provider runs.
+    fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str>;
+
+    /// A tool of the gate's own.
+    fn tool(&self, name: &str, description: &str, schema: Value) -> Value;
+
+    /// Puts an agent's prompt into a body: behind the client's own where there is one.
+    fn set_system(&self, body: &mut Body, prompt: &str);
+
+    /// The key of the conversation in a body.
+    fn conversation(&self) -> &'static str;
+
+    /// What the client said, as a list.
+    fn opening(&self, body: &Body) -> Vec<Value>;
+
+    /// Where an agent's prompt stands that is sent as the first message of a user.
+    fn behind_system(&self, opening: &[Value]) -> usize;
+
+    /// A message of a user.
+    fn said(&self, text: &str) -> Value;
+
+    /// Results of the calls of one answer, in call order, and what was said behind them.
+    fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value>;
+
+    /// The results of calls that stand at the end of a body, and what the user said there.
+    fn answered(&self, body: &Body) -> Answered;
+
+    /// Members that are about a conversation that the provider keeps, and so are the entry's alone.
+    fn of_conversation(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// What a call of a frame came to.
+pub(super) struct CallResult<'r> {
+    pub(super) call: &'r leafgate_answer::Call,
+    pub(super) text: &'r str,
+    pub(super) is_error: bool,
+}
+
+/// What a client sends back.
+#[derive(Default)]
+pub(super) struct Answered {
+    pub(super) results: Vec<ClientResult>,
+    pub(super) said: Option<String>,
+}
+
+/// Members about tools that mean something for the entry's first request at most.
+const CHOICE: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
+
+/// The API whose requests have a format; `None` for one that teams do not speak.
+pub(super) fn of(format: Format) -> Option<&'static dyn Wire> {
+    match format {
+        Format::OpenaiChat => Some(&chat::Chat),
+        Format::OpenaiResponses => Some(&responses::Responses),
+        Format::AnthropicMessages => Some(&messages::Messages),
+        _ => None,
+    }
+}
+
+/// The names of the tools that a client offers, in order.
+pub(super) fn tool_names(wire: &dyn Wire, body: &Body) -> ToolNames {
+    let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+    tools.filter_map(|tool| wire.tool_name(tool)).map(Into::into).collect()
+}
+
+/// Returns the body of a frame's next request.
+pub(super) fn body(
+    wire: &dyn Wire,
+    opening: &Body,
+    frame: &Frame,
+    model: Option<&str>,
+    system_as: SystemAs,
+) -> Body {
+    let mut body = opening.clone();
+    let is_entry = frame.parent().is_none();
+    if !is_entry {
+        for key in wire.of_conversation().iter().chain(&CHOICE) {
+            body.remove(*key);
+        }
+        ["system", "instructions"].iter().for_each(|key| drop(body.remove(*key)));
+    }
+    let mut conversation = conversation(wire, opening, frame);
+    match system_as {
+        SystemAs::System => {}
+        SystemAs::User => {
+            let at = if is_entry { wire.behind_system(&conversation) } else { 0 };
+            conversation.insert(at, wire.said(frame.prompt()));
+        }
+    }
+    body.insert(wire.conversation().to_owned(), conversation.into());
+    if system_as == SystemAs::System {
+        wire.set_system(&mut body, frame.prompt());
+    }
+    set_tools(wire, &mut body, frame);
+    if let Some(model) = model {
+        body.insert("model".to_owned(), model.into());
+    }
+    body
+}
+
+/// The client's tools that the agent has, and the gate's own.
+fn set_tools(wire: &dyn Wire, body: &mut Body, frame: &Frame) {
+    let allowed = |tool: &Value| match wire.tool_name(tool) {
+        Some(name) => frame.tools().iter().any(|allowed| &**allowed == name),
+        // What the provider runs is no tool of the client's; only the entry has what it asked for.
+        None => frame.parent().is_none(),
+    };
+    let offered = body.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut tools: Vec<Value> = offered.into_iter().filter(allowed).collect();
+    if !frame.targets().is_empty() {
+        let (description, schema) = delegate_work(frame.targets());
+        tools.push(wire.tool(DELEGATE_WORK, description, schema));
+    }
+    if frame.reports() {
+        let (description, schema) = report_out();
+        tools.push(wire.tool(REPORT_OUT, description, schema));
+    }
+    let forced = body.get("tool_choice").filter(|choice| choice.is_object());
+    let still_there = forced.is_none_or(|choice| {
+        let name = wire.tool_name(choice).or_else(|| choice["name"].as_str());
+        name.is_none_or(|name| tools.iter().any(|tool| wire.tool_name(tool) == Some(name)))
+    });
+    // A choice that was made for the client's first request would be made again and again.
+    if !still_there || frame.iterations() > 1 || tools.is_empty() {
+        body.remove("tool_choice");
+    }
+    if tools.is_empty() {
+        ["tools", "parallel_tool_calls"].iter().for_each(|key| drop(body.remove(*key)));
+    } else {
+        body.insert("tools".to_owned(), tools.into());
+    }
+}
+
+fn conversation(wire: &dyn Wire, opening: &Body, frame: &Frame) -> Vec<Value> {
+    let mut spelled = Vec::new();
+    let mut messages = frame.messages().iter().peekable();
+    while let Some(message) = messages.next() {
+        match message {
+            Message::Opening => spelled.extend(wire.opening(opening)),
+            Message::Model(turn) => spelled.extend(turn.turn.iter().cloned()),
+            Message::Work { .. } | Message::Nudge | Message::Said(_) => {
+                spelled.extend(message.words().map(|words| wire.said(&words)));
+            }
+            Message::Result { call, text, is_error } => {
+                let mut results = vec![CallResult { call, text: text.expose(), is_error: *is_error }];
+                while let Some(Message::Result { call, text, is_error }) =
+                    messages.next_if(|next| matches!(next, Message::Result { .. }))
+                {
+                    results.push(CallResult { call, text: text.expose(), is_error: *is_error });
+                }
+                let mut said = Vec::new();
+                while let Some(next) = messages.next_if(|next| matches!(next, Message::Said(_))) {
+                    said.extend(next.words());
+                }
+                spelled.extend(wire.results(&results, &said));
+            }
+        }
+    }
+    spelled
+}
+
+/// The text of a content: a string, or the texts of its parts, one line each.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let part = |part: &Value| match part["text"].as_str() {
+                Some(text) => Some(text.to_owned()),
+                None => part["type"].as_str().filter(|kind| kind.contains("image")).map(|_| IMAGE.to_owned()),
+            };
+            parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Texts that a user said; `None` for nothing.
+fn joined(said: Vec<String>) -> Option<String> {
+    let said: Vec<String> = said.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    (!said.is_empty()).then(|| said.join("\n\n"))
+}

@@ -1,0 +1,97 @@
+//! OpenAI Responses. What the model does is a row of items.
+
+use leafgate_agents::ClientResult;
+use leafgate_answer::{Api, CallKind};
+use serde_json::{Value, json};
+
+use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, text};
+
+/// Items with the results of calls.
+const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
+
+pub(super) struct Responses;
+
+impl Wire for Responses {
+    fn answers(&self) -> Api {
+        Api::Responses
+    }
+
+    fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str> {
+        matches!(tool["type"].as_str(), Some("function" | "custom")).then(|| tool["name"].as_str()).flatten()
+    }
+
+    fn tool(&self, name: &str, description: &str, schema: Value) -> Value {
+        json!({
+            "type": "function",
+            "name": name,
+            "description": description,
+            "parameters": schema,
+            "strict": false,
+        })
+    }
+
+    fn set_system(&self, body: &mut Body, prompt: &str) {
+        let own = body.get("instructions").and_then(Value::as_str).filter(|own| !own.is_empty());
+        let system = own.map_or_else(|| prompt.to_owned(), |own| format!("{own}{BETWEEN}{prompt}"));
+        body.insert("instructions".to_owned(), system.into());
+    }
+
+    fn conversation(&self) -> &'static str {
+        "input"
+    }
+
+    fn opening(&self, body: &Body) -> Vec<Value> {
+        match body.get("input") {
+            Some(Value::Array(items)) => items.clone(),
+            Some(Value::String(text)) => vec![self.said(text)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn behind_system(&self, opening: &[Value]) -> usize {
+        let is_system = |item: &&Value| matches!(item["role"].as_str(), Some("system" | "developer"));
+        opening.iter().take_while(is_system).count()
+    }
+
+    fn said(&self, text: &str) -> Value {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        json!({ "type": "message", "role": "user", "content": content })
+    }
+
+    fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
+        let result = |result: &CallResult<'_>| {
+            let kind = match result.call.kind {
+                CallKind::Function => OUTPUTS[0],
+                CallKind::Custom => OUTPUTS[1],
+            };
+            json!({ "type": kind, "call_id": result.call.id.expose(), "output": result.text })
+        };
+        results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
+    }
+
+    fn answered(&self, body: &Body) -> Answered {
+        let items = body.get("input").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let of_model = |item: &Value| {
+            let kind = item["type"].as_str().unwrap_or("message");
+            item["role"] == "assistant" || kind == "reasoning" || kind.ends_with("_call")
+        };
+        let after = items.iter().rposition(of_model).map_or(0, |at| at + 1);
+        let (mut results, mut said) = (Vec::new(), Vec::new());
+        for item in &items[after..] {
+            match item["type"].as_str() {
+                Some(kind) if OUTPUTS.contains(&kind) => results.push(ClientResult {
+                    id: item["call_id"].as_str().unwrap_or_default().to_owned(),
+                    text: text(&item["output"]).into(),
+                    is_error: false,
+                }),
+                _ if item["role"] == "user" => said.push(text(&item["content"])),
+                _ => {}
+            }
+        }
+        Answered { results, said: joined(said) }
+    }
+
+    fn of_conversation(&self) -> &'static [&'static str] {
+        &["previous_response_id", "conversation", "prompt"]
+    }
+}

@@ -1,0 +1,185 @@
+//! The seven scenarios of the document, in every API, whole and as a stream.
+
+use serde_json::json;
+
+use crate::stage::*;
+
+fn result_texts(bodies: &[serde_json::Value]) -> String {
+    bodies.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn a_simple_task_needs_no_delegation() {
+    for (api, streams) in every_way() {
+        let script = [("lead", vec![says("Four.")])].into();
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script).await;
+        let mut client = Conversation::new(api, streams, "Two and two?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Four.", "{api:?} {streams}");
+        let bodies = stage.bodies_of("lead");
+        assert_eq!(bodies.len(), 1);
+        let body = bodies[0].to_string();
+        assert!(
+            body.contains("## Available Agents for Delegation") && body.contains("- **reviewer**"),
+            "{body}"
+        );
+        assert!(body.contains("delegateWork") && !body.contains("reportOut"), "{body}");
+        assert!(body.contains("read_file") && bodies[0]["model"] == "m", "{body}");
+    }
+}
+
+#[tokio::test]
+async fn work_is_delegated_to_one_and_its_report_is_the_result() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review it."), says("It is fine.")]),
+            ("reviewer", vec![reports("Nothing wrong.")]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Review?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "It is fine.", "{api:?} {streams}");
+        let reviewer = stage.bodies_of("reviewer")[0].to_string();
+        assert!(reviewer.contains("Review it.") && reviewer.contains("reportOut"), "{reviewer}");
+        assert!(!reviewer.contains("Review?"), "its conversation is its own: {reviewer}");
+        assert!(stage.bodies_of("lead")[1].to_string().contains("Nothing wrong."));
+        assert!(client.ran.is_empty(), "the client ran nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review."), says("Reviewed.")]),
+            ("reviewer", vec![delegates("reader", "Read a."), reports("Read and reviewed.")]),
+            ("reader", vec![reads("a"), reports("It says alpha.")]),
+        ];
+        let agents = [agent("lead"), agent("reviewer"), agent("reader")];
+        let stage = Stage::new(&team(&agents), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Review a.").with_file("a", "alpha");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Reviewed.", "{api:?} {streams}");
+        assert_eq!(client.ran.len(), 1, "{api:?} {streams}");
+        assert_eq!(client.ran[0].0, "read_file");
+        assert!(stage.bodies_of("reader")[1].to_string().contains("alpha"));
+        let others = result_texts(&[stage.bodies_of("lead"), stage.bodies_of("reviewer")].concat());
+        assert!(!others.contains("\"alpha\""), "the result is the reader's own");
+        assert!(stage.bodies_of("reviewer")[1].to_string().contains("It says alpha."));
+        // The id that the client saw is ours; the model sees its own again.
+        let again = stage.bodies_of("reader")[1].to_string();
+        assert!(again.contains("own_0") && !again.contains("lga_"), "{again}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_delegates_to_one_who_waits_for_him() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
+            ("reviewer", vec![delegates("lead", "You do it."), reports("Did it.")]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
+        let told = stage.bodies_of("reviewer")[1].to_string();
+        assert!(told.contains("circular_delegation"), "{api:?} {streams}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn the_failure_of_an_agent_is_its_delegators_result() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review."), says("Without a review.")]),
+            ("reviewer", vec![]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Without a review.");
+        let told = stage.bodies_of("lead")[1].to_string();
+        assert!(told.contains("agent_execution_error"), "{api:?} {streams}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_has_the_tools_that_it_may_use() {
+    for (api, streams) in every_way() {
+        let mut reviewer = agent("reviewer");
+        reviewer["toolPermissions"] = json!({ "type": "specific", "tools": ["read_file"] });
+        reviewer["delegationPermissions"] = json!({ "type": "none" });
+        let write = calls(&[("write_file", json!({ "path": "a" }))]);
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
+            ("reviewer", vec![write, reports("I may not write.")]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), reviewer]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
+        assert!(client.ran.is_empty());
+        let bodies = stage.bodies_of("reviewer");
+        let tools = bodies[0]["tools"].to_string();
+        assert!(tools.contains("read_file") && !tools.contains("write_file"), "{tools}");
+        assert!(!tools.contains("delegateWork") && tools.contains("reportOut"), "{tools}");
+        assert!(bodies[1].to_string().contains("tool_access_error"), "{}", bodies[1]);
+    }
+}
+
+#[tokio::test]
+async fn another_configuration_serves_the_next_run_and_not_this_one() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![reads("a"), delegates("reviewer", "Review."), says("Done."), says("Alone.")]),
+            ("reviewer", vec![reports("Reviewed.")]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.").with_file("a", "alpha");
+        let (_, reply, _) = client.send(&stage).await;
+        let call = reply.unwrap().calls[0].clone();
+        stage.slot.replace(&team(&[agent("lead")]));
+        client.results(&[(call.id.expose().to_owned(), "alpha".to_owned())]);
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "the run keeps its team");
+        client.say("And now?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Alone.");
+        let last = stage.bodies_of("lead").pop().unwrap();
+        assert!(!last["tools"].to_string().contains("delegateWork"), "{api:?} {streams}");
+    }
+}
+
+#[tokio::test]
+async fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_order() {
+    for (api, streams) in every_way() {
+        let both = calls(&[
+            ("delegateWork", work_of("reader", "Read.")),
+            ("delegateWork", work_of("reviewer", "Review.")),
+        ]);
+        let script = [
+            ("lead", vec![both, says("Both done.")]),
+            ("reader", vec![reports("first report")]),
+            ("reviewer", vec![reports("second report")]),
+        ];
+        let agents = [agent("lead"), agent("reader"), agent("reviewer")];
+        let stage = Stage::new(&team(&agents), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Both done.");
+        let told = stage.bodies_of("lead")[1].to_string();
+        assert!(told.find("first report") < told.find("second report"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_may_be_sent_as_a_users_words() {
+    for (api, streams) in every_way() {
+        let mut by_user = team(&[agent("lead"), agent("reviewer")]);
+        by_user["leafgate"] = json!({ "systemAs": "user" });
+        let script = [
+            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
+            ("reviewer", vec![reports("Reviewed.")]),
+        ];
+        let stage = Stage::new(&by_user, script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
+        for body in stage.bodies_of("lead").into_iter().chain(stage.bodies_of("reviewer")) {
+            assert!(body.get("system").is_none() && body.get("instructions").is_none(), "{body}");
+            let list = body.get("messages").or(body.get("input")).unwrap();
+            assert!(list[0]["role"] == "user" && list[0].to_string().contains("You are "), "{api:?}: {list}");
+        }
+    }
+}
