@@ -30,7 +30,19 @@ match = {}
 when = 'leaf.text.contains("prod-db")'
 action = "pause"
 reason = "Production data"
+
+[[assemble]]
+id = "by-url"
+prompt = { type = "literal", text = "Be brief." }
 "#;
+
+/// One agent, for clients that can only choose models.
+const TEAM: &str = r#"{
+    "entryAgent": "lead",
+    "agents": [{ "name": "lead", "systemPrompt": "Lead.", "description": "Leads", "useFor": "All",
+        "delegationPermissions": { "type": "all" }, "toolPermissions": { "type": "all" } }],
+    "leafgate": { "defaultModel": "gpt-sample" }
+}"#;
 
 /// The schema as `leafgate schema admin` writes it, closed: a field that it does not know is an error here.
 struct Contract {
@@ -184,6 +196,7 @@ fn chat() -> Vec<u8> {
 fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     let rules = policy(RULES);
     let folder = rules.path().to_string_lossy().into_owned();
+    std::fs::write(rules.path().join("agents.json"), TEAM).unwrap();
     let gate = Gate::start(&["--policy", &folder, "--upstream", "echo:"]).unwrap();
     let caller = Caller { contract: Contract::printed(), admin: Admin::of(&gate).unwrap() };
     let mut events = caller.admin.events().unwrap();
@@ -253,9 +266,26 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     caller.call("POST", "/v1/pending/{id}/cancel", &id, Some(&json!({})));
     client.join().unwrap().unwrap();
     caller.call("DELETE", "/v1/sessions/{id}", session, None);
+    profiles_and_agents(&caller, &gate);
     std::fs::write(rules.path().join("rules.toml"), "no rule").unwrap();
     assert!(caller.event(&mut events, "policy")["policy"]["refused"].is_string());
     assert_eq!(*caller.contract.checked.borrow(), caller.contract.all(), "every call was made");
+}
+
+/// What a profile makes, and a run of the team.
+fn profiles_and_agents(caller: &Caller, gate: &Gate) {
+    let body = String::from_utf8(chat()).unwrap();
+    let composed =
+        caller.call("POST", "/v1/compose", "", Some(&json!({ "body": body, "profile": "by-url" })));
+    assert_eq!(composed["verdict"], "pause");
+    assert!(!composed.to_string().contains(&plant::github(7)), "no redacted value is in it");
+    let task = json!({ "model": "agents", "messages": [{ "role": "user", "content": "Go." }] });
+    gate.client().unwrap().chat(task.to_string().as_bytes()).unwrap();
+    let agents = caller.get("/v1/agents", "");
+    assert_eq!((&agents["entry"], &agents["runs"][0]["state"]), (&json!("lead"), &json!("finished")));
+    let run = caller.get("/v1/agents/runs/{id}", agents["runs"][0]["id"].as_str().unwrap());
+    assert_eq!(run["result"]["completed"], true);
+    caller.refused("GET", "/v1/agents/runs/none", None);
 }
 
 /// Everything that can be asked about a saved edit.

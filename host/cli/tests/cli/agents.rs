@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::running::Running;
-use crate::support::{Bench, EMAIL, RULES};
+use crate::support::{Bench, EMAIL};
 
-fn example() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/team/agents.json");
-    fs::read_to_string(path).unwrap()
+fn example(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/team");
+    fs::read_to_string(folder.join(name)).unwrap()
 }
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    bench.file("team.json", &example());
+    bench.file("team.json", &example("agents.json"));
     bench
 }
 
@@ -64,8 +64,8 @@ fn an_exported_team_is_the_same_team() {
 #[test]
 fn a_task_goes_to_the_team_of_a_running_gate() {
     let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    bench.file("policy/agents.json", &example());
+    bench.file("policy/rules.toml", &example("rules.toml"));
+    bench.file("policy/agents.json", &example("agents.json"));
     let gate = Running::start(bench, &["--policy", "policy"]);
     let task = format!("Write to {EMAIL}.");
     let ran = gate.run(&["agents", "run", &task, "--model", "m"]);
@@ -73,6 +73,11 @@ fn a_task_goes_to_the_team_of_a_running_gate() {
     let unknown = gate.run(&["agents", "run", "Go.", "--model", "m", "--agent", "nobody"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("its agents are: coordinator"), "{}", unknown.err);
+    let status = gate.run(&["status"]);
+    assert!(status.out.contains("3 behind /agents/v1, beginning at coordinator"), "{}", status.out);
+    gate.bench.file("policy/agents.json", "{");
+    let status = gate.run(&["status"]);
+    assert!(status.out.contains("the last good team serves"), "{}", status.out);
     let unnamed = gate.run(&["agents", "run", "Go."]);
     assert!(unnamed.err.contains("names no model"), "{}", unnamed.err);
 }

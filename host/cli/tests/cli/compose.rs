@@ -89,3 +89,21 @@ fn what_cannot_be_made_is_told_by_name() {
     let none = bench.run(&["compose"], &asks());
     assert!(none.err.contains("write an `[[assemble]]` table"), "{}", none.err);
 }
+
+#[test]
+fn the_vault_of_the_examples_makes_the_request_of_the_examples() {
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let (policy, request) = (examples.join("policies/vault"), examples.join("requests/chat.json"));
+    let args =
+        ["compose", "--policy", policy.to_str().unwrap(), "--profile", "vault", request.to_str().unwrap()];
+    let made = Bench::new().run(&args, "");
+    assert_eq!(made.code, 0, "{}", made.err);
+    for part in [
+        "Answer from the notes.",
+        "Context from notes/garden.md",
+        "Directory structure of notes",
+        "data:image/png",
+    ] {
+        assert!(made.out.contains(part), "{part}: {}", made.out);
+    }
+}
