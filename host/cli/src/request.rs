@@ -79,7 +79,7 @@ pub(crate) fn judge_by(
     let session = session_key(&keys, &document);
     let context = Context { session: &session, ..Context::default() };
     let mut assembled = None;
-    if let Some(assembly) = profile_for(&policy, None, &document, &context)? {
+    if let Some(assembly) = profile_for(policy, None, &document, &context)? {
         let made = assemble(&assembly, &document)?;
         document = Arc::new(made.document);
         assembled = Some((Arc::clone(assembly.id()), made.steps));

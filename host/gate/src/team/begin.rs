@@ -84,8 +84,8 @@ impl Shared {
             }
             Base::Plain => None,
         };
-        let coming =
-            Coming { parts: parts.clone(), api, format, by_base, policy: Arc::clone(policy), came, progress };
+        let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
+        let coming = Coming { lane, parts, api, format, by_base, policy, came, progress };
         if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
             return self.read_for_team(coming);
         }
