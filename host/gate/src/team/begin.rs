@@ -15,7 +15,7 @@ use crate::gate::{Came, INLINE_BODY, Shared};
 use crate::judge::unreadable;
 use crate::log::RequestLogProgress;
 use crate::refusal::Refusal;
-use crate::session::Hint;
+use crate::session::Hints;
 use crate::upstreams::Lane;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
@@ -32,7 +32,7 @@ pub(crate) struct TeamRequest {
     /// Its part of the bytes that the gate may hold.
     pub(crate) reservation: Reservation,
     pub(crate) policy: Arc<Policy>,
-    pub(crate) hint: Option<Hint>,
+    pub(crate) hints: Hints,
     pub(crate) progress: Arc<RequestLogProgress>,
     /// The agent to begin at, where one was named.
     pub(crate) at: Option<Arc<str>>,
@@ -114,7 +114,7 @@ impl Shared {
             body: Arc::new(json),
             reservation: came.reservation,
             policy,
-            hint: Hint::of(&parts.headers),
+            hints: Hints::of(&parts.headers),
             parts,
             progress,
             at,

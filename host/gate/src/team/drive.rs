@@ -33,7 +33,7 @@ use crate::log::RequestLogProgress;
 use crate::outside::OutsideTexts;
 use crate::pending::ClassHint;
 use crate::refusal::Refusal;
-use crate::session::{Hint, Session};
+use crate::session::{Hints, Session};
 use crate::upstreams::Lane;
 
 /// Headers by which clients prove who they are.
@@ -55,7 +55,7 @@ pub(super) struct RunCase {
     pub(super) streams: bool,
     pub(super) session: Session,
     pub(super) outside: Arc<OutsideTexts>,
-    pub(super) hint: Option<Hint>,
+    pub(super) hints: Hints,
     pub(super) class: ClassHint,
     pub(super) policy: Arc<Policy>,
     /// What the run began with.
@@ -94,7 +94,7 @@ impl Shared {
             Refusal::malformed("a team answers chat completions, Responses and Messages alone")
         })?;
         let body = request.body;
-        let session = self.sessions.of(&request.document, request.hint.as_ref());
+        let session = self.sessions.of(&request.document, &request.hints);
         let key = self.teams.key()?.client(&who(&session, &request.parts.headers));
         let now = self.teams.now();
 
@@ -110,7 +110,7 @@ impl Shared {
             api: request.api,
             document: request.document,
             policy: request.policy,
-            hint: request.hint,
+            hints: request.hints,
             shared: Arc::clone(&self),
             lane: request.lane,
             wire,

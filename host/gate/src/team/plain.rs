@@ -29,7 +29,7 @@ impl RunCase {
             api: self.api,
             model: None,
             outside: Arc::clone(&self.outside),
-            hint: self.hint.clone(),
+            hints: self.hints.clone(),
             class: self.class.clone(),
             policy: Arc::clone(&self.policy),
             sessions: Arc::clone(&self.shared.sessions),
@@ -40,6 +40,8 @@ impl RunCase {
             // A team's prompts are its own: no profile puts others in their place.
             assembler: None,
             assembly: None,
+            // How a run ends is told by the run.
+            answers_cancel: None,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
             asker: None,
         })
