@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
 use crate::identity::Issuer;
+use crate::score::{LIKELY, score};
 use crate::value::{self, Look};
 
 /// A check as a pack names it.
@@ -110,9 +111,9 @@ impl Check {
             Self::Password => value::could_be_password(text, &Look::of(text), sure),
             Self::Token => {
                 let look = Look::of(text);
-                value::could_be_token(text, &look) || (sure && value::is_generated(text, &look))
+                value::could_be_token(text, &look, sure) || (sure && value::is_generated(text, &look))
             }
-            Self::Random => is_random(text),
+            Self::Random => is_random(text, sure),
             Self::Jwt => is_jwt(text),
             Self::Basic => is_basic(text),
             Self::UserPassword => value::could_be_user_password(text),
@@ -130,16 +131,18 @@ impl Check {
     }
 }
 
-fn is_random(text: &str) -> bool {
+fn is_random(text: &str, sure: bool) -> bool {
     let look = Look::of(text);
-    let mixed = look.digits >= 2 && look.letters() >= 4;
+    let likely = score(text);
+    let mixed = (look.digits >= 2 || likely > 0.0) && look.letters() >= 4;
     // The alphabet itself, as encoders and their tests spell it.
     let alphabet = text.contains("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && text.contains("0123456789");
-    value::could_be_token(text, &look)
+    value::could_be_token(text, &look, sure)
         && !value::is_uuid(text)
         && !alphabet
         && look.len >= 16
         && mixed
+        && likely > LIKELY
         && look.entropy >= 3.0
 }
 
@@ -189,7 +192,7 @@ fn is_basic(text: &str) -> bool {
     match decoded.iter().position(|&b| b == b':') {
         Some(colon) if printable => colon + 1 < decoded.len(),
         // Cut or altered: then it is at least as random as what was encoded.
-        _ => text.len() >= 32 && is_random(text),
+        _ => text.len() >= 32 && is_random(text, true),
     }
 }
 
@@ -256,7 +259,9 @@ const EXTENSIONS: [&str; 24] = [
 
 fn has_domain(text: &str) -> bool {
     let Some(last) = text.rsplit('.').next() else { return false };
-    let ends = last.len() >= 2 && !EXTENSIONS.iter().any(|e| last.eq_ignore_ascii_case(e));
+    // `git@github.com:owner/name` is the user that clones, on every host.
+    let clones = text.starts_with("git@");
+    let ends = !clones && last.len() >= 2 && !EXTENSIONS.iter().any(|e| last.eq_ignore_ascii_case(e));
     ends && (last.bytes().all(|b| b.is_ascii_alphabetic()) || last.starts_with("xn--"))
 }
 

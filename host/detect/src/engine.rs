@@ -12,7 +12,7 @@ use crate::scan::Scan;
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are
 /// void.
-const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
 
 /// A set of detectors, compiled and immutable.
 #[derive(Debug)]

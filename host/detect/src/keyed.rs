@@ -126,7 +126,9 @@ fn attached_value(bytes: &[u8], hit: usize, word_end: usize, ident_end: usize) -
     // Names of many words (`secret-manager-for-the-2nd-cluster`) hold few digits.
     let in_path = name_start(bytes, hit).checked_sub(1).is_some_and(|i| bytes[i] == b'/');
     // `api_0123…(self)`, `api_0123….xml`: a function, a file.
-    let in_code = bytes.get(ident_end) == Some(&b'(') || rest.contains(&b'.');
+    // `…_SEAL_KEY_3BD1C4BF-004E-…`: a name goes on with one sign.
+    let is_name = bytes[word_end] == b'_' && rest.contains(&b'-');
+    let in_code = is_name || bytes.get(ident_end) == Some(&b'(') || rest.contains(&b'.');
     (apart && !in_path && !in_code && rest.len() >= LEAST && digits * 5 >= rest.len())
         .then(|| word_end + 1..ident_end)
 }

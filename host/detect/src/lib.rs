@@ -48,6 +48,7 @@ mod reference;
 mod registry;
 mod runs;
 mod scan;
+mod score;
 mod value;
 mod work;
 

@@ -22,7 +22,23 @@ const STANDS_FOR: [&str; 33] = [
 /// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and
 /// `EXAMPLE`, masks such as `xxxx`, `****` and `...`.
 pub(crate) fn is_placeholder(value: &str) -> bool {
-    template(value) || masked(value) || stands_for(value)
+    template(value) || masked(value) || counts(value) || stands_for(value)
+}
+
+/// `000102030405…`: bytes in hexadecimal digits that count, as test vectors do.
+fn counts(value: &str) -> bool {
+    /// Fewer bytes count by chance.
+    const LEAST: usize = 8;
+    let byte = |two: &[u8]| {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        Some(digit(two[0])? * 16 + digit(*two.get(1)?)?)
+    };
+    let bytes = value.as_bytes();
+    bytes.len() >= 2 * LEAST
+        && bytes.chunks(2).zip(bytes[2..].chunks(2)).all(|(two, next)| match (byte(two), byte(next)) {
+            (Some(byte), Some(next)) => next == (byte + 1) % 256,
+            _ => false,
+        })
 }
 
 fn template(value: &str) -> bool {
@@ -103,6 +119,8 @@ mod tests {
             "[PASSWORD]",
             "$(cat ./login.txt)",
             "insert_key_here",
+            "000102030405060708090A0B0C0D0E0F10",
+            "f8f9fafbfcfdfeff0001020304050607",
         ] {
             assert!(is_placeholder(value), "{value}");
         }

@@ -271,6 +271,7 @@ impl<'a> Scan<'a> {
             || !names.takes(name)
             || is_publishable_place(&self.bytes()[..found.name.start])
             || is_encoded(&self.bytes()[..found.name.start])
+            || self.is_numbered(found)
             || spells_its_name(name, &self.text.as_bytes()[found.value.clone()])
         {
             return;
@@ -301,6 +302,14 @@ impl<'a> Scan<'a> {
             Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
             _ => false,
         }
+    }
+
+    /// `CREATE_PASS = 1010,`: one of the numbers that code gives its constants.
+    fn is_numbered(&self, found: &Assignment) -> bool {
+        const LONGEST: usize = 5;
+        let value = &self.bytes()[found.value.clone()];
+        let ends = matches!(self.bytes().get(found.value.end), Some(b',' | b';'));
+        ends && !found.quoted && value.len() <= LONGEST && value.iter().all(u8::is_ascii_digit)
     }
 
     /// A word with more arguments behind it: `find_password("service", "account")`.

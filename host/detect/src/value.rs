@@ -4,6 +4,7 @@
 //! All of them read a value a fixed number of times and allocate nothing.
 
 use crate::publishable::is_publishable;
+use crate::score::{LIKELY, score};
 
 /// Measures of one value.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +165,7 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     /// Nobody writes down a longer password than this; programs do.
     const LONGEST_WRITTEN: usize = 128;
     if value.len() > LONGEST_WRITTEN {
-        return could_be_token(value, look);
+        return could_be_token(value, look, sure);
     }
     if value.len() < 4 || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return false;
@@ -254,7 +255,9 @@ fn camel_words(look: &Look) -> bool {
 }
 
 /// True where `value` looks like a token rather than a name, a path, a version or a sentence.
-pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
+///
+/// `sure` where the notation itself says that this is a literal.
+pub(crate) fn could_be_token(value: &str, look: &Look, sure: bool) -> bool {
     if !(10..=2048).contains(&value.len()) || look.foreign > 0 || is_publishable(value) {
         return false;
     }
@@ -267,12 +270,23 @@ pub(crate) fn could_be_token(value: &str, look: &Look) -> bool {
     }
     is_uuid(value)
         || is_long_hex(value, look)
-        || (look.random()
+        || ((look.random() || is_rescued(value, look, sure))
             && !dotted_words(value)
             && !kebab_words(value, look)
             && !dated(value)
             && !versioned(value)
             && !is_number(value))
+}
+
+/// What the rules take for words, because its few letter pairs stand in words by chance, or for a
+/// word with a digit, and all measures together do not.
+///
+/// Code names things with letters alone; a literal may be of letters alone.
+fn is_rescued(value: &str, look: &Look, sure: bool) -> bool {
+    /// Shorter values have too few pairs to be measured.
+    const LEAST: usize = 15;
+    let name = (!sure && look.digits == 0) || (look.lower == 0 && value.contains('_'));
+    look.len >= LEAST && look.distinct >= 8 && look.letters() > 0 && !name && score(value) > LIKELY
 }
 
 /// What a generator makes of all printable signs: long, without blanks, with every class of
@@ -380,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_name_with_a_version_is_no_token() {
-        let token = |value: &str| could_be_token(value, &Look::of(value));
+        let token = |value: &str| could_be_token(value, &Look::of(value), true);
         for value in ["jackson-databind-0.11.2", "q7xk2-parser@1.22.3", "z9k3q-x7v:v2.0.1"] {
             assert!(!token(value), "{value}");
         }

@@ -1,5 +1,5 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | corpus | fuzz |
-//! invariants | requirements`.
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | corpus [--fit] |
+//! fuzz | invariants | requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
 //! product. What needs a gate is in `tests/kit`.
@@ -31,7 +31,8 @@ usage: cargo xtask <task>
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
-  corpus          recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors
+  corpus [--fit]  recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors;
+                  --fit makes the weights of the score anew
   invariants      names the tests of each invariant; fails where one has none
   requirements    names what shows each requirement; fails where a row or a test is missing
   fuzz [--seconds N] [TARGET...]
@@ -62,6 +63,17 @@ fn corpus() -> Result<()> {
     run::run(run::cargo().args(arguments).env("CI", "true"))
 }
 
+/// Makes the weights of the score from half of the sources, and holds them to the other half.
+fn fit() -> Result<()> {
+    run::step("fits the weights of the score");
+    let test = |arguments: &[&str]| {
+        let test = ["test", "-p", "leafgate-detect", "--lib", "--", "--nocapture"];
+        run::run(run::cargo().args(test).args(arguments).env("CI", "true"))
+    };
+    test(&["--ignored", "score::fit::write"])?;
+    test(&["score::"])
+}
+
 fn task(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["demo"] => demo::demo(),
@@ -70,6 +82,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
         ["corpus"] => corpus(),
+        ["corpus", "--fit"] => fit(),
         ["invariants"] => invariants::invariants(),
         ["requirements"] => requirements::requirements(),
         ["bench", parts @ ..] => bench::bench(parts),

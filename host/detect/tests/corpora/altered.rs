@@ -146,6 +146,9 @@ const HARMLESS: &[&str] = &[
     "pub api_key: Option<String>,",
     "const ERROR_NULL_LM_PASSWORD: DWORD = 1304;",
     "pub const IOC_OPAL_SET_PW: u32 = 1109422304;",
+    "D3D12_MESSAGE_ID_CREATE_PASS = 1010,",
+    "pub creds: PKERB_S4U2PROXY_CRED,",
+    "core::w!(\"PCP_KSP_RSA_SEAL_KEY_3BD1C4BF-004E-4E2F-8A4D-0BF6302E0A05\")",
     "pub type AUTH_DATA_PASSWORD = *mut SEC_AUTH_DATA_PASSWORD;",
     // Assertions and calls.
     "assert_eq!(parse(token), Token::Identifier);",

@@ -22,12 +22,12 @@ fn secrets_are_found_and_little_else_is() {
     // What noseyparker marks first is often the user name beside a password, and many of secretlint's and credsweeper's rows hold
     // `pass`, `xxxx` or a lone UUID: we leave those in clear.
     let floors = BTreeMap::from([
-        ("betterleaks", 0.965),
-        ("credsweeper", 0.81),
+        ("betterleaks", 0.975),
+        ("credsweeper", 0.84),
         ("detect-secrets", 0.79),
-        ("gitleaks", 0.97),
-        ("kingfisher-1.x", 0.83),
-        ("noseyparker", 0.65),
+        ("gitleaks", 0.985),
+        ("kingfisher-1.x", 0.88),
+        ("noseyparker", 0.73),
         ("secretlint", 0.64),
     ]);
     let mut missed: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -60,10 +60,10 @@ fn secrets_are_found_and_little_else_is() {
     for (family, (missed, of)) in missed {
         println!("  {family:28} {missed} of {of}");
     }
-    assert!(all.recall() > 0.92, "recall {:.3}", all.recall());
+    assert!(all.recall() > 0.925, "recall {:.3}", all.recall());
     assert!(all.precision() > 0.977, "precision {:.3}", all.precision());
-    assert!(all.masked() > 0.90, "masked {:.3}", all.masked());
-    assert!(all.benign_alarms < 67, "benign alarms {}", all.benign_alarms);
+    assert!(all.masked() > 0.905, "masked {:.3}", all.masked());
+    assert!(all.benign_alarms < 70, "benign alarms {}", all.benign_alarms);
 }
 
 /// What the packs by confidence give together, the surest first, and what they cost.
@@ -72,7 +72,7 @@ fn the_surer_a_pack_the_fewer_its_alarms() {
     let Some(sources) = sources() else { return };
     let mut selectors: Vec<&str> = Vec::new();
     for (pack, recall, precision) in
-        [("secrets", 0.47, 0.98), ("secrets/likely", 0.80, 0.977), ("secrets/possible", 0.92, 0.977)]
+        [("secrets", 0.47, 0.98), ("secrets/likely", 0.87, 0.977), ("secrets/possible", 0.925, 0.977)]
     {
         let of_pack = all_detectors().iter().filter(|detector| detector.pack() == pack);
         selectors.extend(of_pack.map(|detector| detector.id.as_str()));
