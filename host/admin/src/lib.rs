@@ -118,6 +118,9 @@ pub struct Status {
     pub listen: String,
     /// Where requests go.
     pub upstream: String,
+    /// Whether requests are looked at. Without it the gate is a plain proxy.
+    #[serde(default = "yes")]
+    pub enabled: bool,
     /// Upstreams that a path names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstreams: Vec<UpstreamStatus>,
@@ -133,6 +136,12 @@ pub struct Status {
     pub pending_memory: Memory,
     /// Requests so far.
     pub requests: Counts,
+    /// The upstreams' answers so far, by status.
+    #[serde(default)]
+    pub statuses: Vec<StatusCount>,
+    /// How many requests each rule matched, by the rule's id.
+    #[serde(default)]
+    pub rules: Vec<RuleCount>,
     /// Which turns wait although no rule asks. `None` from a gate that knows no modes.
     #[serde(default)]
     pub mode: Option<ModeView>,
@@ -147,6 +156,31 @@ pub struct Status {
     pub agents: Option<TeamStatus>,
 }
 
+/// What an older gate means that says nothing.
+fn yes() -> bool {
+    true
+}
+
+/// How often upstreams answered with a status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusCount {
+    /// The status.
+    pub status: u16,
+    /// The answers.
+    pub answers: u64,
+}
+
+/// What a rule did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleCount {
+    /// Its id.
+    pub rule: String,
+    /// The requests that it matched.
+    pub requests: u64,
+}
+
 /// An upstream that a path names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -157,6 +191,9 @@ pub struct UpstreamStatus {
     pub url: String,
     /// What stands before the path of its requests: `/u/<name>`.
     pub prefix: String,
+    /// Its own policy; `None` where it has the gate's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyStatus>,
 }
 
 /// The used part of a bound, in bytes.

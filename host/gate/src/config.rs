@@ -1,19 +1,27 @@
 //! What a gate is told when it starts, and its limits with the reason for each.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_desk::DeskLimits;
+use leafgate_policy::Policy;
+use leafgate_tree::Limits;
 
-use crate::upstream::UpstreamTarget;
+use crate::path::PathPattern;
+use crate::upstream::{Reach, UpstreamTarget};
 use crate::upstreams::UpstreamName;
 
 /// What a gate is told when it starts.
 #[derive(Clone, Debug)]
 pub struct GateConfig {
-    /// Where requests go.
-    pub upstream: UpstreamTarget,
+    /// Where requests go whose path names no upstream.
+    pub upstream: FirstUpstream,
     /// Where requests go whose path names an upstream, `/u/<name>/…`.
     pub named: Vec<NamedUpstream>,
+    /// Whether requests are looked at. Without it the gate passes everything on, as a plain proxy does.
+    pub enabled: bool,
+    /// Paths of the requests that a mode may pause; none for all. Rules run everywhere.
+    pub intercept: Vec<PathPattern>,
     /// Where the policy comes from, for the status to name: `default`, `none` or the folder.
     pub policy_source: String,
     /// Whether the client of a cancelled request reads why as the model's words, instead of an error.
@@ -27,8 +35,10 @@ impl GateConfig {
     #[must_use]
     pub fn new(upstream: UpstreamTarget) -> Self {
         GateConfig {
-            upstream,
+            upstream: FirstUpstream::Own(Box::new(UpstreamConfig::new(upstream))),
             named: Vec::new(),
+            enabled: true,
+            intercept: Vec::new(),
             policy_source: "default".to_owned(),
             answer_cancelled: false,
             limits: GateLimits::default(),
@@ -36,13 +46,54 @@ impl GateConfig {
     }
 }
 
+/// The upstream of all paths that name none.
+#[derive(Clone, Debug)]
+pub enum FirstUpstream {
+    /// One without a name.
+    Own(Box<UpstreamConfig>),
+    /// One of the named ones.
+    Named(UpstreamName),
+}
+
 /// A further upstream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct NamedUpstream {
     /// What clients put into their paths.
     pub name: UpstreamName,
-    /// Where such requests go.
+    /// Where such requests go, and how.
+    pub upstream: UpstreamConfig,
+}
+
+/// An upstream, and what is its own.
+#[derive(Clone, Debug)]
+pub struct UpstreamConfig {
+    /// Where requests go.
     pub target: UpstreamTarget,
+    /// How it is reached.
+    pub reach: Reach,
+    /// Whether values are put back into its answers.
+    pub restore: bool,
+    /// Paths whose bodies may be anything. They are searched as one text.
+    pub raw: Vec<PathPattern>,
+    /// The policy that judges its requests, where it is not the gate's.
+    pub policy: Option<OwnPolicy>,
+}
+
+/// The policy of one upstream.
+#[derive(Clone, Debug)]
+pub struct OwnPolicy {
+    /// Where it comes from, for the status to name.
+    pub source: String,
+    /// The first generation.
+    pub policy: Arc<Policy>,
+}
+
+impl UpstreamConfig {
+    /// An upstream with nothing of its own.
+    #[must_use]
+    pub fn new(target: UpstreamTarget) -> Self {
+        UpstreamConfig { target, reach: Reach::default(), restore: true, raw: Vec::new(), policy: None }
+    }
 }
 
 /// Bounds on what one request may cost.
@@ -86,6 +137,8 @@ pub struct GateLimits {
     pub vaults: usize,
     /// Bodies that are looked into at the same time on the blocking pool; others wait, so that a burst costs time and not memory.
     pub judges: usize,
+    /// Values, nesting and documents in documents of a body.
+    pub document: Limits,
     /// How many turns wait for a person, and for how long.
     pub desk: DeskLimits,
     /// How long a paused client that asked for a stream hears nothing. Until then an error can still have a status of its own; SDKs and
@@ -141,6 +194,7 @@ impl Default for GateLimits {
             sessions: 1024,
             vaults: 64 * 1024 * 1024,
             judges: std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
+            document: Limits::default(),
             desk: DeskLimits::default(),
             silence: Duration::from_secs(15),
             keepalive: Duration::from_secs(10),

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::header::EXPECT;
 use http::{Request, Response, request};
@@ -31,17 +30,19 @@ use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress};
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
+use crate::path::PathPattern;
 use crate::pending::{self, ClassHint, Turns};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::route::Route;
 use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
+use crate::serving::ServingPolicy;
 use crate::session::{Hints, Sessions};
-use crate::status::{Counters, Loads};
+use crate::status::Counters;
 use crate::team::{ForTeam, TeamSource, Teams};
-use crate::upstream::RootsError;
-use crate::upstreams::{Lane, Upstreams};
+use crate::upstream::ReachError;
+use crate::upstreams::{Lane, UpstreamName, Upstreams};
 use crate::{agent, answer, guard, headers};
 
 /// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
@@ -68,13 +69,16 @@ struct Addressed {
 /// What all requests share.
 pub(crate) struct Shared {
     upstreams: Upstreams,
-    policy: ArcSwap<Policy>,
-    loads: Loads,
+    policy: ServingPolicy,
+    /// Whether requests are looked at.
+    pub(crate) enabled: bool,
+    /// See [`GateConfig::intercept`].
+    intercept: Vec<PathPattern>,
     keys: TokenKeys,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
-    counters: Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
     /// Whether the client of a cancelled request reads why as the model's words.
     pub(crate) answer_cancelled: bool,
     pub(crate) limits: GateLimits,
@@ -91,8 +95,8 @@ impl Gate {
     /// A gate that judges by `policy` and makes tokens with `keys`.
     ///
     /// # Errors
-    /// When the upstream is https and this system's certificate store cannot be read.
-    pub fn new(config: GateConfig, keys: TokenKeys, policy: Arc<Policy>) -> Result<Self, RootsError> {
+    /// When an upstream is https and certificates cannot be read, or a proxy is none.
+    pub fn new(config: GateConfig, keys: TokenKeys, policy: Arc<Policy>) -> Result<Self, ReachError> {
         let limits = config.limits;
         let hub = Arc::new(Hub::new(limits.events, limits.keepalive));
         let counters = Arc::new(Counters::default());
@@ -100,8 +104,9 @@ impl Gate {
         Ok(Gate(Arc::new(Shared {
             upstreams: Upstreams::new(config.upstream, config.named, &limits)?,
             answer_cancelled: config.answer_cancelled,
-            loads: Loads::new(config.policy_source, &policy),
-            policy: ArcSwap::new(policy),
+            policy: ServingPolicy::new(config.policy_source, policy),
+            enabled: config.enabled,
+            intercept: config.intercept,
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
             keys,
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
@@ -120,19 +125,30 @@ impl Gate {
     /// Another generation was loaded: it judges the requests that come from now on. Those in flight and those that wait keep the one
     /// that they began with.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        let next = Arc::clone(&policy);
-        let policy = self.0.loads.loaded(&policy, || self.0.policy.swap(Arc::clone(&next)).changes_to(&next));
-        let (generation, changes) = (&policy.generation, policy.changes.join(", "));
-        tracing::info!(target: "leafgate::policy", generation, changes, "another policy serves");
-        for warning in &policy.warnings {
-            tracing::warn!(target: "leafgate::policy", "{warning}");
-        }
+        let policy = self.0.policy.loaded(policy);
+        self.0.hub.publish(|| Event::Policy { policy });
+    }
+
+    /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
+    pub fn policy_refused(&self, diagnostics: impl Into<String>) {
+        let policy = self.0.policy.refused(diagnostics.into());
         self.0.hub.publish(|| Event::Policy { policy });
     }
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
     pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
-        self.0.loads.watch(running);
+        self.0.policy.watch(running);
+    }
+
+    /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
+    pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
+        let lane = self.0.upstreams.by_name(upstream.as_str());
+        if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
+            match loaded {
+                Ok(policy) => own.loaded(policy),
+                Err(diagnostics) => own.refused(diagnostics),
+            };
+        }
     }
 
     /// Has a mode be in force from the start, and hands each mode that the next start should begin
@@ -153,18 +169,6 @@ impl Gate {
     /// Has saved edits be kept in a store. Only the first caller is heard.
     pub fn keep_saved(&self, store: impl SavedStore + 'static) {
         self.0.turns.keep_saved(Box::new(store));
-    }
-
-    /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
-    pub fn policy_refused(&self, diagnostics: impl Into<String>) {
-        let policy = self.0.loads.refused(diagnostics.into());
-        tracing::warn!(
-            target: "leafgate::policy",
-            serving = policy.generation,
-            diagnostics = policy.refused,
-            "the policy on disk is refused, the last good one serves"
-        );
-        self.0.hub.publish(|| Event::Policy { policy });
     }
 
     /// How the gate is.
@@ -235,11 +239,14 @@ impl Shared {
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
             upstream: self.upstreams.first().address().to_string(),
             upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
-            policy: self.loads.read(),
+            enabled: self.enabled,
+            policy: self.policy.status(),
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),
             requests: self.counters.read(),
+            statuses: self.counters.statuses(),
+            rules: self.counters.rules(),
             mode: Some(self.turns.mode()),
             active,
             follow,
@@ -256,11 +263,13 @@ impl Shared {
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (mut parts, body) = request.into_parts();
         let mut body = Some(body);
-        let lane = self.upstreams.choose(&mut parts);
-        let prefix = lane.as_ref().map(|lane| lane.prefix()).unwrap_or_default();
-        let base = Base::take(&mut parts.uri);
+        let chosen = self.upstreams.choose(&mut parts);
+        let prefix = chosen.as_ref().map(|(_, prefix)| prefix.clone()).unwrap_or_default();
+        let lane = chosen.map(|(lane, _)| lane);
+        // What is not looked at is not made by a profile either: its path passes as it is.
+        let base = if self.enabled { Base::take(&mut parts.uri) } else { Base::Plain };
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let policy = self.policy.load_full();
+        let policy = self.policy_of(lane.as_deref().ok());
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
         let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
         let to = Addressed { lane, base };
@@ -279,6 +288,11 @@ impl Shared {
         request_log.mark(response.headers_mut());
         let status = response.status();
         response.map(|body| request_log.follow(status, body))
+    }
+
+    /// Returns the policy that judges the requests to an upstream.
+    fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
+        lane.and_then(Lane::own_policy).unwrap_or(&self.policy).load()
     }
 
     /// Counts and logs a refusal.
@@ -302,10 +316,14 @@ impl Shared {
     ) -> Result<Response<Content>, Refusal> {
         guard::check(parts, local)?;
         let lane = to.lane?;
+        if !self.enabled {
+            return self.pass_plain(&lane, parts, body, &request_log.progress()).await;
+        }
         headers::check_connection(&parts.headers)?;
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
-        let outcome = match Route::of(parts, !coming.is_end_stream())? {
+        let raw = lane.is_raw(parts.uri.path());
+        let outcome = match Route::of(parts, !coming.is_end_stream(), raw)? {
             Route::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;
@@ -394,7 +412,7 @@ impl Shared {
             true => self.on_blocking_pool(move || bodyless.judge()).await?,
             false => bodyless.judge(),
         };
-        self.counters.faults(tally.errors.len());
+        self.counters.judged(&tally);
         request_log.judged(tally);
         judged
     }
@@ -456,6 +474,10 @@ impl Shared {
             codings,
             reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
+            limits: self.limits.document,
+            raw: lane.is_raw(parts.uri.path()),
+            restore: lane.restore,
+            intercepts: self.intercepts(parts.uri.path()),
             api,
             model: api.model(parts.uri.path()).map(Into::into),
             outside: Arc::new(OutsideTexts::of(parts)),
@@ -474,7 +496,7 @@ impl Shared {
             asker: None,
         };
         let Judged { outcome, tally } = self.judge(case).await?;
-        self.counters.faults(tally.errors.len());
+        self.counters.judged(&tally);
         request_log.judged(tally);
         outcome
     }
@@ -506,6 +528,11 @@ impl Shared {
         });
         // What panicked there says so by itself.
         done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
+    }
+
+    /// Returns whether a mode may pause requests of this path.
+    fn intercepts(&self, path: &str) -> bool {
+        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
     }
 
     pub(crate) fn bounds(&self) -> Bounds {

@@ -40,6 +40,13 @@ pub(crate) struct Case {
     /// Its part of the bytes that the gate may hold.
     pub(crate) reservation: Reservation,
     pub(crate) caps: Caps,
+    pub(crate) limits: Limits,
+    /// Whether the body may be anything.
+    pub(crate) raw: bool,
+    /// Whether values are put back into its answer.
+    pub(crate) restore: bool,
+    /// Whether a mode may pause it.
+    pub(crate) intercepts: bool,
     pub(crate) api: Api,
     /// The model that its path names.
     pub(crate) model: Option<Arc<str>>,
@@ -121,12 +128,16 @@ impl Case {
             // Both the received and the decoded body are held until the request has left.
             self.reservation.cover(self.body.len() + body.len())?;
         }
-        let limits = Limits::default();
         let document = match self.api.format() {
-            Some(format) => Document::parse(body, format, &limits),
-            None => Document::detect(body, &limits),
+            Some(format) => Document::parse(body.clone(), format, &self.limits),
+            None => Document::detect(body.clone(), &self.limits),
         };
-        Ok((Arc::new(document.map_err(unreadable)?), wraps_more))
+        let document = match document {
+            // What is no JSON is one text. What is, but exceeds a limit, is no more readable for being one.
+            Err(error) if self.raw && !error.is_cap() => Document::raw(body),
+            document => document.map_err(unreadable)?,
+        };
+        Ok((Arc::new(document), wraps_more))
     }
 
     fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
@@ -137,6 +148,10 @@ impl Case {
         let (model, to) = (self.model.clone(), self.to.clone());
         let class =
             self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
+        let class = match class {
+            Class::Main if !self.intercepts => Class::Side,
+            class => class,
+        };
         let agent = Arc::clone(&self.agent);
         let context = Context {
             session: &session.key,
@@ -253,7 +268,7 @@ impl Case {
         let document = draft.document();
         let thread = self.sessions.thread(&session.key);
         let flow = self.flow(&session.key, &session.vault, class, document);
-        let restoring = Restoring::of(self.api, document, session.vault, thread);
+        let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
         let received = Received {
             coded: !self.codings.is_empty(),
             body: self.body,
@@ -359,7 +374,8 @@ impl Case {
         let manner = self.manner(document);
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
-        let restoring = Restoring::of(self.api, document, guard.vault.clone(), thread);
+        let restoring =
+            Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
         let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
         Outcome::Wait(Held {
             flow,

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, request};
+use hyper::body::Incoming;
 
 use crate::budget::Reservation;
 use crate::flow::Flow;
@@ -48,6 +49,8 @@ pub(crate) enum OutgoingBody {
     Whole(Bytes),
     /// It is still coming.
     Passing(Passing),
+    /// It is still coming, and nobody counts or bounds it.
+    Coming(Incoming),
 }
 
 impl OutgoingBody {
@@ -55,7 +58,7 @@ impl OutgoingBody {
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match self {
             OutgoingBody::Whole(body) => Some(body),
-            OutgoingBody::None | OutgoingBody::Passing(_) => None,
+            OutgoingBody::None | OutgoingBody::Passing(_) | OutgoingBody::Coming(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! of them could resolve to another one than was routed here, perhaps outside the upstream's prefix, is refused.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use leafgate_detect::percent_decoded;
 
@@ -11,6 +12,37 @@ use crate::refusal::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;
+
+/// Paths that a setting names: one, or with `*` at its end all that begin so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathPattern {
+    path: Box<str>,
+    with_rest: bool,
+}
+
+/// A text that names no paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a path begins with `/`, and may have a `*` at its end for the rest")]
+pub struct PathPatternError;
+
+impl FromStr for PathPattern {
+    type Err = PathPatternError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = text.strip_suffix('*').unwrap_or(text);
+        if !path.starts_with('/') || path.contains(['*', '?', '#']) {
+            return Err(PathPatternError);
+        }
+        Ok(PathPattern { path: path.into(), with_rest: path.len() < text.len() })
+    }
+}
+
+impl PathPattern {
+    /// Returns whether a path, as it came, is one of these.
+    pub(crate) fn is(&self, path: &str) -> bool {
+        if self.with_rest { path.starts_with(&*self.path) } else { path == &*self.path }
+    }
+}
 
 /// Refuses a path that a server could resolve to another one.
 pub(crate) fn refuse_ambiguous(path: &str) -> Result<(), Refusal> {
@@ -79,6 +111,17 @@ mod tests {
             "/v1/%2525252525252e",
         ] {
             assert!(refuse_ambiguous(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_a_path_or_the_beginning_of_paths() {
+        let is = |pattern: &str, path| pattern.parse::<PathPattern>().unwrap().is(path);
+        assert!(is("/v1/messages", "/v1/messages") && !is("/v1/messages", "/v1/messages/count_tokens"));
+        assert!(is("/v1/audio/*", "/v1/audio/speech") && !is("/v1/audio/*", "/v1/files"));
+        assert!(is("/*", "/"));
+        for text in ["", "v1", "/v1/*/x", "/v1?x"] {
+            assert_eq!(text.parse::<PathPattern>(), Err(PathPatternError), "{text}");
         }
     }
 

@@ -7,7 +7,7 @@
 //! | the same without a body | passed: there is nothing to see |
 //! | GET, HEAD of any path, without a body | passed |
 //! | a WebSocket or other upgrade | 426, which clients answer by falling back to HTTP |
-//! | a body that is not JSON | 415 |
+//! | a body that is not JSON | 415, but where `raw` names the path: walked as one text |
 //! | anything else | 404 or 405, saying what is served |
 
 use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
@@ -32,7 +32,7 @@ const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and
 
 impl Route {
     /// Chooses the route of a request, or refuses it.
-    pub(crate) fn of(parts: &request::Parts, has_body: bool) -> Result<Route, Refusal> {
+    pub(crate) fn of(parts: &request::Parts, has_body: bool, raw: bool) -> Result<Route, Refusal> {
         refuse_upgrade(&parts.headers)?;
         let path = parts.uri.path();
         path::refuse_ambiguous(path)?;
@@ -42,7 +42,9 @@ impl Route {
                 parts.method
             ))),
             Method::GET | Method::HEAD => Ok(Route::Pass),
-            Method::POST | Method::PUT | Method::PATCH | Method::DELETE => written(parts, path, has_body),
+            Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
+                written(parts, path, has_body, raw)
+            }
             _ => Err(Refusal::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 Code::Unsupported,
@@ -54,8 +56,8 @@ impl Route {
 }
 
 /// The route of a method that may carry a body.
-fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, Refusal> {
-    if !apis::is_served(path) {
+fn written(parts: &request::Parts, path: &str, has_body: bool, raw: bool) -> Result<Route, Refusal> {
+    if !raw && !apis::is_served(path) {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
             Code::Unsupported,
@@ -65,7 +67,9 @@ fn written(parts: &request::Parts, path: &str, has_body: bool) -> Result<Route, 
     if !has_body {
         return Ok(Route::Pass);
     }
-    refuse_unless_json(&parts.headers)?;
+    if !raw {
+        refuse_unless_json(&parts.headers)?;
+    }
     Ok(Route::Walk)
 }
 
@@ -95,7 +99,7 @@ fn refuse_unless_json(headers: &HeaderMap) -> Result<(), Refusal> {
     };
     if !matches!(&*essence, "application/json" | "text/json") && !essence.ends_with("+json") {
         return Err(Refusal::unsupported_body(
-            "a body that is not JSON cannot be looked into and is refused; send JSON with `content-type: application/json`",
+            "a body that is not JSON cannot be looked into and is refused; send JSON with `content-type: application/json`, or name the path in the setting `raw`",
         ));
     }
     if charset.is_some_and(|charset| !matches!(&*charset, "utf-8" | "utf8" | "us-ascii")) {
@@ -116,7 +120,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        Route::of(&parts, has_body).map_err(|refusal| refusal.status().as_u16())
+        Route::of(&parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
     }
 
     const JSON: &[(&str, &str)] = &[("content-type", "application/json")];

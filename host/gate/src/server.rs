@@ -111,7 +111,9 @@ async fn serve_connection<A, F>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.idle)
-        .serve_connection(WithoutStall::new(TokioIo::new(stream), timeouts.unread), service);
+        .serve_connection(WithoutStall::new(TokioIo::new(stream), timeouts.unread), service)
+        // What is upgraded goes on beside this task.
+        .with_upgrades();
     let mut connection = pin!(connection);
     let mut closing = pin!(sleep(Duration::MAX));
     let (mut stopped, mut gives_way) = (false, false);

@@ -1,14 +1,16 @@
 //! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use leafgate_admin::{Answers, Counts, PolicyStatus};
+use leafgate_admin::{Answers, Counts, PolicyStatus, RuleCount, StatusCount};
 use leafgate_policy::{Diagnostic, Mode, Policy, RuleChange};
 
+use crate::log::Tally;
 use crate::refusal::Code;
 
 /// Requests by how they ended. The numbers are independent, so each is exact and no two are read at one moment.
@@ -25,7 +27,16 @@ pub(crate) struct Counters {
     server_errors: AtomicU64,
     unanswered: AtomicU64,
     faults: AtomicU64,
+    by_status: Mutex<BTreeMap<u16, u64>>,
+    by_rule: Mutex<BTreeMap<String, u64>>,
     in_flight: Arc<AtomicUsize>,
+}
+
+/// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
+const MOST_RULES: usize = 10_000;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A request in flight, until it is dropped.
@@ -57,6 +68,7 @@ impl Counters {
 
     /// The upstream answers.
     pub(crate) fn answered(&self, status: StatusCode) {
+        *lock(&self.by_status).entry(status.as_u16()).or_default() += 1;
         match status.as_u16() {
             200..300 => &self.succeeded,
             400..500 => &self.client_errors,
@@ -71,9 +83,27 @@ impl Counters {
         self.unanswered.fetch_add(1, Relaxed);
     }
 
-    /// Rules could not run to their end.
-    pub(crate) fn faults(&self, rules: usize) {
-        self.faults.fetch_add(rules as u64, Relaxed);
+    /// Rules matched a request, or could not run to their end.
+    pub(crate) fn judged(&self, tally: &Tally) {
+        self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
+        if tally.rules.is_empty() {
+            return;
+        }
+        let mut by_rule = lock(&self.by_rule);
+        for rule in &tally.rules {
+            if by_rule.len() < MOST_RULES || by_rule.contains_key(rule) {
+                *by_rule.entry(rule.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<StatusCount> {
+        lock(&self.by_status).iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
+    }
+
+    pub(crate) fn rules(&self) -> Vec<RuleCount> {
+        let by_rule = lock(&self.by_rule);
+        by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
     }
 
     /// A turn begins to wait.

@@ -3,8 +3,10 @@
 mod connect;
 mod departing;
 mod idle;
+mod reach;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use tokio::time::timeout;
 use self::connect::{Connector, Unreachable, chain};
 use self::departing::Departing;
 use self::idle::WithoutSilence;
+pub use self::reach::{Identity, Proxy, Reach, ReachError};
 use crate::config::GateLimits;
 use crate::content::{self, Content};
 use crate::echo;
@@ -104,6 +107,17 @@ impl fmt::Display for UpstreamTarget {
 }
 
 impl BaseUrl {
+    pub(crate) fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
+    /// Returns whether it names this machine, which no proxy is asked for.
+    fn is_loopback(&self) -> bool {
+        let host = self.authority.host();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    }
+
     /// The URL of a request: its path and query stay byte for byte.
     fn join(&self, path_and_query: &str) -> Result<Uri, http::Error> {
         let path = format!("{}{path_and_query}", self.prefix);
@@ -133,11 +147,6 @@ pub(crate) enum SendError {
     Broken(#[source] Error),
 }
 
-/// A gate that cannot speak to its upstream at all.
-#[derive(Debug, thiserror::Error)]
-#[error("the certificate store of this system cannot be read, which https upstreams need: {0}")]
-pub struct RootsError(std::io::Error);
-
 /// The upstream, ready to be asked.
 pub(crate) struct Upstream {
     /// Its address, as people are told it.
@@ -159,11 +168,15 @@ struct HttpUpstream {
 }
 
 impl Upstream {
-    pub(crate) fn new(target: UpstreamTarget, limits: &GateLimits) -> Result<Self, RootsError> {
+    pub(crate) fn new(
+        target: UpstreamTarget,
+        reach: &Reach,
+        limits: &GateLimits,
+    ) -> Result<Self, ReachError> {
         let name = target.to_string();
         let endpoint = match target {
             UpstreamTarget::Echo => Endpoint::Echo,
-            UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, limits)?)),
+            UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, reach, limits)?)),
         };
         Ok(Upstream { name, endpoint })
     }
@@ -204,8 +217,8 @@ impl Upstream {
 }
 
 impl HttpUpstream {
-    fn new(base: BaseUrl, limits: &GateLimits) -> Result<Self, RootsError> {
-        let connector = Connector::new(&base, limits.connect)?;
+    fn new(base: BaseUrl, reach: &Reach, limits: &GateLimits) -> Result<Self, ReachError> {
+        let connector = Connector::new(&base, reach, limits.connect)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             // An idle connection is a file as well; no more of them than clients could use.

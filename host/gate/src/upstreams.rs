@@ -12,9 +12,11 @@ use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
 
-use crate::config::{GateLimits, NamedUpstream};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
+use crate::path::PathPattern;
 use crate::refusal::{Code, Refusal};
-use crate::upstream::{RootsError, Upstream, UpstreamTarget};
+use crate::serving::ServingPolicy;
+use crate::upstream::{ReachError, Upstream};
 
 /// Where the paths of named upstreams begin.
 const ROOT: &str = "/u/";
@@ -63,21 +65,33 @@ impl fmt::Display for UpstreamName {
 
 /// An upstream and how clients reach it.
 pub(crate) struct Lane {
-    /// `None` for the first one.
+    /// `None` for one that no path names.
     name: Option<UpstreamName>,
     /// Its URL, as digests and status name it.
     address: Arc<str>,
     pub(crate) upstream: Upstream,
+    /// Whether values are put back into its answers.
+    pub(crate) restore: bool,
+    raw: Vec<PathPattern>,
+    /// Its own policy, where it has one.
+    own: Option<ServingPolicy>,
 }
 
 impl Lane {
     pub(crate) fn new(
         name: Option<UpstreamName>,
-        target: UpstreamTarget,
+        config: UpstreamConfig,
         limits: &GateLimits,
-    ) -> Result<Self, RootsError> {
-        let address = target.to_string().into();
-        Ok(Lane { name, address, upstream: Upstream::new(target, limits)? })
+    ) -> Result<Self, ReachError> {
+        let UpstreamConfig { target, reach, restore, raw, policy } = config;
+        Ok(Lane {
+            name,
+            address: target.to_string().into(),
+            upstream: Upstream::new(target, &reach, limits)?,
+            restore,
+            raw,
+            own: policy.map(|own| ServingPolicy::new(own.source, own.policy)),
+        })
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
@@ -94,11 +108,22 @@ impl Lane {
             name: self.name().unwrap_or_default().to_owned(),
             url: self.address.to_string(),
             prefix: self.prefix(),
+            policy: self.own.as_ref().map(ServingPolicy::status),
         }
     }
 
+    /// Returns the policy that judges its requests, where it is not the gate's.
+    pub(crate) fn own_policy(&self) -> Option<&ServingPolicy> {
+        self.own.as_ref()
+    }
+
+    /// Returns whether a body of this path may be anything.
+    pub(crate) fn is_raw(&self, path: &str) -> bool {
+        self.raw.iter().any(|raw| raw.is(path))
+    }
+
     /// Returns what clients put before a path.
-    pub(crate) fn prefix(&self) -> String {
+    fn prefix(&self) -> String {
         self.name.as_ref().map(|name| format!("{ROOT}{name}")).unwrap_or_default()
     }
 }
@@ -112,13 +137,20 @@ pub(crate) struct Upstreams {
 impl Upstreams {
     /// Of two with one name the first is reached.
     pub(crate) fn new(
-        first: UpstreamTarget,
+        first: FirstUpstream,
         named: Vec<NamedUpstream>,
         limits: &GateLimits,
-    ) -> Result<Self, RootsError> {
-        let first = Arc::new(Lane::new(None, first, limits)?);
-        let lane = |named: NamedUpstream| Lane::new(Some(named.name), named.target, limits).map(Arc::new);
-        Ok(Upstreams { first, named: named.into_iter().map(lane).collect::<Result<_, _>>()? })
+    ) -> Result<Self, ReachError> {
+        let lane = |named: NamedUpstream| Lane::new(Some(named.name), named.upstream, limits).map(Arc::new);
+        let named = named.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?;
+        let first = match first {
+            FirstUpstream::Own(config) => Arc::new(Lane::new(None, *config, limits)?),
+            FirstUpstream::Named(name) => {
+                let lane = named.iter().find(|lane| lane.name() == Some(name.as_str()));
+                lane.cloned().ok_or(ReachError::Name(name))?
+            }
+        };
+        Ok(Upstreams { first, named })
     }
 
     pub(crate) fn first(&self) -> &Arc<Lane> {
@@ -135,15 +167,18 @@ impl Upstreams {
     }
 
     /// Chooses the upstream of a request, and takes its name off the path. `/u/a/v1/x` asks `a`
-    /// for `/v1/x`, and so does `/u/a` for `/`.
-    pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<Arc<Lane>, Refusal> {
-        let Some(rest) = parts.uri.path().strip_prefix(ROOT) else { return Ok(Arc::clone(&self.first)) };
+    /// for `/v1/x`, and so does `/u/a` for `/`. Also returns what was taken off.
+    pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<(Arc<Lane>, String), Refusal> {
+        let Some(rest) = parts.uri.path().strip_prefix(ROOT) else {
+            return Ok((Arc::clone(&self.first), String::new()));
+        };
         let name = rest.split_once('/').map_or(rest, |(name, _)| name);
         let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
         let path = &rest[name.len()..];
         let path = if path.is_empty() { "/" } else { path };
         parts.uri = with_path(&parts.uri, path)?;
-        Ok(lane)
+        let prefix = lane.prefix();
+        Ok((lane, prefix))
     }
 
     /// The name that was asked for is a client's text, and is not repeated.
@@ -175,16 +210,22 @@ mod tests {
     use http::Request;
 
     use super::*;
+    use crate::upstream::UpstreamTarget;
+
+    fn echo() -> UpstreamConfig {
+        UpstreamConfig::new(UpstreamTarget::Echo)
+    }
 
     fn upstreams() -> Upstreams {
-        let named = ["a", "b-2"]
-            .map(|name| NamedUpstream { name: name.parse().unwrap(), target: UpstreamTarget::Echo });
-        Upstreams::new(UpstreamTarget::Echo, named.into(), &GateLimits::default()).unwrap()
+        let named = ["a", "b-2"].map(|name| NamedUpstream { name: name.parse().unwrap(), upstream: echo() });
+        Upstreams::new(FirstUpstream::Own(Box::new(echo())), named.into(), &GateLimits::default()).unwrap()
     }
 
     fn chosen(uri: &str) -> Result<(Option<String>, String), String> {
         let mut parts = Request::get(uri).body(()).unwrap().into_parts().0;
-        let lane = upstreams().choose(&mut parts).map_err(|refusal| refusal.message().to_owned())?;
+        let (lane, prefix) =
+            upstreams().choose(&mut parts).map_err(|refusal| refusal.message().to_owned())?;
+        assert_eq!(prefix, lane.prefix());
         Ok((lane.name().map(str::to_owned), parts.uri.to_string()))
     }
 

@@ -127,16 +127,16 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
-/// Collects diagnostics while a policy loads.
+/// Collects diagnostics while files load.
 #[derive(Debug, Default)]
-pub(crate) struct Diagnostics {
+pub struct Diagnostics {
     files: Vec<SourceFile>,
     found: Vec<(Option<SourceSpan>, Diagnostic)>,
 }
 
 impl Diagnostics {
     /// Registers a file; places name it by the number returned.
-    pub(crate) fn add_file(&mut self, name: String, text: String) -> usize {
+    pub fn add_file(&mut self, name: String, text: String) -> usize {
         self.files.push(SourceFile::new(name, text));
         self.files.len() - 1
     }
@@ -145,13 +145,14 @@ impl Diagnostics {
         &self.files[file]
     }
 
-    /// The 1-based line on which a span starts.
-    pub(crate) fn line(&self, file: usize, span: &Range<usize>) -> usize {
+    /// Returns the 1-based line on which a span starts.
+    #[must_use]
+    pub fn line(&self, file: usize, span: &Range<usize>) -> usize {
         self.files[file].position(span.start).0
     }
 
     /// Records an error at a place, with a word under the caret and a hint.
-    pub(crate) fn error(
+    pub fn error(
         &mut self,
         file: usize,
         span: Range<usize>,
@@ -217,7 +218,8 @@ impl Diagnostics {
     }
 
     /// Returns everything that was found, in the order of the files.
-    pub(crate) fn into_all(self) -> Vec<Diagnostic> {
+    #[must_use]
+    pub fn into_all(self) -> Vec<Diagnostic> {
         let mut found = self.found;
         found.sort_by_key(|(place, _)| place.as_ref().map(|p| (p.file, p.span.start)));
         found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
@@ -285,7 +287,8 @@ fn abbreviates(typed: &str, name: &str) -> bool {
 
 /// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a
 /// long one.
-pub(crate) fn hint_for(typed: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn hint_for(typed: &str, known: &[&str]) -> String {
     if let Some(name) = did_you_mean(typed, known.iter().copied()) {
         return format!("did you mean `{name}`?");
     }

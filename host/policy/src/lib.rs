@@ -58,6 +58,11 @@ pub use assembly::{
 };
 pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
+
+/// Diagnostics of other files than rules, in the same form.
+pub mod diagnostics {
+    pub use crate::diagnostic::{Diagnostic, Diagnostics, Severity, hint_for};
+}
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};

@@ -181,6 +181,11 @@ pub(super) async fn answer(
     body: &mut Incoming,
 ) -> Result<Response<Content>, Failure> {
     let call = AdminCall::of(&parts.method, parts.uri.path())?;
+    // Nothing waits and nothing is kept where nothing is looked at.
+    if !gate.enabled && !matches!(call, AdminCall::Status | AdminCall::Events) {
+        let off = Failure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");
+        return Err(off.hint("set `enabled = true` in its configuration, and start it again"));
+    }
     let command = if call.writes() {
         auth::check_json(&parts.headers)?;
         body::read(body, bounds(gate)).await?

@@ -80,12 +80,12 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::config::GateLimits;
+    use crate::config::{GateLimits, UpstreamConfig};
     use crate::upstream::UpstreamTarget;
 
     fn lane(name: Option<&str>) -> Lane {
         let name = name.map(|name| name.parse().unwrap());
-        Lane::new(name, UpstreamTarget::Echo, &GateLimits::default()).unwrap()
+        Lane::new(name, UpstreamConfig::new(UpstreamTarget::Echo), &GateLimits::default()).unwrap()
     }
 
     fn of(method: &str, headers: &[(&str, &str)]) -> Destination {

@@ -1,4 +1,4 @@
-//! Connecting to the upstream: name, TCP and TLS within one timeout, and in words why it failed.
+//! Connecting to the upstream: name, proxy, TCP and TLS within one timeout, and in words why it failed.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -10,14 +10,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
-use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::{BaseUrl, RootsError};
+use super::BaseUrl;
+use super::reach::{Reach, ReachError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Pending<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
@@ -25,11 +26,15 @@ type Pending<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 /// Why the upstream cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreachable {
+    #[error("the proxy on the way to it cannot be reached, or refuses (setting `proxy`)")]
+    Proxy,
     #[error("no address is known for its host name")]
     UnknownHost,
     #[error("nothing listens on its port")]
     Refused,
-    #[error("no TLS connection could be made: its certificate does not fit, or it speaks no TLS")]
+    #[error(
+        "no TLS connection could be made: its certificate does not fit (setting `ca`), it wants another of ours, or it speaks no TLS"
+    )]
     Tls,
     #[error("no connection could be made within {} s (limit `connect`)", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -43,6 +48,9 @@ impl Unreachable {
         let found = causes(error).find_map(|cause| {
             if let Some(TimedOut(limit)) = cause.downcast_ref() {
                 return Some(Unreachable::TimedOut(*limit));
+            }
+            if cause.is::<ProxyFailed>() {
+                return Some(Unreachable::Proxy);
             }
             if cause.is::<UnknownHost>() {
                 return Some(Unreachable::UnknownHost);
@@ -88,16 +96,13 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Connects within one timeout.
 #[derive(Clone)]
 pub(super) struct Connector {
-    https: HttpsConnector<HttpConnector<Resolver>>,
+    https: HttpsConnector<Way>,
     limit: Duration,
 }
 
 impl Connector {
-    pub(super) fn new(base: &BaseUrl, limit: Duration) -> Result<Self, RootsError> {
-        Ok(Connector::with(tls(base)?, limit))
-    }
-
-    fn with(tls: rustls::ClientConfig, limit: Duration) -> Self {
+    pub(super) fn new(base: &BaseUrl, reach: &Reach, limit: Duration) -> Result<Self, ReachError> {
+        let tls = reach.tls(base.is_https())?;
         let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -105,17 +110,68 @@ impl Connector {
         tcp.set_connect_timeout(Some(limit));
         // An idle connection must not be forgotten by what stands on the way, nor a dead one kept.
         tcp.set_keepalive(Some(KEEPALIVE));
+        let way = match reach.proxy_to(base)? {
+            None => Way::Direct(tcp),
+            Some(proxy) => {
+                let tunnel = Tunnel::new(proxy.address, tcp);
+                Way::Proxied(match proxy.authorization {
+                    Some(authorization) => tunnel.with_auth(authorization),
+                    None => tunnel,
+                })
+            }
+        };
         let https = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
             .enable_http1()
-            .wrap_connector(tcp);
-        Connector { https, limit }
+            .wrap_connector(way);
+        Ok(Connector { https, limit })
     }
 }
 
+type Tcp = HttpConnector<Resolver>;
+
+/// The way to the upstream. A proxy is asked for a tunnel, whatever the scheme: so it sees no request.
+#[derive(Clone)]
+pub(super) enum Way {
+    Direct(Tcp),
+    Proxied(Tunnel<Tcp>),
+}
+
+impl Service<Uri> for Way {
+    type Response = <Tcp as Service<Uri>>::Response;
+    type Error = BoxError;
+    type Future = Pending<Self::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        match self {
+            Way::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
+            Way::Proxied(tunnel) => {
+                tunnel.poll_ready(context).map_err(|error| ProxyFailed(error.into()).into())
+            }
+        }
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        match self {
+            Way::Direct(tcp) => {
+                let connecting = tcp.call(uri);
+                Box::pin(async move { connecting.await.map_err(Into::into) })
+            }
+            Way::Proxied(tunnel) => {
+                let connecting = tunnel.call(uri);
+                Box::pin(async move { connecting.await.map_err(|error| ProxyFailed(error.into()).into()) })
+            }
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the proxy gave no tunnel")]
+struct ProxyFailed(#[source] BoxError);
+
 impl Service<Uri> for Connector {
-    type Response = <HttpsConnector<HttpConnector<Resolver>> as Service<Uri>>::Response;
+    type Response = <HttpsConnector<Way> as Service<Uri>>::Response;
     type Error = BoxError;
     type Future = Pending<Self::Response>;
 
@@ -159,19 +215,6 @@ impl Service<Name> for Resolver {
     }
 }
 
-/// TLS with the system's roots; an http upstream does without, so that a machine without a certificate store can use one.
-fn tls(base: &BaseUrl) -> Result<rustls::ClientConfig, RootsError> {
-    use hyper_rustls::ConfigBuilderExt;
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring serves the default protocol versions");
-    if base.scheme == Scheme::HTTP {
-        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
-    }
-    Ok(builder.with_native_roots().map_err(RootsError)?.with_no_client_auth())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +231,7 @@ mod tests {
             (Box::new(Outer(refused().into())), Unreachable::Refused),
             (Box::new(Outer(io::Error::other(rustls::Error::DecryptError).into())), Unreachable::Tls),
             (Box::new(UnknownHost(io::Error::other("no"))), Unreachable::UnknownHost),
+            (Box::new(Outer(ProxyFailed(refused().into()).into())), Unreachable::Proxy),
             (
                 Box::new(Outer(TimedOut(Duration::from_secs(3)).into())),
                 Unreachable::TimedOut(Duration::from_secs(3)),

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use tokio::sync::oneshot;
 
 use crate::content::ContentError;
@@ -16,6 +17,7 @@ use crate::unread::Passing;
 pub(super) enum Departing {
     Whole(Full<Bytes>),
     Passing(Passing),
+    Coming(Incoming),
 }
 
 impl Departing {
@@ -24,6 +26,7 @@ impl Departing {
         match body {
             OutgoingBody::None => (Departing::Whole(Full::default()), None),
             OutgoingBody::Whole(body) => (Departing::Whole(Full::new(body)), None),
+            OutgoingBody::Coming(body) => (Departing::Coming(body), None),
             OutgoingBody::Passing(mut passing) => {
                 let left = passing.left();
                 (Departing::Passing(passing), left)
@@ -43,6 +46,7 @@ impl Body for Departing {
         match self.get_mut() {
             Departing::Whole(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
             Departing::Passing(body) => Pin::new(body).poll_frame(context),
+            Departing::Coming(body) => Pin::new(body).poll_frame(context).map_err(Into::into),
         }
     }
 
@@ -50,6 +54,7 @@ impl Body for Departing {
         match self {
             Departing::Whole(body) => body.is_end_stream(),
             Departing::Passing(body) => body.is_end_stream(),
+            Departing::Coming(body) => body.is_end_stream(),
         }
     }
 
@@ -57,6 +62,7 @@ impl Body for Departing {
         match self {
             Departing::Whole(body) => body.size_hint(),
             Departing::Passing(body) => body.size_hint(),
+            Departing::Coming(body) => body.size_hint(),
         }
     }
 }

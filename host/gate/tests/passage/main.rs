@@ -15,6 +15,8 @@ mod lifecycle;
 mod logging;
 mod outside;
 mod passing;
+mod plain;
 mod refusals;
 mod support;
 mod unread;
+mod upstreams;

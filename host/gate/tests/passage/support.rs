@@ -176,6 +176,11 @@ pub(crate) async fn gate(rules: &str, upstream: &str) -> Running {
 pub(crate) async fn gate_with(rules: &str, upstream: &str, limit: impl FnOnce(&mut GateLimits)) -> Running {
     let mut config = GateConfig::new(upstream.parse().unwrap());
     limit(&mut config.limits);
+    gate_of(config, rules).await
+}
+
+/// Starts a gate that is configured so.
+pub(crate) async fn gate_of(config: GateConfig, rules: &str) -> Running {
     let gate = Gate::new(config, keys(), policy(rules)).unwrap();
     let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.address();

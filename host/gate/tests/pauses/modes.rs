@@ -302,3 +302,28 @@ async fn hundreds_of_turns_wait_by_a_mode_and_are_given_up_at_once() {
     assert_eq!((house.gate.status().pending, house.gate.status().requests.cancelled), (0, MANY as u64));
     assert!(house.upstream.received().is_empty());
 }
+
+#[tokio::test]
+async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() {
+    let listed = |path: &'static str| {
+        House::with(RULES, Reply::echo(), move |config| config.intercept = vec![path.parse().unwrap()])
+    };
+    let other = listed("/v1/messages").await;
+    other.choose(TurnMode::InterceptAlways).await;
+    let mut events = other.events().await;
+    assert_eq!(other.send(&chat("Hi")).await.unwrap().status, 200);
+    let ruled = other.send(&chat("prod-db"));
+    let turn = events.paused().await;
+    assert_eq!((turn.mode, turn.holds.len()), (None, 1));
+    other.let_go(&turn.id).await;
+    assert_eq!(ruled.await.unwrap().status, 200);
+
+    let house = listed("/v1/chat/*").await;
+    house.choose(TurnMode::InterceptAlways).await;
+    let mut events = house.events().await;
+    let sent = house.send(&chat("Hi"));
+    let turn = events.paused().await;
+    assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
+    house.let_go(&turn.id).await;
+    assert_eq!(sent.await.unwrap().status, 200);
+}

@@ -1,0 +1,112 @@
+//! Limits by their names, which error messages cite.
+
+use std::time::Duration;
+
+use leafgate_config::{Settings, Value};
+use leafgate_gate::GateLimits;
+
+/// A limit.
+enum Limit<'l> {
+    Number(&'l mut usize),
+    Time(&'l mut Duration),
+}
+
+/// Returns every limit with its key.
+fn fields(limits: &mut GateLimits) -> Vec<(&'static str, Limit<'_>)> {
+    use Limit::{Number, Time};
+    let (desk, document) = (&mut limits.desk, &mut limits.document);
+    vec![
+        ("limits.body", Number(&mut limits.body)),
+        ("limits.ratio", Number(&mut limits.ratio)),
+        ("limits.bodies", Number(&mut limits.bodies)),
+        ("limits.idle", Time(&mut limits.idle)),
+        ("limits.body-time", Time(&mut limits.body_time)),
+        ("limits.connections", Number(&mut limits.connections)),
+        ("limits.admin-connections", Number(&mut limits.admin_connections)),
+        ("limits.connect", Time(&mut limits.connect)),
+        ("limits.answer-head", Time(&mut limits.answer_head)),
+        ("limits.answer-idle", Time(&mut limits.answer_idle)),
+        ("limits.answer", Number(&mut limits.answer)),
+        ("limits.answers", Number(&mut limits.answers)),
+        ("limits.unread", Time(&mut limits.unread)),
+        ("limits.grace", Time(&mut limits.grace)),
+        ("limits.sessions", Number(&mut limits.sessions)),
+        ("limits.vaults", Number(&mut limits.vaults)),
+        ("limits.judges", Number(&mut limits.judges)),
+        ("limits.silence", Time(&mut limits.silence)),
+        ("limits.keepalive", Time(&mut limits.keepalive)),
+        ("limits.command", Number(&mut limits.command)),
+        ("limits.events", Number(&mut limits.events)),
+        ("limits.turns", Number(&mut desk.turns)),
+        ("limits.queued", Number(&mut desk.queued)),
+        ("limits.turn-memory", Number(&mut desk.memory)),
+        ("limits.pause", Time(&mut desk.timeout)),
+        ("limits.linger", Time(&mut desk.linger)),
+        ("limits.nodes", Number(&mut document.nodes)),
+        ("limits.depth", Number(&mut document.depth)),
+        ("limits.embedded", Number(&mut document.embedded)),
+    ]
+}
+
+/// Adds what is built in.
+pub(super) fn add_defaults(settings: &mut Settings) {
+    for (key, limit) in fields(&mut GateLimits::default()) {
+        let value = match limit {
+            Limit::Number(number) => Value::from(*number),
+            Limit::Time(time) => Value::from(*time),
+        };
+        settings.default_to(key, value);
+    }
+}
+
+/// Sets what the settings say.
+pub(super) fn apply(settings: &Settings, limits: &mut GateLimits) {
+    for (key, limit) in fields(limits) {
+        match limit {
+            Limit::Number(number) => *number = settings.number(key).unwrap_or(*number),
+            Limit::Time(time) => *time = settings.time(key).unwrap_or(*time),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use leafgate_config::KEYS;
+
+    use super::*;
+
+    #[test]
+    fn every_limit_that_can_be_set_is_one_of_the_gate() {
+        let mut limits = GateLimits::default();
+        let ours: BTreeSet<_> = fields(&mut limits).into_iter().map(|(key, _)| key).collect();
+        let keys: BTreeSet<_> =
+            KEYS.iter().map(|key| key.name).filter(|name| name.starts_with("limits.")).collect();
+        assert_eq!(ours, keys);
+    }
+
+    /// Reads the sources: whoever meets a limit in a message must find it in the configuration.
+    #[test]
+    fn every_limit_that_a_message_names_can_be_set() {
+        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../gate/src");
+        let mut named = BTreeSet::new();
+        let mut folders = vec![std::path::PathBuf::from(sources)];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let text = std::fs::read_to_string(path).unwrap();
+                    let words = text.split("limit `").skip(1).filter_map(|rest| rest.split('`').next());
+                    named.extend(words.map(|word| format!("limits.{word}")));
+                }
+            }
+        }
+        assert!(named.len() > 8, "{named:?}");
+        for name in named {
+            assert!(KEYS.iter().any(|key| key.name == name), "{name}");
+        }
+    }
+}

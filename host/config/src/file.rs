@@ -1,0 +1,188 @@
+//! What one file, or what the environment, sets.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use leafgate_policy::diagnostics::{Diagnostics, hint_for};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, variable};
+use crate::resolve::Source;
+use crate::value::{Kind, Value};
+
+/// Values of one source, by key. Those of upstreams have `upstreams.<name>.<key>`.
+#[derive(Debug, Default)]
+pub struct Layer {
+    pub(crate) values: BTreeMap<String, (Value, Source)>,
+}
+
+impl Layer {
+    /// Reads a file. What is wrong with it is recorded, and the rest read all the same.
+    pub fn of_file(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Layer {
+        let shown = path.display().to_string();
+        let file = diagnostics.add_file(shown.clone(), text.clone());
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut reader = Reader { file, shown, folder, diagnostics, layer: Layer::default() };
+        let (table, errors) = DeTable::parse_recoverable(&text);
+        for error in &errors {
+            // A value that does not parse may be a password: the parser quotes none.
+            reader.error(error.span().unwrap_or_default(), error.message().to_owned(), None);
+        }
+        reader.tables(table.get_ref());
+        reader.layer
+    }
+
+    /// Reads variables of the environment.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: what a variable must be, or which one was meant.
+    pub fn of_environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Result<Layer, String> {
+        let mut layer = Layer::default();
+        let known: Vec<(String, &Key)> = KEYS.iter().map(|key| (variable(key.name), key)).collect();
+        for (name, text) in variables.filter(|(_, text)| !text.is_empty()) {
+            let Some((_, key)) = known.iter().find(|(variable, _)| variable == name) else {
+                refuse_slip(name, &known)?;
+                continue;
+            };
+            let value =
+                key.kind.parse(text).map_err(|error| format!("the variable {name} is wrong: {error}"))?;
+            layer.values.insert(key.name.to_owned(), (value, Source::Variable(name.to_owned())));
+        }
+        Ok(layer)
+    }
+
+    /// Adds what a flag sets.
+    ///
+    /// # Errors
+    /// What the flag must be.
+    pub fn set_flag(&mut self, flag: &str, key: &str, text: &str) -> Result<(), String> {
+        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        let Some(known) = KEYS.iter().find(|known| known.name == key) else {
+            return Err(format!("{flag} names no setting; {}", hint_for(key, &names)));
+        };
+        let value = known.kind.parse(text).map_err(|error| format!("{flag} is wrong: {error}"))?;
+        self.values.insert(key.to_owned(), (value, Source::Flag(flag.to_owned())));
+        Ok(())
+    }
+}
+
+/// A variable that can only be meant as a setting is not passed over. Others may be anybody's.
+fn refuse_slip(name: &str, known: &[(String, &Key)]) -> Result<(), String> {
+    let prefixes = ["LEAFGATE_LIMITS_", "LEAFGATE_ADMIN_"];
+    if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    Err(format!("the variable {name} is no setting; {}", hint_for(name, &names)))
+}
+
+struct Reader<'r> {
+    file: usize,
+    shown: String,
+    folder: &'r Path,
+    diagnostics: &'r mut Diagnostics,
+    layer: Layer,
+}
+
+impl Reader<'_> {
+    fn tables(&mut self, table: &DeTable<'_>) {
+        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        for (key, value) in table {
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                (UPSTREAMS, DeValue::Table(upstreams)) => self.upstreams(upstreams),
+                (UPSTREAMS, _) => self.error(
+                    value.span(),
+                    "`upstreams` must hold tables",
+                    Some("write `[upstreams.name]` above each upstream".to_owned()),
+                ),
+                (group, DeValue::Table(inner)) if is_group(group) => {
+                    for (key, value) in inner {
+                        let name = format!("{group}.{}", key.get_ref());
+                        let known =
+                            names.iter().filter(|name| name.starts_with(group)).copied().collect::<Vec<_>>();
+                        self.take(&name, KEYS, &known, key.span(), value, String::new());
+                    }
+                }
+                (group, _) if is_group(group) => self.error(
+                    value.span(),
+                    format!("`{group}` must be a table"),
+                    Some(format!("write `[{group}]` and its keys below")),
+                ),
+                (name, _) => {
+                    let mut known = vec![UPSTREAMS];
+                    known.extend(KEYS.iter().map(|key| key.name.split('.').next().unwrap_or(key.name)));
+                    known.dedup();
+                    self.take(name, KEYS, &known, key.span(), value, String::new());
+                }
+            }
+        }
+    }
+
+    fn upstreams(&mut self, upstreams: &DeTable<'_>) {
+        let known: Vec<&str> = UPSTREAM_KEYS.iter().map(|key| key.name).collect();
+        for (upstream, table) in upstreams {
+            let name = upstream.get_ref();
+            let DeValue::Table(inner) = table.get_ref() else {
+                let hint = format!("write `[upstreams.{name}]` and its keys below");
+                self.error(table.span(), format!("the upstream `{name}` must be a table"), Some(hint));
+                continue;
+            };
+            if !inner.keys().any(|key| key.get_ref() == "url") {
+                let message = format!("the upstream `{name}` has no `url`");
+                self.error(upstream.span(), message, Some("url = \"https://host\"".to_owned()));
+            }
+            for (key, value) in inner {
+                let prefix = format!("{UPSTREAMS}.{name}.");
+                self.take(key.get_ref(), UPSTREAM_KEYS, &known, key.span(), value, prefix);
+            }
+        }
+    }
+
+    /// Takes a value over under its key.
+    fn take(
+        &mut self,
+        name: &str,
+        keys: &[Key],
+        known: &[&str],
+        at: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+        prefix: String,
+    ) {
+        let Some(key) = keys.iter().find(|key| key.name == name) else {
+            return self.error(at, format!("unknown key `{name}`"), Some(hint_for(name, known)));
+        };
+        match key.kind.read(value.get_ref()) {
+            Ok(value) => {
+                let line = self.diagnostics.line(self.file, &at);
+                let source = Source::File { file: self.shown.clone(), line };
+                let value = self.in_folder(key.kind, value);
+                self.layer.values.insert(format!("{prefix}{name}"), (value, source));
+            }
+            Err(error) => {
+                self.error(value.span(), format!("`{name}`: {error}"), Some(format!("{}.", key.about)));
+            }
+        }
+    }
+
+    /// Paths of a file are relative to it, wherever the gate is started.
+    fn in_folder(&self, kind: Kind, value: Value) -> Value {
+        let beside = |path: String| self.folder.join(path).display().to_string();
+        match (kind, value) {
+            (Kind::Policy, Value::Text(word)) if matches!(&*word, "default" | "none") => Value::Text(word),
+            (Kind::Path | Kind::Policy, Value::Text(path)) => Value::Text(beside(path)),
+            (Kind::Paths, Value::Texts(paths)) => Value::Texts(paths.into_iter().map(beside).collect()),
+            (_, value) => value,
+        }
+    }
+
+    fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: Option<String>) {
+        self.diagnostics.error(self.file, span, message, hint);
+    }
+}
+
+/// Returns whether settings have names that begin with this table's.
+fn is_group(name: &str) -> bool {
+    KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(group, _)| group == name))
+}

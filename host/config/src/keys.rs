@@ -1,0 +1,121 @@
+//! What can be set.
+
+use crate::value::Kind;
+
+/// A setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name: in a file the tables and the key, joined by dots.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+}
+
+const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
+    Key { name, kind, about }
+}
+
+use Kind::{Count, Path, Paths, Policy, Secret, Size, Switch, Text, Texts, Time};
+
+/// Levels of the log.
+const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]);
+
+/// The table of named upstreams.
+pub const UPSTREAMS: &str = "upstreams";
+
+/// All settings but those of named upstreams.
+pub const KEYS: &[Key] = &[
+    key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy"),
+    key("listen", Text, "The loopback address that clients send their requests to"),
+    key("upstream", Text, "Where requests go: a URL, `echo:`, or the name of an upstream"),
+    key("policy", Policy, "The rules: a folder, `default` or `none`"),
+    key("workspace", Path, "The folder whose saved edits are used"),
+    key("log", LEVELS, "What is logged"),
+    key(
+        "intercept",
+        Texts,
+        "Paths of the requests that a mode may pause; `*` stands for the rest. Rules run everywhere",
+    ),
+    key("notify-command", Text, "A command for `sh -c` when a request begins to wait"),
+    key("restore", Switch, "Whether values are put back into answers"),
+    key("ca", Paths, "Files with further certificate authorities for https upstreams"),
+    key("client-certificate", Path, "A file with the certificate that the gate shows to upstreams"),
+    key("client-key", Path, "A file with the key of that certificate"),
+    key("proxy", Secret, "The proxy on the way to upstreams: a URL, `environment` or `none`"),
+    key(
+        "raw",
+        Texts,
+        "Paths whose bodies may be anything: they are searched as one text; `*` stands for the rest",
+    ),
+    key("admin.enabled", Switch, "Whether there is an admin API"),
+    key("admin.listen", Text, "The loopback address of the admin API"),
+    key("limits.body", Size, "Bytes of a request body, as it comes and decoded"),
+    key("limits.ratio", Count, "Decoded bytes per received byte"),
+    key("limits.bodies", Size, "Bytes of all request bodies in flight"),
+    key("limits.idle", Time, "For a header, for the next request, and for each 16 KB of a body"),
+    key("limits.body-time", Time, "For a whole body"),
+    key("limits.connections", Count, "Connections of clients"),
+    key("limits.admin-connections", Count, "Connections to the admin API"),
+    key("limits.connect", Time, "For name, TCP and TLS of an upstream together"),
+    key("limits.answer-head", Time, "From a request to the header of its answer"),
+    key("limits.answer-idle", Time, "How long an upstream may be silent within its answer"),
+    key("limits.answer", Size, "Bytes of an answer that is kept whole to restore tokens"),
+    key("limits.answers", Size, "Bytes of all such answers"),
+    key("limits.unread", Time, "How long a client may read nothing of its answer"),
+    key("limits.grace", Time, "For requests in flight when the gate stops"),
+    key("limits.sessions", Count, "Sessions whose tokens are remembered"),
+    key("limits.vaults", Size, "Bytes of the redacted values of all sessions"),
+    key("limits.judges", Count, "Bodies that are looked into at the same time"),
+    key("limits.silence", Time, "How long a paused client that asked for a stream hears nothing"),
+    key("limits.keepalive", Time, "How long a begun stream is silent before a sign of life"),
+    key("limits.command", Size, "Bytes of a call of the admin API"),
+    key("limits.events", Count, "Events that wait for a listener of the admin API"),
+    key("limits.turns", Count, "Requests that wait for a person"),
+    key("limits.queued", Count, "Requests that queue behind one of the same conversation"),
+    key("limits.turn-memory", Size, "Bytes of all requests that wait"),
+    key("limits.pause", Time, "How long a pause waits where its rule names no time"),
+    key("limits.linger", Time, "How long a request waits after its client is gone"),
+    key("limits.nodes", Count, "Values of a request body"),
+    key("limits.depth", Count, "Nested containers of a request body"),
+    key("limits.embedded", Count, "Documents in texts in documents"),
+];
+
+/// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
+pub const UPSTREAM_KEYS: &[Key] = &[
+    key("url", Text, "Where its requests go"),
+    key("policy", Policy, "Its rules"),
+    key("restore", Switch, "Whether values are put back into its answers"),
+    key("ca", Paths, "Files with further certificate authorities"),
+    key("client-certificate", Path, "A file with the certificate that the gate shows to it"),
+    key("client-key", Path, "A file with the key of that certificate"),
+    key("proxy", Secret, "The proxy on the way to it: a URL, `environment` or `none`"),
+    key("raw", Texts, "Paths whose bodies may be anything"),
+];
+
+/// Returns the variable of the environment that sets a key: `LEAFGATE_LIMITS_BODY_TIME`.
+#[must_use]
+pub fn variable(key: &str) -> String {
+    let word = |c: char| if matches!(c, '.' | '-') { '_' } else { c.to_ascii_uppercase() };
+    format!("LEAFGATE_{}", key.chars().map(word).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_key_and_each_variable_stands_once() {
+        let names: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
+        let variables: BTreeSet<_> = KEYS.iter().map(|key| variable(key.name)).collect();
+        assert_eq!((names.len(), variables.len()), (KEYS.len(), KEYS.len()));
+        assert_eq!(variable("limits.body-time"), "LEAFGATE_LIMITS_BODY_TIME");
+        for key in UPSTREAM_KEYS.iter().filter(|key| key.name != "url") {
+            let top = KEYS.iter().find(|top| top.name == key.name);
+            assert_eq!(top.map(|top| top.kind), Some(key.kind), "{}", key.name);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Settings of a gate: what can be set, in which words, and where each value comes from.
+//!
+//! ```text
+//! built in < configuration file < file of --config < environment < flags
+//! ```
+//!
+//! [`KEYS`] is the one table of settings. Files, variables of the environment, the schema and what
+//! people are shown are all read from it, so a setting cannot be known to one and not to another.
+//! What a setting does is not known here: callers ask for values by key.
+//!
+//! This crate reads no file and no environment itself, and a message quotes no value: a proxy's
+//! address may hold a password.
+
+mod file;
+mod keys;
+mod resolve;
+pub mod schema;
+mod value;
+
+pub use file::Layer;
+pub use keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, variable};
+pub use resolve::{Settings, Shown, Source, UpstreamSettings};
+pub use value::{Kind, Value, ValueError};

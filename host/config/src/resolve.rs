@@ -1,0 +1,351 @@
+//! Which value counts, and where it comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use crate::file::Layer;
+use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
+use crate::value::Value;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It is built in.
+    Default,
+    /// A file.
+    File {
+        /// Its name, as shown.
+        file: String,
+        /// The 1-based line.
+        line: usize,
+    },
+    /// A variable of the environment.
+    Variable(String),
+    /// A flag.
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("built in"),
+            Source::File { file, line } => write!(f, "{file}:{line}"),
+            Source::Variable(name) => write!(f, "the variable {name}"),
+            Source::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// All settings: of each key the strongest value.
+#[derive(Debug, Default)]
+pub struct Settings {
+    values: BTreeMap<String, (Value, Source)>,
+}
+
+/// A setting as people are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its key.
+    pub key: String,
+    /// Its value as TOML, without passwords; `None` where nothing is set and nothing built in.
+    pub value: Option<String>,
+    /// Where that comes from.
+    pub source: Source,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// The settings of a named upstream.
+#[derive(Clone, Copy, Debug)]
+pub struct UpstreamSettings<'s> {
+    settings: &'s Settings,
+    name: &'s str,
+}
+
+impl Settings {
+    /// Joins layers, the weakest first.
+    #[must_use]
+    pub fn of(layers: impl IntoIterator<Item = Layer>) -> Settings {
+        let values = layers.into_iter().flat_map(|layer| layer.values).collect();
+        Settings { values }
+    }
+
+    /// Adds a value that is built in, where nothing else is set.
+    pub fn default_to(&mut self, key: &str, value: Value) {
+        self.values.entry(key.to_owned()).or_insert((value, Source::Default));
+    }
+
+    /// Returns a value.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).map(|(value, _)| value)
+    }
+
+    /// Returns where a value comes from.
+    #[must_use]
+    pub fn source(&self, key: &str) -> Source {
+        self.values.get(key).map_or(Source::Default, |(_, source)| source.clone())
+    }
+
+    /// Returns a text, a path, a policy or a word.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        as_text(self.get(key)?)
+    }
+
+    /// Returns several texts or paths; none where they are not set.
+    #[must_use]
+    pub fn texts(&self, key: &str) -> &[String] {
+        self.get(key).map_or(&[], as_texts)
+    }
+
+    /// Returns a switch.
+    #[must_use]
+    pub fn switch(&self, key: &str) -> Option<bool> {
+        as_switch(self.get(key)?)
+    }
+
+    /// Returns a size or a count.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<usize> {
+        match self.get(key)? {
+            Value::Number(number) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    /// Returns a time.
+    #[must_use]
+    pub fn time(&self, key: &str) -> Option<Duration> {
+        match self.get(key)? {
+            Value::Time(time) => Some(*time),
+            _ => None,
+        }
+    }
+
+    /// Returns the named upstreams, by name.
+    pub fn upstreams(&self) -> impl Iterator<Item = UpstreamSettings<'_>> {
+        let names: BTreeSet<&str> =
+            self.values.keys().filter_map(|key| of_upstream(key)).map(|(name, _)| name).collect();
+        names.into_iter().map(|name| UpstreamSettings { settings: self, name })
+    }
+
+    /// Returns the upstream of this name.
+    #[must_use]
+    pub fn upstream<'s>(&'s self, name: &str) -> Option<UpstreamSettings<'s>> {
+        self.upstreams().find(|upstream| upstream.name == name)
+    }
+
+    /// Returns every setting, those of upstreams last.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        let show = |key: &str, known: &Key| Shown {
+            key: key.to_owned(),
+            value: self.get(key).map(|value| known.kind.show(value)),
+            source: self.source(key),
+            about: known.about,
+        };
+        let top = KEYS.iter().map(move |key| show(key.name, key));
+        let named = self.values.keys().filter_map(move |key| {
+            let (_, last) = of_upstream(key)?;
+            Some(show(key, UPSTREAM_KEYS.iter().find(|known| known.name == last)?))
+        });
+        top.chain(named)
+    }
+}
+
+/// Splits `upstreams.<name>.<key>`.
+fn of_upstream(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix(UPSTREAMS)?.strip_prefix('.')?.rsplit_once('.')
+}
+
+impl<'s> UpstreamSettings<'s> {
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &'s str {
+        self.name
+    }
+
+    /// Returns its own value, or else that at the top. A policy and a URL are its own alone.
+    fn get(&self, key: &str) -> Option<&'s Value> {
+        let own = self.settings.get(&format!("{UPSTREAMS}.{}.{key}", self.name));
+        own.or_else(|| self.settings.get(key).filter(|_| !matches!(key, "url" | "policy")))
+    }
+
+    /// Returns where a value comes from.
+    #[must_use]
+    pub fn source(&self, key: &str) -> Source {
+        self.settings.source(&format!("{UPSTREAMS}.{}.{key}", self.name))
+    }
+
+    /// Returns a text, a path or a policy.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&'s str> {
+        as_text(self.get(key)?)
+    }
+
+    /// Returns several texts or paths.
+    #[must_use]
+    pub fn texts(&self, key: &str) -> &'s [String] {
+        self.get(key).map_or(&[], as_texts)
+    }
+
+    /// Returns a switch.
+    #[must_use]
+    pub fn switch(&self, key: &str) -> Option<bool> {
+        as_switch(self.get(key)?)
+    }
+}
+
+fn as_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn as_texts(value: &Value) -> &[String] {
+    match value {
+        Value::Texts(texts) => texts,
+        _ => &[],
+    }
+}
+
+fn as_switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Switch(on) => Some(*on),
+        _ => None,
+    }
+}
+
+/// Returns what a value of this kind is, for tables of defaults.
+impl From<Duration> for Value {
+    fn from(time: Duration) -> Self {
+        Value::Time(time)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Value::Number(number as u64)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(on: bool) -> Self {
+        Value::Switch(on)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use leafgate_policy::diagnostics::Diagnostics;
+
+    use super::*;
+
+    fn file(name: &str, text: &str) -> Layer {
+        let mut diagnostics = Diagnostics::default();
+        let layer = Layer::of_file(Path::new(name), text.to_owned(), &mut diagnostics);
+        let wrong: Vec<String> = diagnostics.into_all().iter().map(ToString::to_string).collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        layer
+    }
+
+    fn complaints(text: &str) -> String {
+        let mut diagnostics = Diagnostics::default();
+        Layer::of_file(Path::new("config.toml"), text.to_owned(), &mut diagnostics);
+        let all: Vec<String> = diagnostics.into_all().iter().map(ToString::to_string).collect();
+        all.join("\n\n")
+    }
+
+    #[test]
+    fn the_strongest_value_counts_and_says_where_it_is_from() {
+        let own = file(
+            "/home/config.toml",
+            "listen = '127.0.0.1:1'\nlog = 'warn'\n[limits]\nbody = '1 MiB'\nidle = '5s'\n",
+        );
+        let given = file("given.toml", "[limits]\nidle = '6s'\nbody = 2048\n");
+        let variables = [("LEAFGATE_LIMITS_BODY", "3 KiB"), ("LEAFGATE_LOG", ""), ("HOME", "/root")];
+        let environment = Layer::of_environment(variables.into_iter()).unwrap();
+        let mut flags = Layer::default();
+        flags.set_flag("--listen", "listen", "127.0.0.1:2").unwrap();
+        let mut settings = Settings::of([own, given, environment, flags]);
+        settings.default_to("limits.ratio", 200.into());
+        settings.default_to("limits.body", 1.into());
+        assert_eq!(
+            (settings.text("listen"), settings.source("listen").to_string()),
+            (Some("127.0.0.1:2"), "--listen".into())
+        );
+        assert_eq!(
+            (settings.text("log"), settings.source("log").to_string()),
+            (Some("warn"), "/home/config.toml:2".into())
+        );
+        assert_eq!(
+            (settings.time("limits.idle"), settings.source("limits.idle").to_string()),
+            (Some(Duration::from_secs(6)), "given.toml:2".into())
+        );
+        assert_eq!(
+            (settings.number("limits.body"), settings.source("limits.body").to_string()),
+            (Some(3072), "the variable LEAFGATE_LIMITS_BODY".into())
+        );
+        assert_eq!(
+            (settings.number("limits.ratio"), settings.source("limits.ratio")),
+            (Some(200), Source::Default)
+        );
+    }
+
+    #[test]
+    fn an_upstream_has_what_stands_at_the_top_and_its_own_rules_alone() {
+        let text = "policy = 'rules'\nrestore = false\nca = ['own.pem']\n[upstreams.a]\nurl = 'https://a.example'\n[upstreams.b]\nurl = 'https://b.example'\npolicy = 'none'\nrestore = true\nraw = ['/v1/*']\n";
+        let settings = Settings::of([file("/etc/leafgate/config.toml", text)]);
+        let [a, b] = settings.upstreams().collect::<Vec<_>>()[..] else { panic!("two") };
+        assert_eq!(
+            (a.name(), a.text("url"), a.text("policy"), a.switch("restore")),
+            ("a", Some("https://a.example"), None, Some(false))
+        );
+        assert_eq!(
+            (b.text("policy"), b.switch("restore"), b.texts("raw")),
+            (Some("none"), Some(true), &["/v1/*".to_owned()][..])
+        );
+        assert_eq!(a.texts("ca"), ["/etc/leafgate/own.pem"]);
+        assert_eq!(settings.text("policy"), Some("/etc/leafgate/rules"));
+        assert!(settings.upstream("c").is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place_and_a_hint() {
+        let text = "lissten = 'x'\nenabled = 'yes'\nlog = 'loud'\nadmin = 3\n[limits]\nbodie = 1\nidle = '5'\nratio = 0\n[upstreams.a]\nproxi = 'x'\n[upstreams]\nb = 'https://b.example'\n";
+        insta::assert_snapshot!(complaints(text));
+    }
+
+    #[test]
+    fn a_value_that_does_not_parse_is_not_quoted_in_the_message() {
+        let said = Layer::of_environment([("LEAFGATE_LIMITS_IDLE", "quoted")].into_iter()).unwrap_err();
+        assert!(said.contains("LEAFGATE_LIMITS_IDLE") && !said.contains("quoted"), "{said}");
+        let said = Layer::of_environment([("LEAFGATE_LIMITS_BODYS", "1")].into_iter()).unwrap_err();
+        assert!(said.contains("did you mean"), "{said}");
+        assert!(Layer::of_environment([("LEAFGATE_BIN", "x")].into_iter()).unwrap().values.is_empty());
+        let mut flags = Layer::default();
+        assert!(flags.set_flag("--set", "limits.bodi", "1").unwrap_err().contains("limits.body"));
+    }
+
+    #[test]
+    fn every_key_is_shown_once() {
+        let settings = Settings::of([file("f", "[upstreams.a]\nurl = 'http://a.example'\n")]);
+        let shown: Vec<_> = settings.shown().collect();
+        assert_eq!(shown.len(), KEYS.len() + 1);
+        let last = shown.last().unwrap();
+        assert_eq!(
+            (last.key.as_str(), last.value.as_deref()),
+            ("upstreams.a.url", Some("\"http://a.example\""))
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The configuration file as a JSON Schema, for editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
+use crate::value::Kind;
+
+/// Returns the schema.
+#[must_use]
+pub fn schema() -> Value {
+    let mut top = Map::new();
+    for key in KEYS {
+        match key.name.split_once('.') {
+            None => drop(top.insert(key.name.to_owned(), of_key(key))),
+            Some((group, name)) => {
+                let table = top.entry(group).or_insert_with(|| table(Map::new()));
+                table["properties"][name] = of_key(key);
+            }
+        }
+    }
+    let upstream = UPSTREAM_KEYS.iter().map(|key| (key.name.to_owned(), of_key(key))).collect();
+    let mut upstream = table(upstream);
+    upstream["required"] = json!(["url"]);
+    let names = json!({ "pattern": "^[a-z][a-z0-9-]{0,39}$" });
+    top.insert(
+        UPSTREAMS.to_owned(),
+        json!({ "type": "object", "propertyNames": names, "additionalProperties": upstream }),
+    );
+    let mut schema = table(top);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["$id"] = "urn:leafgate:config".into();
+    schema["title"] = "leafgate/config.toml".into();
+    schema
+}
+
+fn table(properties: Map<String, Value>) -> Value {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn of_key(key: &Key) -> Value {
+    let mut schema = of_kind(key.kind);
+    schema["description"] = key.about.into();
+    schema
+}
+
+fn of_kind(kind: Kind) -> Value {
+    match kind {
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Text | Kind::Secret | Kind::Path | Kind::Policy => json!({ "type": "string", "minLength": 1 }),
+        Kind::Texts | Kind::Paths => {
+            json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
+        }
+        Kind::Size => json!({ "oneOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "string", "pattern": "^[0-9_]+ ?(B|KB|MB|GB|KiB|MiB|GiB)?$" },
+        ]}),
+        Kind::Count => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Time => json!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$" }),
+        Kind::Word(words) => json!({ "enum": words }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_in_the_schema() {
+        let schema = schema();
+        for key in KEYS {
+            let pointer = format!("/properties/{}", key.name.replace('.', "/properties/"));
+            assert_eq!(
+                schema.pointer(&pointer).map(|key| &key["description"]),
+                Some(&key.about.into()),
+                "{pointer}"
+            );
+        }
+        let upstream = &schema["properties"][UPSTREAMS]["additionalProperties"];
+        assert_eq!(upstream["properties"].as_object().unwrap().len(), UPSTREAM_KEYS.len());
+    }
+}

@@ -1,0 +1,171 @@
+//! Several upstreams behind one gate, each with what is its own: policy, restoring, paths whose bodies may be anything, a proxy, a
+//! certificate authority.
+
+use std::sync::{Arc, Mutex};
+
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use leafgate_gate::{GateConfig, NamedUpstream, OwnPolicy, Proxy, Reach, UpstreamConfig};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::{
+    Client, EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate_of, json_answer, once, policy,
+    post, says,
+};
+
+fn named(name: &str, upstream: &Upstream) -> NamedUpstream {
+    NamedUpstream {
+        name: name.parse().unwrap(),
+        upstream: UpstreamConfig::new(upstream.url().parse().unwrap()),
+    }
+}
+
+async fn before(upstream: &Upstream, named: Vec<NamedUpstream>) -> Running {
+    let mut config = GateConfig::new(upstream.url().parse().unwrap());
+    config.named = named;
+    gate_of(config, REDACT_EMAIL).await
+}
+
+#[tokio::test]
+async fn a_path_chooses_the_upstream_and_the_name_does_not_leave() {
+    let (first, a) = (Upstream::silent().await, Upstream::silent().await);
+    let gate = before(&first, vec![named("a", &a)]).await;
+    assert_eq!(once(&gate, post("/u/a/v1/chat/completions?x=1", says(EMAIL))).await.status, 200);
+    assert_eq!(once(&gate, chat(says("hi"))).await.status, 200);
+    let seen = a.only();
+    assert_eq!(seen.target, "/v1/chat/completions?x=1");
+    assert_eq!(format!("http://{}", seen.headers["host"].to_str().unwrap()), a.url());
+    assert!(String::from_utf8_lossy(&seen.body).contains(&email_token()), "rules run for all upstreams");
+    assert_eq!(first.only().target, "/v1/chat/completions");
+    let refused = once(&gate, post("/u/b/v1/chat/completions", says(EMAIL))).await;
+    assert_eq!((refused.status, refused.error().0.as_str()), (StatusCode::NOT_FOUND, "leafgate_unsupported"));
+    // What is a path below a name is judged as that path.
+    assert_eq!(once(&gate, post("/u/a/elsewhere", says("hi"))).await.status, 404);
+    assert_eq!(once(&gate, post("/u/a/v1/../x", says("hi"))).await.status, 400);
+    assert_eq!(a.seen().len() + first.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn an_upstream_has_its_own_policy_and_its_own_way_with_answers() {
+    let repeats = |seen: crate::support::Seen| async move {
+        let request: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
+        let said = &request["messages"][0]["content"];
+        json_answer(
+            json!({ "choices": [{ "message": { "role": "assistant", "content": said } }] }).to_string(),
+        )
+    };
+    let [first, open, kept] =
+        [Upstream::start(repeats).await, Upstream::start(repeats).await, Upstream::start(repeats).await];
+    let mut open_upstream = named("open", &open);
+    open_upstream.upstream.policy = Some(OwnPolicy { source: "none".to_owned(), policy: policy("") });
+    let mut kept_upstream = named("kept", &kept);
+    kept_upstream.upstream.restore = false;
+    let gate = before(&first, vec![open_upstream, kept_upstream]).await;
+    let mut client = Client::connect(gate.address).await;
+    let mut said = async |path: &str| client.whole(post(path, says(EMAIL))).await.text().to_owned();
+    assert!(said("/v1/chat/completions").await.contains(EMAIL), "restored");
+    assert!(said("/u/open/v1/chat/completions").await.contains(EMAIL));
+    let answer = said("/u/kept/v1/chat/completions").await;
+    assert!(answer.contains(&email_token()) && !answer.contains(EMAIL), "{answer}");
+    let left = |upstream: &Upstream| String::from_utf8(upstream.only().body.to_vec()).unwrap();
+    assert!(left(&first).contains(&email_token()) && left(&kept).contains(&email_token()));
+    assert!(left(&open).contains(EMAIL), "its policy has no rules");
+
+    let own = |status: &leafgate_admin::Status, name: &str| {
+        let upstream = status.upstreams.iter().find(|upstream| upstream.name == name).unwrap();
+        upstream.policy.clone()
+    };
+    let status = gate.gate.status();
+    assert_eq!(own(&status, "open").unwrap().source, "none");
+    assert_eq!(own(&status, "kept"), None);
+    // A reload of one is no reload of another.
+    gate.gate.upstream_policy(&"open".parse().unwrap(), Ok(policy(REDACT_EMAIL)));
+    gate.gate.upstream_policy(&"kept".parse().unwrap(), Err("not this one".to_owned()));
+    let status = gate.gate.status();
+    assert_eq!(
+        (own(&status, "open").unwrap().loads, status.policy.loads, own(&status, "kept")),
+        (2, 1, None)
+    );
+    let answer = once(&gate, post("/u/open/v1/chat/completions", says(EMAIL))).await;
+    assert_eq!(answer.status, 200);
+    assert!(String::from_utf8_lossy(&open.seen()[1].body).contains(&email_token()));
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_one_text_where_its_path_is_named() {
+    let first = Upstream::silent().await;
+    let mut config = GateConfig::new(first.url().parse().unwrap());
+    let leafgate_gate::FirstUpstream::Own(upstream) = &mut config.upstream else { panic!("it has no name") };
+    upstream.raw = vec!["/v1/raw/*".parse().unwrap(), "/upload".parse().unwrap()];
+    let gate = gate_of(config, REDACT_EMAIL).await;
+    let send = |path: &str, body: String| {
+        Request::post(path).header("content-type", "text/plain").body(Full::new(body.into())).unwrap()
+    };
+    let plain = "a: b\n\u{e9} {not json";
+    for path in ["/v1/raw/x", "/upload"] {
+        assert_eq!(once(&gate, send(path, plain.to_owned())).await.status, 200, "{path}");
+    }
+    assert_eq!(first.seen()[0].body, plain, "byte for byte");
+    once(&gate, send("/v1/raw/x", format!("write to {EMAIL}, please"))).await;
+    let left = first.seen();
+    let left: Vec<_> = left.iter().map(|seen| String::from_utf8_lossy(&seen.body)).collect();
+    assert!(left.iter().all(|body| !body.contains(EMAIL)), "{left:?}");
+    let refused = once(&gate, send("/v1/other", plain.to_owned())).await;
+    assert_eq!(refused.status, 415);
+    assert!(refused.error().1.contains("setting `raw`"), "{}", refused.error().1);
+}
+
+/// A proxy that gives tunnels to one address, whatever is asked for, and notes what that was.
+async fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://ann:hunter2@{}", socket.local_addr().unwrap());
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heads);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = socket.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(client.read_u8().await.unwrap());
+            }
+            kept.lock().unwrap().push(String::from_utf8(head).unwrap());
+            let mut upstream = TcpStream::connect(to.trim_start_matches("http://")).await.unwrap();
+            client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut upstream).await });
+        }
+    });
+    (url, heads)
+}
+
+#[tokio::test]
+async fn a_proxy_gives_a_tunnel_and_sees_no_request() {
+    let first = Upstream::silent().await;
+    let (url, heads) = proxy(first.url()).await;
+    let mut upstream = UpstreamConfig::new("http://model.invalid:8080".parse().unwrap());
+    upstream.reach = Reach { proxy: Proxy::At(url), ..Reach::default() };
+    let mut config = GateConfig::new("echo:".parse().unwrap());
+    config.named = vec![NamedUpstream { name: "far".parse().unwrap(), upstream }];
+    let gate = gate_of(config, "").await;
+    assert_eq!(once(&gate, post("/u/far/v1/chat/completions", says("hi"))).await.status, 200);
+    assert_eq!(first.only().headers["host"], "model.invalid:8080");
+    let heads = heads.lock().unwrap().clone();
+    assert!(heads.len() == 1 && heads[0].starts_with("CONNECT model.invalid:8080 HTTP/1.1\r\n"), "{heads:?}");
+    assert!(heads[0].to_lowercase().contains("proxy-authorization: basic "), "{heads:?}");
+    assert!(!first.only().headers.contains_key("proxy-authorization"));
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_gone_is_named_without_its_password() {
+    let (_socket, refusing) = crate::support::refusing();
+    let mut upstream = UpstreamConfig::new("http://model.invalid".parse().unwrap());
+    let url = refusing.replace("http://", "http://ann:hunter2@");
+    upstream.reach = Reach { proxy: Proxy::At(url), ..Reach::default() };
+    let mut config = GateConfig::new("echo:".parse().unwrap());
+    config.named = vec![NamedUpstream { name: "far".parse().unwrap(), upstream }];
+    let gate = gate_of(config, "").await;
+    let answer = once(&gate, post("/u/far/v1/chat/completions", says("hi"))).await;
+    let (code, message) = answer.error();
+    assert_eq!((answer.status, code.as_str()), (StatusCode::BAD_GATEWAY, "leafgate_upstream"));
+    assert!(message.contains("setting `proxy`") && !message.contains("hunter2"), "{message}");
+}
