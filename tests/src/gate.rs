@@ -88,6 +88,8 @@ impl Gate {
             .args(arguments)
             .env("LEAFGATE_DATA_DIR", data)
             .env("LEAFGATE_RUNTIME_DIR", data.join(RUNTIME))
+            // No developer's own settings.
+            .env("XDG_CONFIG_HOME", data)
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -234,6 +236,7 @@ pub fn run_in<A: AsRef<OsStr>>(data: &Path, arguments: &[A], input: &[u8]) -> Re
         .args(arguments)
         .env("LEAFGATE_DATA_DIR", data)
         .env("LEAFGATE_RUNTIME_DIR", data.join(RUNTIME))
+        .env("XDG_CONFIG_HOME", data)
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -7,6 +7,7 @@
 //! - [`conversation`]: an export as a conversation. [`check`]: whether an editor would import it.
 //! - [`redact`]: what must follow when a policy redacts an export: its copies, its encoded texts,
 //!   its ranges.
+//! - [`session`]: files of agents with one JSON value a line, read as documents and written as the same lines.
 //!
 //! What it promises: no file makes it panic. Losses and errors hold places and fixed words, never a
 //! text of the file. Nothing is converted on its way through the gate. What it must not know:
@@ -21,6 +22,7 @@ mod openai;
 mod raw;
 pub mod redact;
 mod replay;
+pub mod session;
 mod wire;
 
 pub use export::{

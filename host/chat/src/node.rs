@@ -20,6 +20,10 @@ impl<'d> Node<'d> {
         Node { document, id: document.root() }
     }
 
+    pub(crate) fn of(document: &'d Document, id: NodeId) -> Self {
+        Node { document, id }
+    }
+
     pub(crate) fn id(self) -> NodeId {
         self.id
     }

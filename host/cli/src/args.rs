@@ -9,12 +9,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use leafgate_admin::{OnDrift, RuntimeFile, SavedScope, TurnMode};
+use leafgate_config::Layer;
 use leafgate_gate::{UpstreamTarget, listen_address};
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::agents::AgentsCommand;
 use crate::chat::ChatCommand;
+use crate::doctor;
 use crate::except::{BaselineArgs, ExceptCommand};
 use crate::explain::ExplainArgs;
 use crate::plugin::PluginCommand;
@@ -35,7 +37,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, or the request is forwarded · 1 a check found what it looks for, or a test failed · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked. `exec` ends with the code of its program.
 Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
-LEAFGATE_LOG (what `run` logs: error, warn, info, debug), NO_COLOR, VISUAL and EDITOR.";
+LEAFGATE_<KEY> for every key of the configuration (LEAFGATE_LOG, LEAFGATE_LIMITS_BODY), NO_COLOR, VISUAL and EDITOR.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Exec(ExecArgs),
     /// Write what leads clients to a running gate: eval "$(leafgate env)"
     Env(EnvArgs),
+    /// See whether clients really ask through a gate, and gates reach their upstreams
+    Doctor(DoctorArgs),
     /// Show how a running gate is, and why its newest policy does not serve
     Status(GateArgs),
     /// Show which turns pause although no rule asks, or choose that
@@ -108,10 +112,17 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DetectorsCommand,
     },
+    /// Redact sessions of Claude Code and Codex on disk (JSONL)
+    Redact(RedactArgs),
     /// Convert raw messages, and show, redact and check VS Code chat exports
     Chat {
         #[command(subcommand)]
         command: ChatCommand,
+    },
+    /// Show the settings
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Write the schemas of what other programs read
     Schema {
@@ -148,48 +159,120 @@ pub(crate) struct ExplainDetectorArgs {
 pub(crate) enum SchemaCommand {
     /// The admin API as a JSON Schema: its calls, and the types of their bodies and answers
     Admin,
+    /// The configuration file as a JSON Schema
+    Config,
+}
+
+/// Where settings come from beside the environment and the flags that have names of their own.
+#[derive(Args)]
+pub(crate) struct ConfigArgs {
+    /// A configuration file that wins against that of the user, or `none` for neither
+    #[arg(long, value_name = "FILE|none")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set any key of the configuration, as `limits.body=64MiB`; `leafgate config show` lists them
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct ConfigShowArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting, and where its value comes from
+    Show(ConfigShowArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The loopback address to listen on; port 0 takes a free one. The first line of output is the
-    /// gate's URL
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4141", value_parser = listen_address)]
-    pub(crate) listen: SocketAddr,
-    #[command(flatten)]
-    pub(crate) policy: PolicyArg,
+    /// gate's URL [default: 127.0.0.1:4141]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    listen: Option<SocketAddr>,
+    /// A folder of rule files, `default` for the built-in policy, or `none` [default: default]
+    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    policy: Option<PolicySource>,
     /// Serve a policy only where it passes the tests in its folder: at the start, and at each change
     #[arg(long)]
-    pub(crate) require_tests: bool,
-    /// Where requests go: https://host, http://host, or echo: for a built-in endpoint that answers
-    /// with the request it got
-    #[arg(long, value_name = "URL")]
-    pub(crate) upstream: UpstreamTarget,
+    require_tests: bool,
+    /// Where requests go: https://host, http://host, echo: for a built-in endpoint that answers with
+    /// the request it got, or the name of an upstream of the configuration
+    #[arg(long, value_name = "URL|NAME")]
+    upstream: Option<String>,
     /// The file of the team that serves /agents/v1; without it, `agents.json` of the policy folder
     #[arg(long, value_name = "FILE")]
-    pub(crate) agents: Option<PathBuf>,
+    agents: Option<PathBuf>,
     /// The folder whose saved edits of the workspace are used; without it, the present one
     #[arg(long, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// The loopback address of the admin API, which `status`, `pending` and `review` ask
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = listen_address)]
-    pub(crate) admin_listen: SocketAddr,
+    workspace: Option<PathBuf>,
+    /// The loopback address of the admin API, which `status`, `pending` and `review` ask [default:
+    /// 127.0.0.1:0]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    admin_listen: Option<SocketAddr>,
     /// Serve no admin API: paused requests then wait for nothing but their deadline
     #[arg(long, conflicts_with = "admin_listen")]
-    pub(crate) no_admin: bool,
+    no_admin: bool,
     /// Show the approval prompt in this terminal; the log goes to `run.log` in the data folder
     #[arg(long, conflicts_with = "no_admin")]
     pub(crate) review: bool,
     /// A command for `sh -c` when a request begins to wait. It reads LEAFGATE_TURN,
     /// LEAFGATE_SESSION, LEAFGATE_RULES and LEAFGATE_REASON, and nothing of what the request says
     #[arg(long, value_name = "CMD", conflicts_with = "no_admin")]
-    pub(crate) notify_command: Option<String>,
+    notify_command: Option<String>,
     /// Answer the client of a cancelled request with the reason as the model's words, instead of an
     /// error
     #[arg(long)]
-    pub(crate) answer_cancelled: bool,
+    answer_cancelled: bool,
     #[command(flatten)]
-    pub(crate) waiting: WaitingArgs,
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    waiting: WaitingArgs,
+}
+
+impl RunArgs {
+    /// Returns what the flags set.
+    pub(crate) fn layer(&self) -> anyhow::Result<Layer> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let WaitingArgs { pause_silence, pause_keepalive } = &self.waiting;
+        let mut layer = Layer::default();
+        for (flag, key, value) in [
+            ("--listen", "listen", self.listen.map(|address| address.to_string())),
+            ("--policy", "policy", self.policy.as_ref().map(policy_name)),
+            ("--require-tests", "require-tests", self.require_tests.then(|| true.to_string())),
+            ("--upstream", "upstream", self.upstream.clone()),
+            ("--workspace", "workspace", self.workspace.as_ref().map(path)),
+            ("--admin-listen", "admin.listen", self.admin_listen.map(|address| address.to_string())),
+            ("--no-admin", "admin.enabled", self.no_admin.then(|| false.to_string())),
+            ("--notify-command", "notify-command", self.notify_command.clone()),
+            ("--agents", "agents", self.agents.as_ref().map(path)),
+            ("--answer-cancelled", "answer-cancelled", self.answer_cancelled.then(|| true.to_string())),
+            ("--pause-silence", "limits.silence", pause_silence.map(milliseconds)),
+            ("--pause-keepalive", "limits.keepalive", pause_keepalive.map(milliseconds)),
+        ] {
+            if let Some(value) = value {
+                layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
+            }
+        }
+        Ok(layer)
+    }
+}
+
+/// Returns a policy as settings name it.
+pub(crate) fn policy_name(source: &PolicySource) -> String {
+    match source {
+        PolicySource::Default => "default".to_owned(),
+        PolicySource::None => "none".to_owned(),
+        PolicySource::Folder(folder) => folder.display().to_string(),
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
 }
 
 #[derive(Args)]
@@ -205,9 +288,19 @@ pub(crate) struct ExecArgs {
     /// Where requests go; without it, where the program would send them by itself
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<UpstreamTarget>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The client to try; without it, those that are installed
+    pub(crate) client: Option<doctor::Known>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(Args)]
@@ -594,6 +687,25 @@ pub(crate) struct ApplyOutput {
 }
 
 #[derive(Args)]
+pub(crate) struct RedactArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Write nothing, name what would be redacted line by line, and end with 1 where there is any:
+    /// for a hook before a commit
+    #[arg(long, conflicts_with = "in_place")]
+    pub(crate) check: bool,
+    /// Replace each file in a single step, where it is not written to meanwhile
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Write what was found as JSON, and no file to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files with one JSON value a line
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
@@ -653,7 +765,7 @@ pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
         .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
 }
 
-fn policy_source(text: &str) -> Result<PolicySource, String> {
+pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
     Ok(match text {
         "default" => PolicySource::Default,
         "none" => PolicySource::None,

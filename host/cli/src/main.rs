@@ -10,6 +10,7 @@ mod chat;
 mod client;
 mod compose;
 mod detectors;
+mod doctor;
 mod except;
 mod exit;
 mod explain;
@@ -24,6 +25,7 @@ mod plugin;
 mod policy;
 mod print;
 mod private;
+mod redact;
 mod reload;
 mod request;
 mod review;
@@ -32,6 +34,7 @@ mod runtime;
 mod saved;
 mod scan;
 mod serve;
+mod settings;
 mod status;
 mod subagents;
 mod team;
@@ -41,7 +44,7 @@ mod words;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, SchemaCommand};
+use crate::args::{Cli, Command, ConfigCommand, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -60,6 +63,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Run(args) => serve::run(&args, printer),
         Command::Exec(args) => client::exec::run(&args, printer),
         Command::Env(args) => client::env::run(&args, printer),
+        Command::Doctor(args) => doctor::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
         Command::Mode(args) => mode::run(&args, printer),
         Command::Sessions { command } => mode::sessions(&command, printer),
@@ -81,8 +85,11 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Test(args) => rule_tests::run(&args, printer),
         Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),
+        Command::Redact(args) => redact::run(&args, printer),
         Command::Chat { command } => chat::run(&command, printer),
+        Command::Config { command: ConfigCommand::Show(args) } => settings::run(&args, printer),
         Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
+        Command::Schema { command: SchemaCommand::Config } => settings::schema(printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man => inspect::man(printer),
     }

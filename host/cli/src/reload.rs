@@ -24,6 +24,7 @@ use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
+use crate::args::policy_name;
 use crate::policy::LazyLoader;
 
 /// The source of a gate's policy, now and later.
@@ -106,11 +107,7 @@ impl Reload {
 
     /// The source as the gate's status names it.
     pub(crate) fn name(&self) -> String {
-        match &self.source {
-            PolicySource::Default => "default".to_owned(),
-            PolicySource::None => "none".to_owned(),
-            PolicySource::Folder(folder) => folder.display().to_string(),
-        }
+        policy_name(&self.source)
     }
 
     /// Loads the files on disk.

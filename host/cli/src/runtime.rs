@@ -162,6 +162,11 @@ pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result
     if running.is_empty() { Err(none_runs(folder)) } else { Ok(running) }
 }
 
+/// Finds all that run.
+pub(crate) fn find_running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
+    running(folder)
+}
+
 /// Finds the gate that is named, or the only one that runs; `None` where none was named and none
 /// runs.
 pub(crate) fn find_if_any(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Option<RuntimeFile>> {

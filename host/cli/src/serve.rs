@@ -8,13 +8,13 @@ mod log;
 mod prompt;
 mod stop;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use leafgate_admin::{Status, TurnMode};
-use leafgate_gate::{Gate, GateConfig, Listener, TeamSource as _};
+use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::Timing;
 
@@ -22,29 +22,36 @@ use self::admin::AdminListener;
 pub(crate) use self::log::LogTo;
 use self::prompt::Prompt;
 pub(crate) use self::stop::Stop;
-use crate::args::{RunArgs, WaitingArgs};
+use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::team::TeamFile;
-use crate::{home, mode, notify, policy, review};
+use crate::{home, mode, notify, policy, review, settings};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
         review::require_terminal()?;
     }
+    let settings = settings::load(&args.config, args.layer()?)?;
+    let mut setup = settings::setup(&settings)?;
+    if args.review {
+        setup.log = LogTo::File;
+        ensure!(setup.admin_listen.is_some(), "the prompt asks the admin API, which the settings switch off");
+    }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
-        let gate = OpenGate::open(GateSetup::of(args)).await?;
+        let gate = OpenGate::open(setup).await?;
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
         let prompt = admin.filter(|_| args.review).map(|file| Prompt::show(file, &stop));
-        if let (Some(file), Some(command)) = (admin, &args.notify_command) {
-            notify::start(command.clone(), file.clone()).context("cannot start the thread that notifies")?;
+        if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
+            notify::start(command.to_owned(), file.clone())
+                .context("cannot start the thread that notifies")?;
         }
         gate.serve(&stop).await;
         if let Some(prompt) = prompt {
@@ -64,48 +71,16 @@ pub(crate) struct GateSetup {
     pub(crate) policy: PolicySource,
     /// Whether a policy that fails its own tests is refused.
     pub(crate) requires_tests: bool,
+    /// The policies of named upstreams.
+    pub(crate) upstream_policies: Vec<(UpstreamName, PolicySource)>,
     /// The folder whose saved edits are used.
     pub(crate) workspace: PathBuf,
     /// The file of the team; without it, that of the policy folder.
     pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
+    pub(crate) log_level: String,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
-}
-
-impl GateSetup {
-    fn of(args: &RunArgs) -> GateSetup {
-        let mut config = GateConfig::new(args.upstream.clone());
-        config.answer_cancelled = args.answer_cancelled;
-        apply_waiting(&args.waiting, &mut config);
-        GateSetup {
-            config,
-            listen: args.listen,
-            admin_listen: (!args.no_admin).then_some(args.admin_listen),
-            policy: args.policy.source.clone(),
-            requires_tests: args.require_tests,
-            workspace: args.workspace.clone().unwrap_or_else(|| ".".into()),
-            agents: args.agents.clone(),
-            log: if args.review { LogTo::File } else { LogTo::Terminal },
-            client: None,
-        }
-    }
-
-    /// A gate for the present folder on ports that nobody uses.
-    pub(crate) fn on_free_ports(config: GateConfig, policy: PolicySource) -> GateSetup {
-        let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        GateSetup {
-            config,
-            listen: free,
-            admin_listen: Some(free),
-            policy,
-            requires_tests: false,
-            workspace: ".".into(),
-            agents: None,
-            log: LogTo::Terminal,
-            client: None,
-        }
-    }
 }
 
 /// A gate that listens, with all that runs beside it. A request that comes before it serves waits in
@@ -117,19 +92,20 @@ pub(crate) struct OpenGate {
     listener: Listener,
     address: SocketAddr,
     admin: Option<AdminListener>,
-    _watch: Option<PolicyWatch>,
+    _watches: Vec<PolicyWatch>,
 }
 
 impl OpenGate {
     /// Loads the policy and listens.
     pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
-        log::start(setup.log)?;
+        log::start(setup.log, &setup.log_level)?;
         let mut reload = Reload::new(setup.policy.clone());
         if setup.requires_tests {
             reload = reload.requiring_tests()?;
         }
         let policy = Arc::new(reload.load()?);
         setup.config.policy_source = reload.name();
+        let own = own_policies(&mut setup)?;
         let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
         let kept = KeptMode::in_folder(home::data_folder()?);
         let mode = kept.read()?;
@@ -142,9 +118,12 @@ impl OpenGate {
         }
         let listener = Listener::bind(setup.listen).await?;
         let admin = AdminListener::open(&setup, &listener).await?;
-        let _watch = watch(reload, &gate)?;
+        let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
+        for (name, reload) in own {
+            _watches.extend(watch_own(name, reload, &gate)?);
+        }
         let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, _watch })
+        Ok(OpenGate { gate, policy, mode, listener, address, admin, _watches })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -161,7 +140,7 @@ impl OpenGate {
 
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
-        let OpenGate { gate, listener, admin, _watch, .. } = self;
+        let OpenGate { gate, listener, admin, _watches, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
@@ -188,11 +167,32 @@ impl OpenGate {
     }
 }
 
-/// Overrides the gate's defaults by the given times.
-fn apply_waiting(args: &WaitingArgs, config: &mut GateConfig) {
-    let limits = &mut config.limits;
-    limits.silence = args.pause_silence.unwrap_or(limits.silence);
-    limits.keepalive = args.pause_keepalive.unwrap_or(limits.keepalive);
+/// Loads the policies of upstreams that have their own.
+fn own_policies(setup: &mut GateSetup) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
+    let mut loaded = Vec::new();
+    for (name, source) in std::mem::take(&mut setup.upstream_policies) {
+        let has_tests = setup.requires_tests && matches!(source, PolicySource::Folder(_));
+        let mut reload = Reload::new(source);
+        if has_tests {
+            reload = reload.requiring_tests()?;
+        }
+        let policy =
+            reload.load().with_context(|| format!("the policy of the upstream `{name}` is not used"))?;
+        let named = setup.config.named.iter_mut().find(|named| named.name == name);
+        if let Some(named) = named {
+            named.upstream.policy = Some(OwnPolicy { source: reload.name(), policy: Arc::new(policy) });
+        }
+        loaded.push((name, reload));
+    }
+    Ok(loaded)
+}
+
+/// Starts the watch of an upstream's own policy.
+fn watch_own(name: UpstreamName, reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
+    let publisher = gate.clone();
+    reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| {
+        publisher.upstream_policy(&name, loaded.map(Arc::new).map_err(|error| error.to_string()));
+    })
 }
 
 /// Starts the watch that publishes each change of the policy folder to the gate.

@@ -75,6 +75,13 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line(&text)
     };
     row("gate", format!("{listen} before {upstream} (leafgate {version})"))?;
+    if !status.enabled {
+        row("off", "switched off: everything passes as it comes (setting `enabled`)".to_owned())?;
+    }
+    for upstream in &status.upstreams {
+        let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
+        row("upstream", format!("{} before {}{own}", upstream.prefix, upstream.url))?;
+    }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;
     if !policy.changes.is_empty() {
@@ -97,6 +104,14 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         ),
     )?;
     row("answers", answers(requests.answers))?;
+    if !status.statuses.is_empty() {
+        let counts = status.statuses.iter().map(|count| format!("{}: {}", count.status, count.answers));
+        row("statuses", counts.collect::<Vec<_>>().join(", "))?;
+    }
+    if !status.rules.is_empty() {
+        let counts = status.rules.iter().map(|count| format!("{}: {}", count.rule, count.requests));
+        row("rules", format!("requests matched by {}", counts.collect::<Vec<_>>().join(", ")))?;
+    }
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
     row("faults", format!("{}{hint}", requests.faults))?;
     let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };

@@ -299,6 +299,7 @@ impl Case {
             session: Arc::clone(session),
             vault: vault.clone(),
             thread: self.sessions.thread(session),
+            restore: self.restore,
             to: self.to.clone(),
             agent: Arc::clone(&self.agent),
             title: self.title(),

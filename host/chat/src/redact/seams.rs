@@ -54,8 +54,19 @@ const NO_DOCUMENT: &str = "- ";
 /// Returns the texts that an export holds in several pieces.
 #[must_use]
 pub fn runs(document: &Document) -> Vec<Run> {
+    let groups: Vec<Vec<NodeId>> = export::pieces(document)
+        .iter()
+        .map(|pieces| pieces.iter().map(|piece| piece.id()).collect())
+        .collect();
+    runs_of(document, &groups)
+}
+
+/// Returns the texts of these groups of leaves, each in order.
+#[must_use]
+pub fn runs_of(document: &Document, groups: &[Vec<NodeId>]) -> Vec<Run> {
     let mut runs = Vec::new();
-    for pieces in export::pieces(document) {
+    for group in groups {
+        let pieces: Vec<Node<'_>> = group.iter().map(|&node| Node::of(document, node)).collect();
         // A piece that nobody may change ends a text: nothing over its seam could be redacted, and
         // the policy searches it alone.
         for run in pieces.split(|piece| !is_open(document, *piece)) {

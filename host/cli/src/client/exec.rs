@@ -2,19 +2,21 @@
 //! one of its own is started, which ends with the client.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context;
-use leafgate_gate::{GateConfig, NamedUpstream};
+use leafgate_config::{Layer, Settings};
+use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
 
 use super::child::{NotStarted, Program};
 use super::codex::PrivateHome;
 use super::reuse::{self, Found, Running, Wanted};
-use super::{Client, Origin, PROVIDERS};
-use crate::args::ExecArgs;
+use super::{Client, Known, Origin, PROVIDERS};
+use crate::args::{ExecArgs, policy_name};
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::reload::Reload;
 use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
+use crate::settings;
 
 /// The variables that name what a proxy is not asked for.
 pub(super) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
@@ -24,20 +26,31 @@ const LOOPBACK: &str = "127.0.0.1,localhost";
 
 pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let program = args.command.first().context("name a program to start")?;
+    let mut flags = Layer::default();
+    if let Some(policy) = &args.policy {
+        flags.set_flag("--policy", "policy", &policy_name(policy)).map_err(anyhow::Error::msg)?;
+    }
+    let settings = settings::load(&args.config, flags)?;
     let running = Running::find()?;
-    let client = Client::of(program, &running)?;
-    let origins = client.origins(&running)?;
+    let known = Known { running: &running, settings: &settings };
+    let client = Client::of(program, &known)?;
+    let origins = client.origins(&known)?;
     let origins = match &args.upstream {
         Some(upstream) => origins.into_iter().map(|origin| origin.to(upstream)).collect(),
         None => origins,
     };
-    let policy = args.policy.clone().map(|source| Reload::new(source).name());
-    let wanted = Wanted { gate: args.gate.as_ref(), policy: policy.as_deref(), origins: &origins };
+    let policy = args.policy.as_ref().map(policy_name);
+    let wanted = Wanted {
+        gate: args.gate.as_ref(),
+        elsewhere: args.upstream.is_some(),
+        policy: policy.as_deref(),
+        origins: &origins,
+    };
     let found = reuse::find(&running, &wanted)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     match found {
         Some(gate) => runtime.block_on(start(args, &client, &origins, &gate, printer)),
-        None => runtime.block_on(with_own_gate(args, &client, &origins, printer)),
+        None => runtime.block_on(with_own_gate(args, &client, &origins, &settings, printer)),
     }
 }
 
@@ -46,10 +59,11 @@ async fn with_own_gate(
     args: &ExecArgs,
     client: &Client,
     origins: &[Origin],
+    settings: &Settings,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let stop = Stop::by_hand();
-    let gate = OpenGate::open(setup(args, origins)?).await?;
+    let gate = OpenGate::open(setup(args, origins, settings)?).await?;
     let found = Found { status: gate.status(), by_name: false };
     gate.tell_mode(printer);
     let serving = gate.serve(&stop);
@@ -61,22 +75,37 @@ async fn with_own_gate(
     tokio::join!(serving, running).1
 }
 
-/// Returns what the client's own gate is started with.
-fn setup(args: &ExecArgs, origins: &[Origin]) -> anyhow::Result<GateSetup> {
+/// Returns what the client's own gate is started with: all that the settings say, but for where it
+/// listens and where requests go.
+fn setup(args: &ExecArgs, origins: &[Origin], settings: &Settings) -> anyhow::Result<GateSetup> {
+    let upstream = |origin: &Origin| settings::upstream_at(settings, &origin.target.to_string());
     let first = origins.first().context("the client asks for nothing")?;
-    let mut config = GateConfig::new(first.target.clone());
+    let mut setup = settings::setup_before(settings, FirstUpstream::Own(Box::new(upstream(first)?)))?;
+    let named = &mut setup.config.named;
+    if let Some(known) = named.iter().find(|known| known.upstream.target == first.target) {
+        // Its own policy comes with its name.
+        setup.config.upstream = FirstUpstream::Named(known.name.clone());
+    }
     for origin in &origins[1..] {
-        if origin.target != first.target && !config.named.iter().any(|named| named.target == origin.target) {
-            config.named.push(NamedUpstream { name: origin.name.parse()?, target: origin.target.clone() });
+        let is_there = named.iter().any(|known| known.upstream.target == origin.target);
+        if origin.target != first.target && !is_there {
+            let name = free_name(origin.name, named)?;
+            named.push(NamedUpstream { name, upstream: upstream(origin)? });
         }
     }
-    let program = args.command.first().map(|program| program.to_string_lossy().into_owned());
-    Ok(GateSetup {
-        client: program,
-        // The terminal is the client's.
-        log: LogTo::File,
-        ..GateSetup::on_free_ports(config, args.policy.clone().unwrap_or_default())
-    })
+    setup.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    setup.admin_listen = setup.admin_listen.map(|_| setup.listen);
+    // The terminal is the client's.
+    setup.log = LogTo::File;
+    setup.client = args.command.first().map(|program| program.to_string_lossy().into_owned());
+    Ok(setup)
+}
+
+/// Returns a name that the settings have not given away.
+fn free_name(name: &str, named: &[NamedUpstream]) -> anyhow::Result<UpstreamName> {
+    let is_taken = |name: &str| named.iter().any(|named| named.name.as_str() == name);
+    let name = if is_taken(name) { format!("exec-{name}") } else { name.to_owned() };
+    Ok(name.parse()?)
 }
 
 /// Starts the client behind a gate that serves, and waits for its end.

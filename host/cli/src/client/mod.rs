@@ -16,6 +16,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::Status;
+use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
 use self::codex::CodexLogin;
@@ -89,11 +90,17 @@ const GEMINI: Provider = Provider {
 const PROVIDERS: [Provider; 3] = [ANTHROPIC, OPENAI, GEMINI];
 
 impl Provider {
-    /// Returns the origin that the environment names, or else the provider's own.
-    fn origin(&self, running: &Running) -> anyhow::Result<Origin> {
-        let named = running.base_url(self.variable);
-        let url = named.as_deref().unwrap_or(self.url);
-        Origin::of(self.name, url).with_context(|| format!("{} is set", self.variable))
+    /// Returns the origin that the environment names, or an upstream of the settings with the
+    /// provider's name, or else the provider's own.
+    fn origin(&self, known: &Known<'_>) -> anyhow::Result<Origin> {
+        if let Some(url) = known.running.base_url(self.variable) {
+            return Origin::of(self.name, &url).with_context(|| format!("{} is set", self.variable));
+        }
+        let own = Origin::of(self.name, self.url)?;
+        match known.settings.upstream(self.name).and_then(|upstream| upstream.text("url")) {
+            Some(url) => Ok(own.to(&url.parse().with_context(|| format!("the upstream `{}`", self.name))?)),
+            None => Ok(own),
+        }
     }
 }
 
@@ -109,6 +116,12 @@ fn text_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// What is known when a client is to be started.
+struct Known<'k> {
+    running: &'k Running,
+    settings: &'k Settings,
+}
+
 /// A client program, as far as `exec` knows it.
 enum Client {
     Claude,
@@ -119,24 +132,24 @@ enum Client {
 
 impl Client {
     /// Tells a program by the name of its file.
-    fn of(program: &OsStr, running: &Running) -> anyhow::Result<Client> {
+    fn of(program: &OsStr, known: &Known<'_>) -> anyhow::Result<Client> {
         Ok(match Path::new(program).file_name().and_then(OsStr::to_str) {
             Some("claude") => Client::Claude,
-            Some("codex") => Client::Codex(CodexLogin::find(running)?),
-            _ => Client::Other(CodexLogin::find_if_any(running)?),
+            Some("codex") => Client::Codex(CodexLogin::find(known.running)?),
+            _ => Client::Other(CodexLogin::find_if_any(known.running)?),
         })
     }
 
     /// Returns where its requests would go. The first is what most of them are for.
-    fn origins(&self, running: &Running) -> anyhow::Result<Vec<Origin>> {
+    fn origins(&self, known: &Known<'_>) -> anyhow::Result<Vec<Origin>> {
         match self {
             Client::Claude => {
                 claude::refuse_what_passes_by()?;
-                Ok(vec![ANTHROPIC.origin(running)?])
+                Ok(vec![ANTHROPIC.origin(known)?])
             }
             Client::Codex(login) => Ok(vec![login.origin().clone()]),
             Client::Other(login) => {
-                let own = PROVIDERS.iter().map(|provider| provider.origin(running));
+                let own = PROVIDERS.iter().map(|provider| provider.origin(known));
                 let mut origins: Vec<_> = own.collect::<Result<_, _>>()?;
                 origins.extend(login.iter().map(|login| login.origin().clone()));
                 Ok(origins)
@@ -166,6 +179,7 @@ mod tests {
             name: name.to_owned(),
             url: url.to_owned(),
             prefix: format!("/u/{name}"),
+            policy: None,
         };
         let gate = Status {
             listen: "http://127.0.0.1:4141".to_owned(),

@@ -44,6 +44,8 @@ impl Running {
 pub(super) struct Wanted<'w> {
     /// The gate that was named.
     pub(super) gate: Option<&'w GateName>,
+    /// Whether an upstream was named: where the environment leads does not matter then.
+    pub(super) elsewhere: bool,
     /// The policy that was named, as a status names it.
     pub(super) policy: Option<&'w str>,
     /// Where the client's requests must go.
@@ -88,7 +90,7 @@ impl Found {
 pub(super) fn find(running: &Running, wanted: &Wanted<'_>) -> anyhow::Result<Option<Found>> {
     let named = match wanted.gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
-        None => running.in_environment().cloned(),
+        None => running.in_environment().filter(|_| !wanted.elsewhere).cloned(),
     };
     if let Some(gate) = named {
         let found = Found { status: ask(&gate)?, by_name: true };
@@ -126,7 +128,7 @@ mod tests {
         };
         let why = |status: &Status, by_name, policy| {
             let found = Found { status: status.clone(), by_name };
-            found.misfit(&Wanted { gate: None, policy, origins: &origins })
+            found.misfit(&Wanted { gate: None, elsewhere: false, policy, origins: &origins })
         };
         let here = |source| status("https://api.anthropic.com", source);
         assert_eq!(why(&here("default"), false, None), None);

@@ -23,10 +23,9 @@ pub(crate) enum LogTo {
 }
 
 /// Starts the log of this process.
-pub(super) fn start(to: LogTo) -> anyhow::Result<()> {
-    let level = std::env::var("LEAFGATE_LOG").unwrap_or_else(|_| "info".to_owned());
+pub(super) fn start(to: LogTo, level: &str) -> anyhow::Result<()> {
     let level: tracing::level_filters::LevelFilter =
-        level.parse().ok().context("LEAFGATE_LOG is none of off, error, warn, info, debug, trace")?;
+        level.parse().ok().context("the level of the log is none of off, error, warn, info, debug, trace")?;
     let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(format!("off,leafgate={level}")));
     match to {
         LogTo::File => log.with_writer(Arc::new(file()?)).with_ansi(false).init(),

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, UpstreamName, listen_address};
+use leafgate_gate::{
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, UpstreamName, listen_address,
+};
 use leafgate_policy::PolicySource;
 use leafgate_policy::diagnostics::Diagnostics;
 
@@ -19,6 +21,7 @@ pub(crate) use self::command::{run, schema};
 pub(crate) use self::upstream::upstream_at;
 use crate::args::{ConfigArgs, policy_source};
 use crate::home;
+use crate::masking::masked;
 use crate::serve::{GateSetup, LogTo};
 
 /// The file in the user's configuration folder.
@@ -41,7 +44,8 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
     let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     layers.push(Layer::of_environment(variables).map_err(anyhow::Error::msg)?);
     for setting in &args.set {
-        let (key, value) = setting.split_once('=').context("--set is written KEY=VALUE, as `limits.body=64MiB`")?;
+        let (key, value) =
+            setting.split_once('=').context("--set is written KEY=VALUE, as `limits.body=64MiB`")?;
         flags.set_flag("--set", key.trim(), value.trim()).map_err(anyhow::Error::msg)?;
     }
     layers.push(flags);
@@ -60,7 +64,9 @@ fn files(config: Option<&Path>) -> anyhow::Result<Vec<Layer>> {
     if let Some(own) = own_file() {
         match fs::read_to_string(&own) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            text => layers.push(Layer::of_file(&own, text.with_context(|| unreadable(&own))?, &mut diagnostics)),
+            text => {
+                layers.push(Layer::of_file(&own, text.with_context(|| unreadable(&own))?, &mut diagnostics))
+            }
         }
     }
     if let Some(named) = config {
@@ -71,7 +77,8 @@ fn files(config: Option<&Path>) -> anyhow::Result<Vec<Layer>> {
     if wrong.is_empty() {
         return Ok(layers);
     }
-    let said: String = wrong.iter().map(|diagnostic| format!("{diagnostic}\n\n")).collect();
+    // A line that is quoted may hold a password.
+    let said: String = wrong.iter().map(|diagnostic| masked(&format!("{diagnostic}\n\n"))).collect();
     let errors = if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
     bail!("the configuration is not used: {errors}\n{said}")
 }
@@ -88,7 +95,13 @@ pub(crate) fn own_file() -> Option<PathBuf> {
 }
 
 fn add_defaults(settings: &mut Settings) {
-    for (key, value) in [("enabled", true), ("restore", true), ("admin.enabled", true)] {
+    for (key, value) in [
+        ("enabled", true),
+        ("restore", true),
+        ("admin.enabled", true),
+        ("require-tests", false),
+        ("answer-cancelled", false),
+    ] {
         settings.default_to(key, value.into());
     }
     for (key, value) in [
@@ -107,12 +120,12 @@ fn add_defaults(settings: &mut Settings) {
 /// Returns what a gate is started with that these settings describe.
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     let first = settings.text("upstream").with_context(no_upstream)?;
-    let mut setup = setup_before(settings, FirstUpstream::Own(upstream_at(settings, "echo:")?))?;
+    let mut setup = setup_before(settings, FirstUpstream::Own(Box::new(upstream_at(settings, "echo:")?)))?;
     setup.config.upstream = match settings.upstream(first) {
         Some(_) => FirstUpstream::Named(first.parse()?),
         None => {
             let upstream = upstream_at(settings, first);
-            FirstUpstream::Own(upstream.with_context(|| wrong(settings, "upstream"))?)
+            FirstUpstream::Own(Box::new(upstream.with_context(|| wrong(settings, "upstream"))?))
         }
     };
     Ok(setup)
@@ -130,9 +143,12 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
     let mut named = Vec::new();
     let mut policies = Vec::new();
     for upstream in settings.upstreams() {
-        let name: UpstreamName =
-            upstream.name().parse().with_context(|| format!("the upstream at {} has a wrong name", upstream.source("url")))?;
-        let config = upstream::named(&upstream).with_context(|| format!("the upstream `{name}` cannot be used"))?;
+        let name: UpstreamName = upstream
+            .name()
+            .parse()
+            .with_context(|| format!("the upstream at {} has a wrong name", upstream.source("url")))?;
+        let config =
+            upstream::named(&upstream).with_context(|| format!("the upstream `{name}` cannot be used"))?;
         if let Some(policy) = upstream.text("policy") {
             policies.push((name.clone(), source(policy)?));
         }
@@ -150,13 +166,16 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
             enabled: settings.switch("enabled") == Some(true),
             intercept: patterns(settings.texts("intercept")).with_context(|| wrong(settings, "intercept"))?,
             policy_source: String::new(),
+            answer_cancelled: settings.switch("answer-cancelled") == Some(true),
             limits,
         },
         listen: address("listen")?,
         admin_listen: admin.then(|| address("admin.listen")).transpose()?,
         policy: source(settings.text("policy").unwrap_or("default"))?,
+        requires_tests: settings.switch("require-tests") == Some(true),
         upstream_policies: policies,
         workspace: settings.text("workspace").unwrap_or(".").into(),
+        agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
@@ -201,7 +220,10 @@ mod tests {
         assert!(matches!(&setup.config.upstream, FirstUpstream::Named(name) if name.as_str() == "a"));
         assert_eq!((setup.listen.port(), setup.admin_listen, setup.config.enabled), (4200, None, false));
         let limits = &setup.config.limits;
-        assert_eq!((limits.body, limits.idle.as_secs(), limits.document.depth, limits.desk.turns), (1024, 5, 7, 3));
+        assert_eq!(
+            (limits.body, limits.idle.as_secs(), limits.document.depth, limits.desk.turns),
+            (1024, 5, 7, 3)
+        );
         assert_eq!(limits.ratio, GateLimits::default().ratio);
         let [a, b] = &setup.config.named[..] else { panic!("two") };
         assert!(!a.upstream.restore && b.upstream.restore && a.upstream.raw.len() == 1);

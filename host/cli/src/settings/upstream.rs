@@ -77,7 +77,10 @@ impl Asked<'_> {
             (Some(certificate), Some(key)) => {
                 let mode = fs::metadata(key).map_or(0, |file| file.permissions().mode());
                 if mode & 0o007 != 0 {
-                    bail!("everybody may use the key {key} (mode {:03o}): run `chmod 600` on it", mode & 0o777);
+                    bail!(
+                        "everybody may use the key {key} (mode {:03o}): run `chmod 600` on it",
+                        mode & 0o777
+                    );
                 }
                 let certificate = read("client-certificate", certificate)?;
                 Ok(Some(Identity { certificate, key: read("client-key", key)? }))

@@ -6,6 +6,7 @@ mod agents;
 mod apply;
 mod chat;
 mod compose;
+mod config;
 mod except;
 mod explain;
 #[path = "../../../wasm/tests/support/guest.rs"]
@@ -13,6 +14,7 @@ mod explain;
 mod guest;
 mod live;
 mod plugin;
+mod redact;
 mod replay;
 mod rule_tests;
 mod running;

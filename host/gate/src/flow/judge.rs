@@ -58,7 +58,7 @@ impl Flow {
                 wraps_more: true,
                 reservation: Some(reservation),
             };
-            let restoring = Restoring::of(self.api, &document, self.vault.clone(), self.thread.clone());
+            let restoring = self.restoring(&document);
             let passed = received.passed(document.source(), evaluation.draft.render(), restoring);
             return Ok(Outcome::Pass(Passed { flow: Some(self), ..passed }));
         }
@@ -107,8 +107,14 @@ impl Flow {
             source: document.source().clone(),
             streams: self.streams,
             api: self.api,
-            restoring: Restoring::of(self.api, &document, self.vault.clone(), self.thread.clone()),
+            restoring: self.restoring(&document),
             flow: Some(self),
         }))
+    }
+
+    /// Returns how the answer is restored, where it is.
+    fn restoring(&self, document: &Document) -> Option<Restoring> {
+        let restoring = Restoring::of(self.api, document, self.vault.clone(), self.thread.clone());
+        restoring.filter(|_| self.restore)
     }
 }

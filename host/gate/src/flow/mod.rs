@@ -58,6 +58,8 @@ pub(crate) struct Flow {
     pub(crate) session: Arc<str>,
     pub(crate) vault: Vault,
     pub(crate) thread: Thread,
+    /// Whether values are put back into its answer.
+    pub(crate) restore: bool,
     pub(crate) to: Destination,
     pub(crate) agent: Arc<str>,
     pub(crate) title: Title,

@@ -1,0 +1,54 @@
+//! One exchange over plain HTTP with a program of this machine.
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// What a gate has answered.
+pub(super) struct Answer(Response<Bytes>);
+
+impl Answer {
+    /// Returns whether the gate says that it cannot reach its upstream.
+    pub(super) fn is_unreachable(&self) -> bool {
+        self.0.status().is_server_error() && self.error()["code"] == "leafgate_upstream"
+    }
+
+    /// Returns the gate's own words.
+    pub(super) fn message(&self) -> String {
+        self.error()["message"].as_str().unwrap_or("it does not say why").to_owned()
+    }
+
+    fn error(&self) -> serde_json::Value {
+        serde_json::from_slice::<serde_json::Value>(self.0.body()).unwrap_or_default()["error"].take()
+    }
+}
+
+/// Asks a gate, `http://address/prefix`, for a path.
+pub(super) async fn get(base: &str, path: &str) -> anyhow::Result<Answer> {
+    let rest = base.strip_prefix("http://").context("it is no http URL")?;
+    let (address, prefix) = rest.split_once('/').map_or((rest, ""), |(address, prefix)| (address, prefix));
+    let slash = if prefix.is_empty() { "" } else { "/" };
+    let request = Request::get(format!("{slash}{prefix}{path}")).body(Full::default())?;
+    Ok(Answer(send(address.parse()?, request).await?))
+}
+
+/// Sends a request to an address, and returns its answer whole.
+pub(super) async fn send(
+    to: SocketAddr,
+    mut request: Request<Full<Bytes>>,
+) -> anyhow::Result<Response<Bytes>> {
+    let stream = TcpStream::connect(to).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // Ends with the answer, which reports its errors too.
+    tokio::spawn(connection);
+    request.headers_mut().insert(HOST, HeaderValue::from_str(&to.to_string())?);
+    let (parts, body) = sender.send_request(request).await?.into_parts();
+    Ok(Response::from_parts(parts, body.collect().await?.to_bytes()))
+}

@@ -1,0 +1,200 @@
+//! `doctor`: whether clients really ask through a gate, whether gates reach their upstreams, and what
+//! of a client's requests differs from one to the next, so that prompt caches break.
+//!
+//! A client is tried as it is set up, behind a gate of its own before a model of ours. No request
+//! leaves the machine, and nothing of what the client says is printed.
+
+mod exchange;
+mod probe;
+mod trial;
+
+use leafgate_admin::Status;
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+pub(crate) use self::trial::Known;
+use self::trial::Trial;
+use crate::admin::AdminClient;
+use crate::args::DoctorArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::runtime;
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Good,
+    Warning,
+    Problem,
+}
+
+/// What was found about one thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    /// A client, or a gate by its URL.
+    about: String,
+    state: State,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Finding {
+    fn new(about: &str, state: State, text: impl Into<String>) -> Finding {
+        Finding { about: about.to_owned(), state, text: text.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Finding {
+        Finding { hint: Some(hint.into()), ..self }
+    }
+}
+
+pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let runtime = Runtime::new()?;
+    let mut findings = gates(&runtime)?;
+    let clients = Known::ALL.into_iter().filter(|known| args.client.is_none_or(|client| client == *known));
+    for known in clients {
+        findings.extend(client(known, args.client.is_some(), &runtime)?);
+    }
+    if args.json.json {
+        printer.json(&findings)?;
+    } else {
+        findings.iter().try_for_each(|finding| print(finding, printer))?;
+    }
+    printer.flush()?;
+    let is_well = findings.iter().all(|finding| finding.state != State::Problem);
+    Ok(if is_well { Exit::Done } else { Exit::Unmet })
+}
+
+fn print(finding: &Finding, printer: &mut Printer) -> anyhow::Result<()> {
+    let (style, word) = match finding.state {
+        State::Good => (Style::Added, "good   "),
+        State::Warning => (Style::Marked, "warning"),
+        State::Problem => (Style::Removed, "problem"),
+    };
+    printer.text(style, word)?;
+    printer.line(&format!(" {}: {}", finding.about, finding.text))?;
+    if let Some(hint) = &finding.hint {
+        printer.line(&format!("        {hint}"))?;
+    }
+    Ok(())
+}
+
+/// Looks at every gate that runs, and has it ask each of its upstreams.
+fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
+    let running = runtime::find_running(&runtime::folder()?)?;
+    let mut findings = Vec::new();
+    if running.is_empty() {
+        findings.push(
+            Finding::new("gates", State::Good, "none runs")
+                .hint("`leafgate exec` starts one for a client, `leafgate run` one that stays"),
+        );
+    }
+    for gate in running {
+        match AdminClient::new(&gate)?.status() {
+            Err(error) => findings.push(Finding::new(&gate.listen, State::Problem, error.message)),
+            Ok(status) => findings.extend(runtime.block_on(upstreams(&status))),
+        }
+    }
+    Ok(findings)
+}
+
+async fn upstreams(status: &Status) -> Vec<Finding> {
+    let named = status.upstreams.iter().map(|upstream| (upstream.prefix.as_str(), upstream.url.as_str()));
+    let mut findings = Vec::new();
+    for (prefix, upstream) in [("", status.upstream.as_str())].into_iter().chain(named) {
+        let at = format!("{}{prefix}", status.listen);
+        findings.push(match exchange::get(&at, "/v1/models").await {
+            Ok(answer) if answer.is_unreachable() => {
+                Finding::new(&at, State::Problem, format!("it cannot reach {upstream}: {}", answer.message()))
+            }
+            Ok(_) => Finding::new(
+                &at,
+                State::Good,
+                format!("it reaches {upstream}, policy {}", status.policy.source),
+            ),
+            Err(error) => Finding::new(&at, State::Problem, format!("it does not answer: {error}")),
+        });
+    }
+    findings
+}
+
+/// Tries a client.
+fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
+    let name = known.name();
+    let Some(version) = known.version() else {
+        let state = if was_named { State::Problem } else { State::Good };
+        return Ok(vec![Finding::new(name, state, "it is not installed")]);
+    };
+    let trials = [runtime.block_on(trial::run(known))?, runtime.block_on(trial::run(known))?];
+    let mut findings = vec![arrived(known, &version, &trials[0])];
+    if let [Some(one), Some(other)] = trials.each_ref().map(Trial::prompt) {
+        findings.push(steadiness(known, one, other));
+    }
+    Ok(findings)
+}
+
+fn arrived(known: Known, version: &str, trial: &Trial) -> Finding {
+    let name = known.name();
+    let paths = trial.paths().join(", ");
+    match (trial.prompt(), trial.refusal()) {
+        (Some(_), _) => Finding::new(name, State::Good, format!("{version} asks through the gate: {paths}")),
+        (None, Some(refusal)) => Finding::new(name, State::Problem, refusal),
+        (None, None) => Finding::new(
+            name,
+            State::Problem,
+            format!(
+                "{version} was started behind a gate, and asked no model through it ({})",
+                trial.ending()
+            ),
+        )
+        .hint(format!("see whether `{name}` is logged in, and answers by itself")),
+    }
+}
+
+/// What a client sends in each request anew breaks the caches of those who compare all bytes.
+fn steadiness(known: Known, one: &[u8], other: &[u8]) -> Finding {
+    let name = known.name();
+    let changing = trial::changing(one, other);
+    if changing.is_empty() {
+        return Finding::new(name, State::Good, "two runs begin with the same prompt: caches hold");
+    }
+    let text = format!("differs from run to run within the prompt: {}", changing.join(", "));
+    let finding = Finding::new(name, State::Warning, text);
+    if trial::has_billing_line(one) {
+        return finding.hint(
+            "Claude Code's billing header stands in the system prompt. Anthropic's API leaves it out of its cache; behind another endpoint a rule may pin that text",
+        );
+    }
+    finding.hint("providers that cache by prefix read everything behind it anew; a rule with `action = \"pin\"` keeps it as it was first")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_in_a_prompt_is_named_by_its_place_alone() {
+        let body = |line: &str, id: &str| {
+            serde_json::json!({
+                "model": "m",
+                "system": [{ "type": "text", "text": line }, { "type": "text", "text": "the same" }],
+                "messages": [{ "role": "user", "content": "hello" }],
+                "metadata": { "user_id": id },
+            })
+            .to_string()
+        };
+        let [one, other] =
+            ["1", "2"].map(|run| body(&format!("x-anthropic-billing-header: cch={run}quoted"), run));
+        let found = steadiness(Known::Claude, one.as_bytes(), other.as_bytes());
+        assert_eq!(found.state, State::Warning);
+        assert!(found.text.ends_with("/system/0/text") && !found.text.contains("quoted"), "{}", found.text);
+        assert!(found.hint.unwrap().contains("billing header"));
+        let same = body("steady", "1");
+        assert_eq!(
+            steadiness(Known::Claude, same.as_bytes(), body("steady", "2").as_bytes()).state,
+            State::Good
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! A model for a client's trial: it keeps what comes, and has the built-in upstream answer it.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use leafgate_gate::{Gate, GateConfig, Listener, UpstreamTarget};
+use leafgate_policy::PolicySource;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::exchange;
+use crate::{home, policy};
+
+/// A request that has come.
+#[derive(Clone)]
+pub(super) struct Seen {
+    pub(super) path: String,
+    pub(super) body: Bytes,
+}
+
+/// A model that runs until it is dropped.
+pub(super) struct Probe {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Probe {
+    pub(super) async fn start() -> anyhow::Result<Probe> {
+        let nothing = Arc::new(policy::load(&PolicySource::None)?);
+        let echo = Gate::new(GateConfig::new(UpstreamTarget::Echo), home::token_keys()?, nothing)?;
+        let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).await?;
+        let answers = listener.address();
+        let serving = tokio::spawn(async move { echo.serve(listener, std::future::pending()).await });
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = socket.local_addr()?;
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let accepting = tokio::spawn(accept(socket, answers, Arc::clone(&seen)));
+        Ok(Probe { address, seen, tasks: [serving, accepting] })
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+async fn accept(socket: TcpListener, answers: SocketAddr, seen: Arc<Mutex<Vec<Seen>>>) {
+    while let Ok((stream, _)) = socket.accept().await {
+        let seen = Arc::clone(&seen);
+        let service = service_fn(move |request| {
+            let seen = Arc::clone(&seen);
+            async move { Ok::<_, Infallible>(answer(request, answers, &seen).await) }
+        });
+        // A client that breaks off is a client of a trial that ends.
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    answers: SocketAddr,
+    seen: &Mutex<Vec<Seen>>,
+) -> Response<Full<Bytes>> {
+    let failed = |status| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = status;
+        response
+    };
+    let (mut parts, body) = request.into_parts();
+    let Ok(body) = body.collect().await.map(|body| body.to_bytes()) else {
+        return failed(StatusCode::BAD_REQUEST);
+    };
+    // What is compressed nobody has edited; it says nothing here.
+    if !parts.headers.contains_key(CONTENT_ENCODING) {
+        let path = parts.uri.path().to_owned();
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(Seen { path, body: body.clone() });
+    }
+    for own in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
+        parts.headers.remove(own);
+    }
+    match exchange::send(answers, Request::from_parts(parts, Full::new(body))).await {
+        Ok(answer) => {
+            let mut answer = answer.map(Full::new);
+            answer.headers_mut().remove(TRANSFER_ENCODING);
+            answer
+        }
+        Err(_) => failed(StatusCode::BAD_GATEWAY),
+    }
+}

@@ -1,0 +1,116 @@
+//! A file that is read, and replaced by another one in a single step.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+use super::folder_of;
+
+/// Largest file. Sessions of long days reach some hundred megabytes.
+const LARGEST: u64 = 1 << 30;
+
+/// What a file held when it was read.
+pub(super) struct Input {
+    /// Where it is; a link was followed, so that it stays one.
+    path: PathBuf,
+    bytes: Vec<u8>,
+    state: State,
+}
+
+/// What tells that a file was written to meanwhile.
+#[derive(PartialEq, Eq)]
+struct State {
+    inode: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl State {
+    fn of(file: &fs::Metadata) -> State {
+        State {
+            inode: (file.dev(), file.ino()),
+            size: file.len(),
+            modified: (file.mtime(), file.mtime_nsec()),
+        }
+    }
+}
+
+impl Input {
+    pub(super) fn read(path: &Path) -> anyhow::Result<Input> {
+        let path = fs::canonicalize(path).context("it cannot be found")?;
+        let file = File::open(&path).context("it cannot be read")?;
+        let found = file.metadata().context("it cannot be read")?;
+        ensure!(found.is_file(), "it is no file");
+        ensure!(found.len() <= LARGEST, "it is larger than {LARGEST} bytes");
+        let mut bytes = Vec::new();
+        file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
+        Ok(Input { path, bytes, state: State::of(&found) })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Replaces the file: whoever opens it sees it as it was or as it will be. Its mode stays.
+    ///
+    /// # Errors
+    /// When somebody wrote to it after it was read, as an agent does to a session that goes on.
+    pub(super) fn replace(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        let mode = fs::metadata(&self.path)?.permissions().mode() & 0o7777;
+        let name = self.path.file_name().context("it has no name")?.to_string_lossy();
+        let draft = folder_of(&self.path).join(format!(".{name}.leafgate-{}", std::process::id()));
+        let written = write(&draft, mode, bytes).context("it cannot be written").and_then(|()| {
+            let now = State::of(&fs::metadata(&self.path)?);
+            ensure!(now == self.state, "it was written to meanwhile: end the agent that uses it first");
+            Ok(fs::rename(&draft, &self.path)?)
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written
+    }
+}
+
+fn write(draft: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    // For its owner alone until it is whole.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+    file.write_all(bytes)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_with_its_mode_and_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a.jsonl"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        Input::read(&link).unwrap().replace(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
+    }
+
+    #[test]
+    fn a_file_that_somebody_writes_to_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        fs::write(&path, "one\n").unwrap();
+        let input = Input::read(&path).unwrap();
+        fs::write(&path, "one\ntwo\n").unwrap();
+        let error = input.replace(b"new").unwrap_err().to_string();
+        assert!(error.contains("written to meanwhile"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+        assert!(Input::read(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! A session under a policy: judged in batches of lines, then redacted wherever a value is repeated.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use leafgate_chat::redact::copies::Known;
+use leafgate_chat::redact::seams;
+use leafgate_chat::session::{Batch, NoLines, batches, pieces, unwrapped, wrapped};
+use leafgate_policy::{Context, Evaluation, Policy, Verdict};
+use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
+use leafgate_vault::Vault;
+
+use super::{Finding, Redacted};
+use crate::home;
+
+/// How lines are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As the elements of an array.
+    Array,
+    /// As one text, in an array of its own: a line that was cut off.
+    Text,
+    /// As bytes that are no text, in which nothing can be replaced.
+    Raw,
+}
+
+/// A batch that was judged.
+struct Judged {
+    /// The 1-based number of its first line.
+    line: usize,
+    /// Its lines in the file.
+    range: Range<usize>,
+    form: Form,
+    /// The redactions of values that stand in several pieces.
+    seams: Draft,
+    /// Everything else, on what those left.
+    draft: Draft,
+    /// First pieces in which a value over a seam could not be redacted.
+    unclear: Vec<NodeId>,
+}
+
+/// Applies a policy to a session.
+pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
+    let judge = Judge { policy, vault: Vault::new(home::token_keys()?) };
+    let mut known = Known::default();
+    let mut holds = Vec::new();
+    let mut all = Vec::new();
+    for batch in batches(file) {
+        let last = batch.line + file[batch.range.clone()].split_inclusive(|&byte| byte == b'\n').count() - 1;
+        let judged = judge.batch(&batch, file, &mut known, &mut holds);
+        all.push(judged.with_context(|| format!("lines {} to {last} cannot be judged", batch.line))?);
+    }
+    // What one line shows may stand in an earlier one, where nothing tells what it is.
+    let mut redacted =
+        Redacted { bytes: Vec::new(), findings: Vec::new(), edits: 0, holds, stuck: Vec::new() };
+    for mut judged in all {
+        let copies = known.redact(&mut judged.draft, &[]);
+        let line = |document: &Document, node| judged.line_of(document, file, node);
+        let draft = &judged.draft;
+        redacted.stuck.extend(copies.stuck.iter().map(|&node| line(draft.document(), node)));
+        redacted.stuck.extend(judged.unclear.iter().map(|&node| line(judged.seams.document(), node)));
+        redacted.findings.extend(judged.findings(file));
+        redacted.edits += draft.edits().count();
+        redacted.bytes.extend(judged.lines(file)?);
+    }
+    redacted.findings.sort();
+    redacted.stuck = redacted.stuck.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    Ok(redacted)
+}
+
+impl Judged {
+    /// Returns the file's lines as they may be shared.
+    fn lines(&self, file: &[u8]) -> anyhow::Result<Vec<u8>> {
+        let before = &file[self.range.clone()];
+        let rendered = self.draft.render();
+        match self.form {
+            Form::Array => Ok(unwrapped(&rendered, before)?),
+            Form::Text => {
+                let [text]: [String; 1] = serde_json::from_slice(&rendered).map_err(|_| NoLines)?;
+                Ok(text.into_bytes())
+            }
+            Form::Raw => Ok(rendered.to_vec()),
+        }
+    }
+
+    /// Returns the redactions by line. A value in several pieces is one.
+    fn findings(&self, file: &[u8]) -> Vec<Finding> {
+        let of = |draft: &Draft, whole: bool| {
+            let records = draft.redactions().filter(move |record| whole || !record.replacement.is_empty());
+            let finding = |record: &leafgate_tree::RedactionRecord| Finding {
+                line: self.line_of(draft.document(), file, record.node),
+                label: record.label.to_string(),
+            };
+            records.map(finding).collect::<Vec<_>>()
+        };
+        [of(&self.seams, false), of(&self.draft, true)].concat()
+    }
+
+    /// Returns the line of the file on which a value stands.
+    fn line_of(&self, document: &Document, file: &[u8], node: NodeId) -> usize {
+        if self.form != Form::Array {
+            return self.line;
+        }
+        let pointer = document.pointer(node);
+        let element: usize =
+            pointer.split('/').nth(1).and_then(|element| element.parse().ok()).unwrap_or_default();
+        let lines = file[self.range.clone()].split_inclusive(|&byte| byte == b'\n').enumerate();
+        let values = lines.filter(|(_, line)| !line.iter().all(u8::is_ascii_whitespace));
+        self.line + values.map(|(at, _)| at).nth(element).unwrap_or_default()
+    }
+}
+
+/// The context of all evaluations of one file.
+struct Judge<'p> {
+    policy: &'p Policy,
+    vault: Vault,
+}
+
+impl Judge<'_> {
+    fn batch(
+        &self,
+        batch: &Batch,
+        file: &[u8],
+        known: &mut Known,
+        holds: &mut Vec<Verdict>,
+    ) -> anyhow::Result<Judged> {
+        let lines = &file[batch.range.clone()];
+        let (form, document) = match std::str::from_utf8(lines) {
+            _ if batch.is_json => (Form::Array, parse(wrapped(lines))?),
+            Ok(text) => (Form::Text, parse(serde_json::to_vec(&[text])?.into())?),
+            Err(_) => (Form::Raw, Document::raw(Bytes::copy_from_slice(lines))),
+        };
+        let document = Arc::new(document);
+        let (seams, unclear) = match form {
+            Form::Array => self.seams(&document, known, holds)?,
+            Form::Text | Form::Raw => (Draft::new(Arc::clone(&document)), Vec::new()),
+        };
+        let document = if seams.is_dirty() { Arc::new(parse(seams.render())?) } else { document };
+        let Evaluation { draft, verdict, .. } = self.evaluate(document);
+        if verdict != Verdict::Forward {
+            holds.push(verdict);
+        }
+        known.learn(&draft);
+        let (line, range) = (batch.line, batch.range.clone());
+        Ok(Judged { line, range, form, seams, draft, unclear })
+    }
+
+    /// Redacts values that begin in one part of a message and end in another.
+    fn seams(
+        &self,
+        document: &Arc<Document>,
+        known: &mut Known,
+        holds: &mut Vec<Verdict>,
+    ) -> anyhow::Result<(Draft, Vec<NodeId>)> {
+        let mut draft = Draft::new(Arc::clone(document));
+        let runs = seams::runs_of(document, &pieces(document));
+        if runs.is_empty() {
+            return Ok((draft, Vec::new()));
+        }
+        let joined = seams::joined(document, &runs).context("cannot join the pieces of texts")?;
+        let seen = self.evaluate(Arc::new(parse(joined)?));
+        if seen.verdict != Verdict::Forward {
+            holds.push(seen.verdict);
+        }
+        let found = seams::found(document, &runs, &seen.draft);
+        seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
+        for value in &found.values {
+            if let Some((label, replacement, author)) = value.stand_in() {
+                known.learn_value(&value.value, label, replacement, author);
+            }
+        }
+        Ok((draft, found.unclear))
+    }
+
+    fn evaluate(&self, document: Arc<Document>) -> Evaluation {
+        let context = Context { session: "redact", ..Context::default() };
+        self.policy.evaluate(document, &context, &self.vault)
+    }
+}
+
+fn parse(lines: Bytes) -> anyhow::Result<Document> {
+    Ok(Document::parse(lines, Format::Generic, &Limits::default())?)
+}
