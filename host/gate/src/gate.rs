@@ -433,7 +433,7 @@ impl Shared {
 
     /// What judges requests now, and the keys of its tokens.
     pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
-        (self.policy.load_full(), self.keys.clone())
+        (self.policy.load(), self.keys.clone())
     }
 
     /// A vault of no session: it knows our tokens and remembers nothing.
@@ -501,11 +501,6 @@ impl Shared {
         outcome
     }
 
-    /// Counts the rules that could not run.
-    pub(crate) fn count_faults(&self, tally: &log::Tally) {
-        self.counters.faults(tally.errors.len());
-    }
-
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
         let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
@@ -531,7 +526,7 @@ impl Shared {
     }
 
     /// Returns whether a mode may pause requests of this path.
-    fn intercepts(&self, path: &str) -> bool {
+    pub(crate) fn intercepts(&self, path: &str) -> bool {
         self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
     }
 

@@ -65,7 +65,7 @@ impl RunCase {
     /// Has a body judged, and waits where a person must decide.
     async fn let_through(&self, case: Case) -> Result<Passed, Refusal> {
         let judged = self.shared.judge(case).await?;
-        self.shared.count_faults(&judged.tally);
+        self.shared.counters.judged(&judged.tally);
         match judged.outcome? {
             Outcome::Pass(passed) => Ok(passed),
             Outcome::Wait(mut held) => {

@@ -104,7 +104,8 @@ impl RunCase {
         let mut answer = Response::new(content::full(body));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         let thread = self.shared.sessions.thread(&self.session.key);
-        let restoring = Restoring::of(self.api, &self.document, self.session.vault.clone(), thread);
+        let restoring = Restoring::of(self.api, &self.document, self.session.vault.clone(), thread)
+            .filter(|_| self.lane.restore);
         let mut answer = self.shared.prepare(answer, restoring).await?;
         if let Some(degraded) = degraded {
             answer.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));

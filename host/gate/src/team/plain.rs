@@ -26,6 +26,10 @@ impl RunCase {
             codings: Vec::new(),
             reservation,
             caps: Caps { size: limits.body, ratio: limits.ratio },
+            limits: limits.document,
+            raw: false,
+            restore: self.lane.restore,
+            intercepts: self.shared.intercepts(self.parts.uri.path()),
             api: self.api,
             model: None,
             outside: Arc::clone(&self.outside),
@@ -59,7 +63,7 @@ impl RunCase {
         };
         let case = self.case(body, agent::agent(&self.parts.headers).into())?;
         let judged = self.shared.judge(case).await?;
-        self.shared.count_faults(&judged.tally);
+        self.shared.counters.judged(&judged.tally);
         let passed = match judged.outcome? {
             Outcome::Wait(held) => {
                 return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
