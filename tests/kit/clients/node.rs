@@ -17,9 +17,6 @@ const OLDEST: u32 = 20;
 
 const LOCKFILE: &str = "package-lock.json";
 
-/// What scripts find the stage with.
-const STAGE: &str = "stage.mjs";
-
 /// The libraries.
 pub(super) fn tests() -> Result<Command> {
     tests_in("node").map(|(tests, _)| tests)
@@ -28,8 +25,6 @@ pub(super) fn tests() -> Result<Command> {
 /// The agents, which are told where they are and what they are put behind.
 pub(super) fn agents() -> Result<Command> {
     let (mut tests, folder) = tests_in("agents")?;
-    // Their scripts find the stage as those of libraries do.
-    std::fs::copy(paths::root().join("tests/clients/node").join(STAGE), folder.join(STAGE))?;
     tests.env("LEAFGATE_AGENTS", folder.join("node_modules"));
     tests.env("LEAFGATE_BIN", gate::binary()?);
     tests.env("LEAFGATE_README", paths::root().join("README.md"));
