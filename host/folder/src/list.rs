@@ -13,7 +13,8 @@ const MAX_ENTRIES: usize = 10_000;
 pub struct Listing {
     /// Rule files: `*.toml` in the folder itself.
     pub rules: Vec<PathBuf>,
-    /// Components: `*.wasm` in the folder or in a folder inside it.
+    /// Components and their signatures: `*.wasm` and `*.wasm.sig` in the folder or in a folder inside
+    /// it.
     pub components: Vec<PathBuf>,
     /// Lists of words: `*.txt` in the folder or in a folder inside it.
     pub words: Vec<PathBuf>,
@@ -171,6 +172,7 @@ impl Walk {
             "toml" if depth > 1 => Some(Reason::Subfolder),
             "toml" => return self.found.rules.push(path),
             "wasm" if is_file && !hidden => return self.found.components.push(path),
+            "sig" if is_file && !hidden && is_signature(&path) => return self.found.components.push(path),
             "txt" if is_file && !hidden => return self.found.words.push(path),
             other if is_file && !hidden && depth == 1 && looks_like_rules(other) => Some(Reason::Extension),
             _ => None,
@@ -181,6 +183,11 @@ impl Walk {
             let _ = self.folder(&path, depth + 1);
         }
     }
+}
+
+/// Returns true for `x.wasm.sig`.
+fn is_signature(path: &Path) -> bool {
+    path.file_stem().is_some_and(|plugin| Path::new(plugin).extension().is_some_and(|of| of == "wasm"))
 }
 
 fn is_hidden(name: &std::ffi::OsStr) -> bool {
@@ -215,7 +222,10 @@ mod tests {
             "a.toml",
             "plugins/x.wasm",
             "y.wasm",
+            "y.wasm.sig",
+            "other.sig",
             ".hidden.wasm",
+            ".hidden.wasm.sig",
             ".hidden.toml",
             ".git/config.toml",
             "more/c.toml",
@@ -237,7 +247,7 @@ mod tests {
             paths.iter().map(|path| path.strip_prefix(folder).unwrap().display().to_string()).collect()
         };
         assert_eq!(shown(&listing.rules), ["a.toml", "b.toml", "link.toml"]);
-        assert_eq!(shown(&listing.components), ["plugins/x.wasm", "y.wasm"]);
+        assert_eq!(shown(&listing.components), ["plugins/x.wasm", "y.wasm", "y.wasm.sig"]);
         assert_eq!(shown(&listing.words), ["more/names.txt"]);
         let passed: Vec<(String, Reason)> = listing
             .passed_over

@@ -225,6 +225,13 @@ impl Loading {
 
     fn plugins(&mut self, loader: &dyn PluginLoader) -> Plugins {
         let mut plugins = Plugins::default();
+        // Asked for in any file, a signature is asked for in all.
+        for read in &self.files {
+            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+            if let Some(keys) = &read.raw.require_signed {
+                plugins.require_signed(keys, &mut complaints);
+            }
+        }
         for read in &self.files {
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
             read.raw.broken_plugins.iter().for_each(|name| plugins.mark_broken(name));

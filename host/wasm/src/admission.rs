@@ -1,5 +1,5 @@
-//! The steps that a file passes before any of it is compiled: size, magic, digest, wrapping,
-//! imports, version, world.
+//! The steps that a file passes before any of it is compiled: size, magic, digest, signature,
+//! wrapping, imports, version, world.
 //!
 //! Nothing here runs guest code. An admitted component imports only what the contract offers, and
 //! its exports name one world.
@@ -7,13 +7,14 @@
 use std::path::Path;
 
 use leafgate_folder::ReadError;
-use leafgate_policy::plugin::World;
+use leafgate_policy::plugin::{PluginSource, Signer, World};
 use sha2::{Digest as _, Sha256};
 
 use crate::anatomy::{self, Anatomy, Layer};
 use crate::contract::{Contract, Interface, Version};
 use crate::limits::Limits;
 use crate::refusal::Refusal;
+use crate::signature::Signatures;
 
 /// A file's bytes and their SHA-256.
 #[derive(Clone)]
@@ -62,6 +63,20 @@ pub(crate) fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Laye
             Err(Refusal::WrongDigest { expected, actual })
         }
         _ => Ok(layer),
+    }
+}
+
+/// Checks that one of those who may sign has signed this very file, where that is asked for.
+pub(crate) fn check_signed(binary: &Binary, source: &PluginSource) -> Result<(), Refusal> {
+    let Some(signers) = &source.signers else { return Ok(()) };
+    let verified = Signatures::of(&source.path).map_err(Refusal::Signatures)?.verify(&binary.digest);
+    let counts = |signer: &Signer| signers.contains(signer);
+    if verified.signed.iter().any(counts) {
+        return Ok(());
+    }
+    match verified.stale.into_iter().find(counts) {
+        Some(signer) => Err(Refusal::SignedOther { signer }),
+        None => Err(Refusal::Unsigned { by: verified.signed }),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::admission::{self, Binary};
 use crate::anatomy::{Anatomy, Layer};
 use crate::loader::{Described, WasmLoader};
 use crate::refusal::Refusal;
+use crate::signature::{BadSignatures, Signatures, Verified};
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Inspection {
     pub size: usize,
     /// SHA-256 of the file, as `sha256` in a rule file pins it.
     pub digest: [u8; 32],
+    /// Who has signed it, and whose signature is of another file; or why that cannot be told.
+    pub signatures: Result<Verified, BadSignatures>,
     /// Imports by name; of a core module `module.field`.
     pub imports: Vec<String>,
     /// Exports by name.
@@ -55,6 +58,7 @@ impl WasmLoader {
             layer,
             size: binary.bytes.len(),
             digest: binary.digest,
+            signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
             world,
             contract: admission::contract(&anatomy),
             imports: anatomy.imports,

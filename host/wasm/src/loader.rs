@@ -128,6 +128,7 @@ impl WasmLoader {
     ) -> Result<WasmPlugin, Refusal> {
         let binary = Binary::read(&source.path, self.limits())?;
         admission::identify(&binary, source.sha256)?;
+        admission::check_signed(&binary, source)?;
         let name: Arc<str> = source.name.as_str().into();
         let key = (binary.digest, Sha256::digest(&source.config).into());
         let known = self.cache().configured.get(&key).and_then(Weak::upgrade);
@@ -328,7 +329,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
         let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
-        loader.load(&PluginSource { name, path, sha256: None, config })
+        loader.load(&PluginSource { name, path, sha256: None, signers: None, config })
     }
 
     #[test]

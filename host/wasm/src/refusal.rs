@@ -1,8 +1,9 @@
 //! Why a plugin is not loaded, and what its author or operator can do about it.
 
-use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError};
+use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError, Signer};
 
 use crate::contract::{Contract, Unspoken};
+use crate::signature::BadSignatures;
 
 /// A plugin that is not admitted. The policy adds where the plugin was declared.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,12 @@ pub(crate) enum Refusal {
     Damaged(String),
     #[error("the file has the SHA-256 {actual}, the rule file pins {expected}")]
     WrongDigest { expected: String, actual: String },
+    #[error("its signatures cannot be read: {0}")]
+    Signatures(BadSignatures),
+    #[error("it is not signed{}, and the rule files require that", by_whom(.by))]
+    Unsigned { by: Vec<Signer> },
+    #[error("the signature of {signer} is of another file")]
+    SignedOther { signer: Signer },
     #[error("the core module does not say which contract it was built for")]
     NoTypeInfo,
     #[error("the core module cannot be wrapped as a component: {0}")]
@@ -66,6 +73,16 @@ impl Refusal {
             Refusal::WrongDigest { actual, .. } => {
                 return Some(format!("if the change is intended, set `sha256 = \"{actual}\"`"));
             }
+            Refusal::Signatures(_) => {
+                "signatures stand beside the plugin in `….wasm.sig`, as `leafgate plugin sign` writes them"
+            }
+            Refusal::Unsigned { .. } => {
+                "have it signed (`leafgate plugin sign FILE --key KEY`) by one of the keys of `require_signed`, or add the \
+                 signer's key there"
+            }
+            Refusal::SignedOther { .. } => {
+                "the plugin was changed after it was signed: restore it, or have it looked at and signed again"
+            }
             Refusal::NoTypeInfo | Refusal::NoWorld | Refusal::NoLifecycle => {
                 "in Rust use `#[leafgate_plugin::detector]` or `#[leafgate_plugin::transformer]`; elsewhere build against `wit/plugin.wit`"
             }
@@ -99,6 +116,15 @@ impl Refusal {
 impl From<Refusal> for LoadError {
     fn from(refusal: Refusal) -> Self {
         LoadError { message: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+/// Who has signed it, where that is somebody else.
+fn by_whom(others: &[Signer]) -> String {
+    match others {
+        [] => String::new(),
+        [other] => format!(" by anyone who may (but by {other})"),
+        [other, ..] => format!(" by anyone who may (but by {other} and {} more)", others.len() - 1),
     }
 }
 

@@ -466,7 +466,7 @@ fn a_file_that_is_not_the_pinned_one_is_refused_with_its_digest() {
     let digest = LOADERS.on_load().inspect(file.path()).unwrap().digest;
     let pinned_to = |sha256| {
         let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
-        LOADERS.load(&PluginSource { name, path, sha256: Some(sha256), config })
+        LOADERS.load(&PluginSource { name, path, sha256: Some(sha256), signers: None, config })
     };
     assert!(pinned_to(digest).is_ok());
     let error = pinned_to([0xab; 32]).unwrap_err();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use leafgate_policy::plugin::World;
+use leafgate_policy::plugin::{Signer, World};
 
 use crate::args::{JsonArgs, RequestArgs};
 
@@ -23,6 +23,12 @@ pub(crate) enum PluginCommand {
     Run(RunPluginArgs),
     /// Measure what loading and calling a plugin takes
     Bench(BenchArgs),
+    /// Make a key that signs plugins, and print its public half
+    Key(KeyArgs),
+    /// Sign a plugin file: the signature stands beside it in `….wasm.sig`
+    Sign(SignArgs),
+    /// Say who has signed a plugin file; exit code 1 where none of the keys has
+    Verify(VerifySignatureArgs),
 }
 
 #[derive(Args)]
@@ -127,6 +133,32 @@ pub(crate) struct RunPluginArgs {
     /// Write verdict, edits and report as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct KeyArgs {
+    /// The new file of the key, which only its owner can read
+    pub(super) file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct SignArgs {
+    /// The plugin
+    pub(super) plugin: PathBuf,
+    /// The file of the key, as `plugin key` made it
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct VerifySignatureArgs {
+    /// The plugin
+    pub(super) plugin: PathBuf,
+    /// A public key of which one must have signed it; without any, everybody's signature counts
+    #[arg(long = "key", value_name = "KEY")]
+    pub(super) keys: Vec<Signer>,
+    #[command(flatten)]
+    pub(super) json: JsonArgs,
 }
 
 #[derive(Args)]

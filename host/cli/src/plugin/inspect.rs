@@ -19,6 +19,7 @@ struct ShownPlugin<'a> {
     sha256: String,
     contract: Option<&'a str>,
     world: Option<&'static str>,
+    signed: Vec<String>,
     imports: &'a [String],
     exports: &'a [String],
     loads: bool,
@@ -69,6 +70,10 @@ impl<'a> ShownPlugin<'a> {
             sha256: base16ct::lower::encode_string(&inspection.digest),
             contract: inspection.contract.as_deref(),
             world: inspection.world.map(check::world),
+            signed: match &inspection.signatures {
+                Ok(verified) => verified.signed.iter().map(ToString::to_string).collect(),
+                Err(_) => vec![],
+            },
             imports: &inspection.imports,
             exports: &inspection.exports,
             loads: described.is_some(),
@@ -97,6 +102,9 @@ fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Resul
     printer.line(&format!("contract  {}", shown.contract.unwrap_or("none")))?;
     printer.line(&format!("file      {}, {} bytes", shown.layer, shown.bytes))?;
     printer.line(&format!("sha256    {}", shown.sha256))?;
+    if !shown.signed.is_empty() {
+        printer.line(&format!("signed    {}", list(&shown.signed)))?;
+    }
     printer.line(&format!("imports   {}", list(shown.imports)))?;
     printer.line(&format!("exports   {}", list(shown.exports)))?;
     if shown.loads {

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod inspect;
 mod new;
+mod sign;
 mod source;
 mod test;
 mod trial;
@@ -25,5 +26,8 @@ pub(crate) fn run(command: &PluginCommand, printer: &mut Printer) -> anyhow::Res
         PluginCommand::Test(args) => test::run(args, printer),
         PluginCommand::Run(args) => trial::run(args, printer),
         PluginCommand::Bench(args) => bench::run(args, printer),
+        PluginCommand::Key(args) => sign::key(args, printer),
+        PluginCommand::Sign(args) => sign::sign(args, printer),
+        PluginCommand::Verify(args) => sign::verify(args, printer),
     }
 }

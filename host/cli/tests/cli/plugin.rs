@@ -1,5 +1,6 @@
 //! `plugin`: from nothing to a plugin that answers its cases, and what its author reads on the way.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -186,4 +187,61 @@ fn a_plugin_is_measured() {
     let trapped = bench.run(&["plugin", "bench", "traps.wasm"], "");
     assert_eq!(trapped.code, 2);
     assert!(trapped.err.contains("trapped: wasm `unreachable`"), "{}", trapped.shown());
+}
+
+#[test]
+fn a_plugin_is_signed_and_refused_once_it_changes() {
+    let bench = Bench::new();
+    write(&bench, "policy/four.wasm", &finds_four_bytes());
+    let made = bench.run(&["plugin", "key", "ours.key"], "");
+    assert_eq!(made.code, 0, "{}", made.shown());
+    let key = made.out.trim_end();
+    let mode = std::fs::metadata(bench.path().join("ours.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    bench.file(
+        "policy/rules.toml",
+        &format!(
+            "[plugins]\nrequire_signed = [\"{key}\"]\n\n[plugins.four]\nfile = \"four.wasm\"\n\n\
+             [[rule]]\nid = \"four\"\nmatch = {{}}\ndetect = [\"plugin:four\"]\naction = \"redact\"\n"
+        ),
+    );
+    let check = || bench.run(&["check", "--policy", "policy"], "");
+    let unsigned = check();
+    assert_eq!(unsigned.code, 2);
+    assert!(
+        unsigned.err.contains("it is not signed") && unsigned.err.contains("rules.toml:5"),
+        "{}",
+        unsigned.shown()
+    );
+
+    let sign = || bench.run(&["plugin", "sign", "policy/four.wasm", "--key", "ours.key"], "");
+    assert_eq!(sign().code, 0);
+    assert_eq!(check().code, 0, "{}", check().shown());
+    let verify = |args: &[&str]| bench.run(&[&["plugin", "verify", "policy/four.wasm"], args].concat(), "");
+    assert_eq!(verify(&["--key", key]).code, 0);
+    let stranger = format!("ed25519:{}", "0".repeat(64));
+    assert_eq!(verify(&["--key", &stranger]).code, 1);
+    assert_eq!(verify(&["--key", "ours.key"]).code, 2, "a key's file is no key");
+    assert!(
+        bench.run(&["plugin", "inspect", "policy/four.wasm"], "").out.contains(&format!("signed    {key}"))
+    );
+
+    write(&bench, "policy/four.wasm", &Guest::detector().module());
+    let changed = check();
+    assert!(changed.err.contains("is of another file"), "{}", changed.shown());
+    let stale = verify(&["--json"]);
+    assert_eq!(stale.code, 1);
+    let stale: Value = serde_json::from_str(&stale.out).unwrap();
+    assert_eq!((&stale["ok"], &stale["stale"][0]), (&Value::from(false), &Value::from(key)));
+    assert_eq!(sign().code, 0);
+    assert_eq!(check().code, 0);
+
+    let all = std::fs::read_to_string(bench.path().join("ours.key")).unwrap();
+    bench.file("policy/rules.toml", "[plugins]\nrequire_signed = [\"ed25519:12\"]\n\n[[rule]]\nid = \"a\"\nmatch = {}\naction = \"pause\"\nreason = \"r\"\n");
+    assert!(check().err.contains("`require_signed` names no key"), "{}", check().shown());
+    // What others can read is no secret, and what is no key is none.
+    std::fs::set_permissions(bench.path().join("ours.key"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(sign().err.contains("chmod 600"), "{}", sign().shown());
+    assert_eq!(bench.run(&["plugin", "key", "ours.key"], "").code, 2, "no key is overwritten");
+    assert_eq!(std::fs::read_to_string(bench.path().join("ours.key")).unwrap(), all);
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use leafgate_detect::{DetectorId, Label};
 use toml::Spanned;
 
-use super::raw::RawPlugin;
+use super::raw::{OneOrMany, RawPlugin};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
-use crate::plugin::{Plugin, PluginLoader, PluginSource, World, config_json};
+use crate::plugin::{Plugin, PluginLoader, PluginSource, Signer, World, config_json};
 
 /// A plugin that a policy declares, loaded.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct LoadedPlugin {
 pub(crate) struct Plugins {
     pub(crate) loaded: Vec<LoadedPlugin>,
     broken: BTreeSet<String>,
+    /// Of whom one must have signed each plugin; `None` where no file asks for it.
+    signers: Option<Arc<[Signer]>>,
 }
 
 /// The result of looking up a plugin's name.
@@ -61,6 +63,31 @@ impl Plugins {
         self.broken.insert(name.to_owned());
     }
 
+    /// Adds the keys of one file: a plugin of any file must be signed by one of all files' keys. A
+    /// key that cannot be read signs nothing, so that nothing is loaded unsigned because of it.
+    pub(crate) fn require_signed(&mut self, keys: &Spanned<OneOrMany>, complaints: &mut Complaints<'_>) {
+        let mut signers = self.signers.take().map(|known| known.to_vec()).unwrap_or_default();
+        let words = keys.get_ref().words(keys.span());
+        if words.is_empty() {
+            complaints.error(
+                keys.span(),
+                "`require_signed` names no key",
+                "`leafgate plugin key FILE` makes one",
+            );
+        }
+        for (word, span) in words {
+            match word.parse::<Signer>() {
+                Ok(signer) => signers.push(signer),
+                Err(error) => complaints.error(
+                    span,
+                    format!("`require_signed` names no key: {error}"),
+                    "`leafgate plugin key FILE` makes one and prints its public half",
+                ),
+            }
+        }
+        self.signers = Some(signers.into());
+    }
+
     /// Loads one declared plugin; reports what is wrong with it.
     pub(crate) fn add(
         &mut self,
@@ -88,8 +115,8 @@ impl Plugins {
         let sha256 = digest(raw.sha256.as_ref(), complaints);
         let config = config(raw.config.as_ref(), complaints);
         let path = file(&raw.file, folder, complaints);
-        let source =
-            PluginSource { name: name.get_ref().clone(), path: path?, sha256: sha256?, config: config? };
+        let (name, signers) = (name.get_ref().clone(), self.signers.clone());
+        let source = PluginSource { name, path: path?, sha256: sha256?, signers, config: config? };
         let plugin = match loader.load(&source) {
             Ok(plugin) => plugin,
             Err(error) => {

@@ -29,12 +29,17 @@ pub(crate) struct RawFile {
     pub(crate) detectors: Vec<Spanned<RawDetector>>,
     pub(crate) assemblies: Vec<Spanned<RawAssemble>>,
     pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
+    /// `require_signed` among the plugins: keys of whom one must have signed each.
+    pub(crate) require_signed: Option<Spanned<OneOrMany>>,
     /// Names of plugin tables that could not be read.
     pub(crate) broken_plugins: Vec<String>,
 }
 
 pub(super) const TOP_LEVEL: &[&str] =
     &["extends", "mode", "requires", "plugins", "rule", "exception", "detector", "assemble"];
+
+/// The one key of `plugins` that is no plugin.
+pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["on_drift", "releasable"];
@@ -364,6 +369,11 @@ impl Reader<'_> {
             return self.tables.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
         };
         for (name, mut table) in tables {
+            // No plugin has this name: names are kebab-case.
+            if name.get_ref() == REQUIRE_SIGNED {
+                self.out.require_signed = self.tables.take(table);
+                continue;
+            }
             self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), &[], belongs_elsewhere);
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
             match self.tables.take(table) {

@@ -9,6 +9,7 @@
 mod answer;
 mod config;
 mod fault;
+mod signer;
 mod spent;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use config::config_json;
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
+pub use signer::{NoSigner, Signer};
 pub use spent::{Cost, Spent};
 
 pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};
@@ -32,6 +34,8 @@ pub struct PluginSource {
     pub path: PathBuf,
     /// The digest that the file must have, if the rule file pins one.
     pub sha256: Option<[u8; 32]>,
+    /// Who may have signed it; `None` where a signature is not asked for.
+    pub signers: Option<Arc<[Signer]>>,
     /// `config` as JSON text; `{}` where the table has none.
     pub config: String,
 }

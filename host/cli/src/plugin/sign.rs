@@ -1,0 +1,129 @@
+//! `plugin key`, `sign` and `verify`: signatures of plugin files, made and checked without a
+//! network.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use leafgate_policy::plugin::Signer;
+use leafgate_wasm::{Limits, Signatures, SigningKey};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+
+/// What stands before the key in its file.
+const KEY: &str = "leafgate-plugin-key ";
+
+pub(super) fn key(args: &KeyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).context("the system gives no random bytes")?;
+    let key = SigningKey::from_seed(&seed).context("the system gives bad random bytes")?;
+    let shown = args.file.display();
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.file);
+    let mut file = file.with_context(|| format!("cannot make {shown}"))?;
+    let text = format!(
+        "# Who has this signs plugins. Its public half is {}\n{KEY}{}\n",
+        key.signer(),
+        base16ct::lower::encode_string(&seed)
+    );
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
+    printer.line(&key.signer().to_string())?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let key = read_key(&args.key)?;
+    let digest = digest(&args.plugin)?;
+    let beside = Signatures::beside(&args.plugin);
+    let mut signatures =
+        Signatures::of(&args.plugin).with_context(|| format!("cannot add to {}", beside.display()))?;
+    signatures.sign(&key, &digest);
+    // Renamed into place: a gate that loads meanwhile sees all signatures or the ones before.
+    let draft = beside.with_extension(format!("sig.{}", std::process::id()));
+    fs::write(&draft, signatures.to_text())
+        .and_then(|()| fs::rename(&draft, &beside))
+        .with_context(|| format!("cannot write {}", beside.display()))?;
+    printer.line(&format!("{} is signed by {}", args.plugin.display(), key.signer()))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The output of `verify --json`.
+#[derive(Serialize)]
+struct Shown {
+    ok: bool,
+    sha256: String,
+    signed: Vec<String>,
+    stale: Vec<String>,
+}
+
+pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let digest = digest(&args.plugin)?;
+    let verified = Signatures::of(&args.plugin)?.verify(&digest);
+    let counts = |signer: &Signer| args.keys.is_empty() || args.keys.contains(signer);
+    let ok = verified.signed.iter().any(counts);
+    if args.json.json {
+        let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect();
+        let sha256 = base16ct::lower::encode_string(&digest);
+        printer.json(&Shown {
+            ok,
+            sha256,
+            signed: names(&verified.signed),
+            stale: names(&verified.stale),
+        })?;
+    } else {
+        for signer in &verified.signed {
+            let (style, word) =
+                if counts(signer) { (Style::Added, "signed  ") } else { (Style::Plain, "other   ") };
+            printer.text(style, word)?;
+            printer.line(&signer.to_string())?;
+        }
+        for signer in &verified.stale {
+            printer.text(Style::Removed, "stale   ")?;
+            printer.line(&format!("{signer}: it has signed another file"))?;
+        }
+        if !ok {
+            printer.line(if args.keys.is_empty() {
+                "nobody has signed it"
+            } else {
+                "none of these keys has signed it"
+            })?;
+        }
+    }
+    printer.flush()?;
+    Ok(if ok { Exit::Done } else { Exit::Unmet })
+}
+
+fn digest(plugin: &Path) -> anyhow::Result<[u8; 32]> {
+    let bytes = leafgate_folder::read(plugin, Limits::default().file_bytes)
+        .with_context(|| format!("cannot read {}", plugin.display()))?;
+    Ok(Sha256::digest(&bytes).into())
+}
+
+/// Reads a key. Others who could read it could sign too.
+fn read_key(path: &Path) -> anyhow::Result<SigningKey> {
+    let shown = path.display();
+    let metadata = fs::metadata(path).with_context(|| format!("cannot read the key {shown}"))?;
+    let mode = metadata.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!(
+            "others may read the key {shown} (mode {:03o}): run `chmod 600` on it, or make another one",
+            mode & 0o777
+        );
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the key {shown}"))?;
+    let digits = text.lines().find_map(|line| line.strip_prefix(KEY));
+    let mut seed = [0; 32];
+    let decoded = digits.and_then(|digits| base16ct::mixed::decode(digits.trim(), &mut seed).ok());
+    let whole = decoded.is_some_and(|decoded| decoded.len() == 32);
+    whole
+        .then(|| SigningKey::from_seed(&seed))
+        .flatten()
+        .with_context(|| format!("{shown} is no key: `leafgate plugin key FILE` makes one"))
+}

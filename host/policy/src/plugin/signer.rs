@@ -1,0 +1,55 @@
+//! Who signs plugins: a public key, as rule files name it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The public Ed25519 key (RFC 8032) of somebody who signs plugins: `ed25519:` and 64 hexadecimal
+/// digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signer(pub [u8; 32]);
+
+const PREFIX: &str = "ed25519:";
+
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", base16ct::lower::encode_string(&self.0))
+    }
+}
+
+/// A text that names no signer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a key is `{PREFIX}` and 64 hexadecimal digits")]
+pub struct NoSigner;
+
+impl FromStr for Signer {
+    type Err = NoSigner;
+
+    fn from_str(text: &str) -> Result<Self, NoSigner> {
+        let mut key = [0; 32];
+        let digits = text.strip_prefix(PREFIX).ok_or(NoSigner)?;
+        let whole = base16ct::mixed::decode(digits, &mut key).is_ok_and(|decoded| decoded.len() == 32);
+        if whole { Ok(Signer(key)) } else { Err(NoSigner) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_reads_as_it_is_written() {
+        let signer = Signer(std::array::from_fn(|at| at as u8));
+        assert_eq!(signer.to_string().parse(), Ok(signer));
+        assert_eq!(signer.to_string().to_uppercase().replace("ED25519", "ed25519").parse(), Ok(signer));
+        for text in [
+            "",
+            "ed25519:",
+            "ed25519:00",
+            &"0".repeat(64),
+            &format!("ed25519:{}", "é".repeat(32)),
+            &format!("{signer}0"),
+        ] {
+            assert_eq!(text.parse::<Signer>(), Err(NoSigner), "{text}");
+        }
+    }
+}
