@@ -37,8 +37,7 @@ fn file() -> PathBuf {
 }
 
 fn load(loader: &WasmLoader, config: &str) -> Arc<dyn Plugin> {
-    let (name, config) = ("bench".to_owned(), config.to_owned());
-    let plugin = loader.load(&PluginSource { name, path: file(), sha256: None, signers: None, config });
+    let plugin = loader.load(&PluginSource::new("bench", file(), config));
     plugin.expect("redact-names is built and loads")
 }
 

@@ -76,7 +76,7 @@ impl WasmLoader {
     fn loaded(&self, binary: &Binary) -> Result<Loaded, Refusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
-        let described = self.described(&unconfigured.compiled, &"inspected".into())?;
+        let described = self.described(&unconfigured.compiled, &"inspected".into(), self.limits())?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
         Ok(Loaded { world: admitted.exports.world, described, each_call })
     }

@@ -16,6 +16,7 @@ use crate::admission::Exports;
 use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
 use crate::clock::{CallPermit, Clock};
+use crate::limits::Limits;
 use crate::module::State;
 use crate::runtime::Runtime;
 use crate::slots::{CallSlot, CallSlots};
@@ -57,7 +58,7 @@ pub(crate) struct Running<'a> {
     store: Store<CallState>,
     instance: Instance,
     compiled: &'a Compiled,
-    runtime: &'a Runtime,
+    limits: &'a Limits,
     armed: Armed,
     _permit: CallPermit<'a>,
     _slot: Option<CallSlot<'a>>,
@@ -105,11 +106,12 @@ impl<'a> Running<'a> {
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
+        limits: &'a Limits,
     ) -> Result<Self, Fault> {
         let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
         let permit = runtime.clock.permit(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
-        let armed = Armed { deadline: runtime.limits.start_deadline, of_request: None };
-        Running::instantiate(runtime, compiled, plugin, armed, permit, None)
+        let armed = Armed { deadline: limits.start_deadline, of_request: None };
+        Running::instantiate(runtime, compiled, plugin, limits, armed, (permit, None))
     }
 
     /// Waits for a slot and a permit, and instantiates for a call of a request. All of it is on the
@@ -118,25 +120,25 @@ impl<'a> Running<'a> {
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
+        limits: &'a Limits,
         budget: &Budget<'_>,
     ) -> Result<Self, Fault> {
         let late = || budget.out_of_time();
         let slot = compiled.slots.take(budget.time_left()).ok_or_else(late)?;
         let permit =
             runtime.clock.permit(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
-        let armed = Armed::within(runtime.limits.start_deadline, budget);
-        Running::instantiate(runtime, compiled, plugin, armed, permit, Some(slot))
+        let armed = Armed::within(limits.start_deadline, budget);
+        Running::instantiate(runtime, compiled, plugin, limits, armed, (permit, Some(slot)))
     }
 
     fn instantiate(
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
+        limits: &'a Limits,
         armed: Armed,
-        permit: CallPermit<'a>,
-        slot: Option<CallSlot<'a>>,
+        (permit, slot): (CallPermit<'a>, Option<CallSlot<'a>>),
     ) -> Result<Self, Fault> {
-        let limits = &runtime.limits;
         let log = runtime.log.as_ref().map(|sink| (Arc::clone(sink), Arc::clone(plugin)));
         let mut store = Store::new(&runtime.engine, CallState::new(limits, log));
         store.limiter(|state| state);
@@ -144,9 +146,9 @@ impl<'a> Running<'a> {
         store.set_epoch_deadline(Clock::ticks(armed.deadline));
         match compiled.instance.instantiate(&mut store) {
             Ok(instance) => {
-                Ok(Running { store, instance, compiled, runtime, armed, _permit: permit, _slot: slot })
+                Ok(Running { store, instance, compiled, limits, armed, _permit: permit, _slot: slot })
             }
-            Err(error) => Err(guest_fault(&store, runtime, armed, &error)
+            Err(error) => Err(guest_fault(&store, limits, armed, &error)
                 .unwrap_or_else(|| Fault::Unavailable(format!("{error:#}")))),
         }
     }
@@ -189,7 +191,7 @@ impl<'a> Running<'a> {
     /// Asks a function of an exported instance for the state of the module behind it.
     pub(crate) fn tell(&mut self, interface: &str, function: &str) -> Result<State, Fault> {
         // No more memory than the instance may have, and no more globals than a page holds.
-        self.store.set_hostcall_fuel(self.runtime.limits.memory_bytes + (1 << 16));
+        self.store.set_hostcall_fuel(self.limits.memory_bytes + (1 << 16));
         let inside = self.instance.get_export_index(&mut self.store, None, interface);
         let index = inside
             .and_then(|inside| self.instance.get_export_index(&mut self.store, Some(&inside), function));
@@ -234,7 +236,7 @@ impl<'a> Running<'a> {
     /// fuel for reading them.
     fn lifted<T>(&self, answer: wasmtime::Result<T>) -> Result<T, Fault> {
         answer.map_err(|error| {
-            guest_fault(&self.store, self.runtime, self.armed, &error)
+            guest_fault(&self.store, self.limits, self.armed, &error)
                 .unwrap_or(Fault::Invalid(InvalidAnswer::Unreadable { limit: self.store.hostcall_fuel() }))
         })
     }
@@ -244,12 +246,12 @@ impl<'a> Running<'a> {
 /// fault of memory.
 fn guest_fault(
     store: &Store<CallState>,
-    runtime: &Runtime,
+    limits: &Limits,
     armed: Armed,
     error: &wasmtime::Error,
 ) -> Option<Fault> {
     if store.data().was_denied_memory() {
-        let limit_mib = runtime.limits.memory_bytes as u64 >> 20;
+        let limit_mib = limits.memory_bytes as u64 >> 20;
         return Some(Fault::Memory { limit_mib });
     }
     error.downcast_ref::<Trap>().map(|trap| match trap {

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use leafgate_policy::plugin::PluginLimits;
+
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 /// Limits that hold for every plugin of one [`crate::WasmLoader`]. [`Default`] is what the gate
 /// ships with.
 ///
-/// The memory, table and concurrency limits size the allocator's pools, so they are fixed when the
-/// loader is made.
+/// A rule file may set some of them for one plugin, within caps. The table and concurrency limits
+/// and the cap of the memory size the allocator's pools, so they are fixed when the loader is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of a plugin's file. Python with its standard library comes to 18 MB.
@@ -93,7 +95,67 @@ impl Default for Limits {
     }
 }
 
+/// The most that a rule file may give one plugin, by the names that it uses.
+pub(crate) struct Caps {
+    pub(crate) start_deadline: Duration,
+    pub(crate) call_deadline: Duration,
+    pub(crate) request_time: Duration,
+    pub(crate) memory_bytes: usize,
+    pub(crate) answer_bytes: usize,
+    pub(crate) findings: usize,
+    pub(crate) edits: usize,
+}
+
+/// A request waits no longer than clients do, and plugins leave room for each other.
+pub(crate) const CAPS: Caps = Caps {
+    start_deadline: Duration::from_secs(60),
+    call_deadline: Duration::from_secs(30),
+    request_time: Duration::from_secs(60),
+    memory_bytes: 256 * MIB,
+    answer_bytes: 64 * MIB,
+    findings: 100_000,
+    edits: 100_000,
+};
+
+/// A limit of a rule file that is above its cap.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its limit `{name}` is above the cap of {cap}")]
+pub(crate) struct AboveCap {
+    name: &'static str,
+    cap: String,
+}
+
 impl Limits {
+    /// Returns these limits with those that a rule file sets in their place.
+    ///
+    /// # Errors
+    /// The first one that is above its cap.
+    pub(crate) fn with(&self, own: &PluginLimits) -> Result<Self, AboveCap> {
+        let time = |name, own: Option<Duration>, usual: Duration, cap: Duration| match own {
+            Some(own) if own > cap => Err(AboveCap { name, cap: format!("{} s", cap.as_secs()) }),
+            own => Ok(own.unwrap_or(usual)),
+        };
+        let count = |name, own: Option<usize>, usual: usize, cap: usize| match own {
+            Some(own) if own > cap => Err(AboveCap { name, cap: cap.to_string() }),
+            own => Ok(own.unwrap_or(usual)),
+        };
+        Ok(Limits {
+            start_deadline: time(
+                "start_deadline",
+                own.start_deadline,
+                self.start_deadline,
+                CAPS.start_deadline,
+            )?,
+            call_deadline: time("call_deadline", own.call_deadline, self.call_deadline, CAPS.call_deadline)?,
+            request_time: time("request_time", own.request_time, self.request_time, CAPS.request_time)?,
+            memory_bytes: count("memory_bytes", own.memory_bytes, self.memory_bytes, CAPS.memory_bytes)?,
+            answer_bytes: count("answer_bytes", own.answer_bytes, self.answer_bytes, CAPS.answer_bytes)?,
+            findings: count("findings", own.findings, self.findings, CAPS.findings)?,
+            edits: count("edits", own.edits, self.edits, CAPS.edits)?,
+            ..self.clone()
+        })
+    }
+
     /// Returns the wall time for compiling a file of so many bytes.
     #[must_use]
     pub fn compile_time(&self, bytes: usize) -> Duration {
@@ -130,6 +192,45 @@ mod tests {
         assert_eq!(limits.deadline(0, 0), Duration::from_millis(500));
         assert_eq!(limits.deadline(10, 0), Duration::from_millis(502));
         assert_eq!(limits.deadline(0, 2 * KIB), Duration::from_millis(502));
+    }
+
+    #[test]
+    fn a_plugin_has_its_own_limits_within_caps() {
+        let usual = Limits::default();
+        assert_eq!(usual.with(&PluginLimits::default()), Ok(usual.clone()));
+        let call_deadline = Some(Duration::from_secs(30));
+        let own =
+            usual.with(&PluginLimits { call_deadline, edits: Some(3), ..PluginLimits::default() }).unwrap();
+        let expected = Limits { call_deadline: Duration::from_secs(30), edits: 3, ..usual.clone() };
+        assert_eq!(own, expected);
+        let (second, more) = (Duration::from_secs(61), Some(1 << 40));
+        for (own, told) in [
+            (
+                PluginLimits { start_deadline: Some(second), ..PluginLimits::default() },
+                "`start_deadline` is above the cap of 60 s",
+            ),
+            (
+                PluginLimits { call_deadline: Some(second), ..PluginLimits::default() },
+                "`call_deadline` is above the cap of 30 s",
+            ),
+            (
+                PluginLimits { request_time: Some(second), ..PluginLimits::default() },
+                "`request_time` is above the cap of 60 s",
+            ),
+            (
+                PluginLimits { memory_bytes: more, ..PluginLimits::default() },
+                "`memory_bytes` is above the cap of 268435456",
+            ),
+            (PluginLimits { answer_bytes: more, ..PluginLimits::default() }, "`answer_bytes` is above"),
+            (
+                PluginLimits { findings: more, ..PluginLimits::default() },
+                "`findings` is above the cap of 100000",
+            ),
+            (PluginLimits { edits: more, ..PluginLimits::default() }, "`edits` is above"),
+        ] {
+            let above = usual.with(&own).unwrap_err().to_string();
+            assert!(above.contains(told), "{above}");
+        }
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use leafgate_policy::plugin::{Description, Fault, LoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_policy::plugin::{
+    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource,
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::admission::{self, Admitted, Binary};
@@ -66,8 +68,8 @@ pub struct WasmLoader {
 #[derive(Default)]
 struct Cache {
     compiled: HashMap<[u8; 32], Weak<Compiled>>,
-    /// By digest of file and of configuration.
-    configured: HashMap<([u8; 32], [u8; 32]), Weak<Configured>>,
+    /// By digest of file and of configuration, and by the limits under which it was configured.
+    configured: HashMap<([u8; 32], [u8; 32], PluginLimits), Weak<Configured>>,
 }
 
 /// The checked answer of `describe`.
@@ -130,12 +132,14 @@ impl WasmLoader {
         admission::identify(&binary, source.sha256)?;
         admission::check_signed(&binary, source)?;
         let name: Arc<str> = source.name.as_str().into();
-        let key = (binary.digest, Sha256::digest(&source.config).into());
+        let limits = Arc::new(self.limits().with(&source.limits)?);
+        let key = (binary.digest, Sha256::digest(&source.config).into(), source.limits);
         let known = self.cache().configured.get(&key).and_then(Weak::upgrade);
         let configured = match known {
             Some(configured) => configured,
             None => {
-                let configured = Arc::new(self.configured(&binary, &name, &source.config, abandoned)?);
+                let configured =
+                    Arc::new(self.configured(&binary, &name, &limits, &source.config, abandoned)?);
                 let mut cache = self.cache();
                 cache.configured.retain(|_, code| code.strong_count() > 0);
                 cache.configured.insert(key, Arc::downgrade(&configured));
@@ -143,7 +147,7 @@ impl WasmLoader {
             }
         };
         let (runtime, config) = (Arc::clone(&self.runtime), source.config.clone());
-        Ok(WasmPlugin { name, runtime, configured, digest: binary.digest, config })
+        Ok(WasmPlugin { name, runtime, limits, configured, digest: binary.digest, config })
     }
 
     /// Compiles a file, asks it for its description, and configures it.
@@ -151,14 +155,15 @@ impl WasmLoader {
         &self,
         binary: &Binary,
         name: &Arc<str>,
+        limits: &Limits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Configured, Refusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
-        let Described { description, .. } = self.described(&unconfigured.compiled, name)?;
+        let Described { description, .. } = self.described(&unconfigured.compiled, name, limits)?;
         let base = unconfigured.compiled;
-        let mut running = self.accepts(&base, name, config)?;
+        let mut running = self.accepts(&base, name, limits, config)?;
         let limit = self.limits().file_bytes;
         let snapshot = unconfigured.telling.and_then(|telling| telling.snapshot(&mut running, limit));
         drop(running);
@@ -227,13 +232,18 @@ impl WasmLoader {
 
     /// Asks an instance of its own for the description, so that `describe` leaves no traces in what
     /// is configured.
-    pub(crate) fn described(&self, compiled: &Compiled, name: &Arc<str>) -> Result<Described, Refusal> {
+    pub(crate) fn described(
+        &self,
+        compiled: &Compiled,
+        name: &Arc<str>,
+        limits: &Limits,
+    ) -> Result<Described, Refusal> {
         let canary = |fault| Refusal::Canary { call: "describe", fault };
-        let mut running = Running::start(&self.runtime, compiled, name).map_err(canary)?;
+        let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
         running.check_types().map_err(|error| {
             Refusal::Compile(format!("its exports are not those of the contract: {error:#}"))
         })?;
-        description(running.describe().map_err(canary)?, self.limits())
+        description(running.describe().map_err(canary)?, limits)
     }
 
     /// Returns an instance that has accepted the configuration.
@@ -241,10 +251,11 @@ impl WasmLoader {
         &'a self,
         compiled: &'a Compiled,
         name: &Arc<str>,
+        limits: &'a Limits,
         config: &str,
     ) -> Result<Running<'a>, Refusal> {
         let canary = |fault: Fault| Refusal::Canary { call: "configure", fault };
-        let mut running = Running::start(&self.runtime, compiled, name).map_err(canary)?;
+        let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
         running.configure(config).map_err(canary)?.map_err(Refusal::Configuration)?;
         Ok(running)
     }
@@ -257,7 +268,7 @@ impl WasmLoader {
         self.runtime.contract
     }
 
-    fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.runtime.limits
     }
 
@@ -328,8 +339,7 @@ mod tests {
     fn load(loader: &WasmLoader, bytes: &[u8]) -> Result<Arc<dyn Plugin>, LoadError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
-        loader.load(&PluginSource { name, path, sha256: None, signers: None, config })
+        loader.load(&PluginSource::new("tested", file.path().to_owned(), "{}"))
     }
 
     #[test]

@@ -20,6 +20,8 @@ use crate::runtime::Runtime;
 pub(crate) struct WasmPlugin {
     pub(crate) name: Arc<str>,
     pub(crate) runtime: Arc<Runtime>,
+    /// The runner's, with those of its own in their place.
+    pub(crate) limits: Arc<Limits>,
     pub(crate) configured: Arc<Configured>,
     pub(crate) digest: [u8; 32],
     pub(crate) config: String,
@@ -62,14 +64,14 @@ impl Plugin for WasmPlugin {
 
     fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
         let mut findings = CheckedFindings::default();
-        for batch in batches(leaves, &self.runtime.limits) {
+        for batch in batches(leaves, &self.limits) {
             findings.append(self.detect_batch(&leaves[batch.clone()], spent)?, batch.start);
         }
         Ok(findings)
     }
 
     fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault> {
-        let limits = &self.runtime.limits;
+        let limits = &*self.limits;
         let sections: Vec<_> = request.sections.iter().map(section).collect::<Result<_, _>>()?;
         let leaves: Vec<_> = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<_, _>>()?;
         let bytes = request.leaves.iter().map(|leaf| leaf.text.len()).sum();
@@ -93,7 +95,7 @@ impl Plugin for WasmPlugin {
 
 impl WasmPlugin {
     fn detect_batch(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
-        let limits = &self.runtime.limits;
+        let limits = &*self.limits;
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
         let budget = Budget::begin(spent, limits, bytes)?;
@@ -108,7 +110,7 @@ impl WasmPlugin {
     /// A fresh instance, configured.
     fn started(&self, budget: &Budget<'_>) -> Result<Running<'_>, Fault> {
         let Configured { compiled, pre_initialised, .. } = &*self.configured;
-        let mut running = Running::start_for(&self.runtime, compiled, &self.name, budget)?;
+        let mut running = Running::start_for(&self.runtime, compiled, &self.name, &self.limits, budget)?;
         if *pre_initialised {
             return Ok(running);
         }

@@ -3,6 +3,7 @@
 use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError, Signer};
 
 use crate::contract::{Contract, Unspoken};
+use crate::limits::AboveCap;
 use crate::signature::BadSignatures;
 
 /// A plugin that is not admitted. The policy adds where the plugin was declared.
@@ -18,6 +19,8 @@ pub(crate) enum Refusal {
     Damaged(String),
     #[error("the file has the SHA-256 {actual}, the rule file pins {expected}")]
     WrongDigest { expected: String, actual: String },
+    #[error(transparent)]
+    AboveCap(#[from] AboveCap),
     #[error("its signatures cannot be read: {0}")]
     Signatures(BadSignatures),
     #[error("it is not signed{}, and the rule files require that", by_whom(.by))]
@@ -73,6 +76,7 @@ impl Refusal {
             Refusal::WrongDigest { actual, .. } => {
                 return Some(format!("if the change is intended, set `sha256 = \"{actual}\"`"));
             }
+            Refusal::AboveCap(_) => "no plugin may have more: let it do less, or be shown fewer leaves",
             Refusal::Signatures(_) => {
                 "signatures stand beside the plugin in `….wasm.sig`, as `leafgate plugin sign` writes them"
             }
@@ -104,8 +108,10 @@ impl Refusal {
                 "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"
             }
             Refusal::Canary { fault, .. } => {
-                return limit_on_load(fault)
-                    .map(|limit| format!("let it do less on load: the limit `{limit}` has no setting"));
+                return limit_on_load(fault).map(|limit| match limit {
+                    "description_bytes" => "let it say less: this limit has no setting".to_owned(),
+                    limit => format!("let it do less on load, or set `{limit}` in its `limits`"),
+                });
             }
             Refusal::Description(_) | Refusal::Configuration(_) | Refusal::Abandoned => return None,
         };

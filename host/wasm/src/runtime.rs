@@ -15,7 +15,7 @@ use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
 use crate::contract::Contract;
-use crate::limits::Limits;
+use crate::limits::{CAPS, Limits};
 use crate::store::CallState;
 
 /// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
@@ -105,7 +105,8 @@ fn pools(limits: &Limits) -> PoolingAllocationConfig {
         .total_core_instances(calls.saturating_mul(INSTANCES))
         .max_memories_per_component(MEMORIES)
         .total_memories(calls.saturating_mul(MEMORIES))
-        .max_memory_size(limits.memory_bytes)
+        // What any plugin may be given; an address range that is not used costs nothing.
+        .max_memory_size(limits.memory_bytes.max(CAPS.memory_bytes))
         .max_tables_per_component(TABLES)
         .total_tables(calls.saturating_mul(TABLES))
         .table_elements(limits.table_elements);

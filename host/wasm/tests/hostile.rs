@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use leafgate_policy::plugin::{
     Action, Amount, CheckedEdits, CheckedFindings, Cost, Fault, InvalidAnswer, LeafKind, LoadError, Plugin,
-    PluginEdit, PluginFinding, PluginLoader as _, PluginSource, Role, SectionKind, Spent, Target,
-    TransformLeaf, TransformRequest, TransformSection, ValueType,
+    PluginEdit, PluginFinding, PluginLimits, PluginLoader as _, PluginSource, Role, SectionKind, Spent,
+    Target, TransformLeaf, TransformRequest, TransformSection, ValueType,
 };
 use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
 use support::guest::{self, Guest, case, edit, finding};
@@ -401,7 +401,107 @@ fn invariant_9_a_plugin_that_takes_all_its_places_leaves_room_for_others() {
     assert_eq!(answers[1].clone().map(|findings| findings.into_vec().len()), Ok(1));
 }
 
+#[test]
+fn a_plugin_has_the_limits_that_its_rule_file_gives_it() {
+    let loaded = |guest: &Guest, limits: PluginLimits| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), guest.module()).unwrap();
+        let source = PluginSource::new("tested", file.path().to_owned(), "{}");
+        LOADERS.load(&PluginSource { limits, ..source }).unwrap()
+    };
+    let ask = |plugin: &dyn Plugin| plugin.detect(&[text("first")], &Spent::default()).map(|_| ());
+    let (none, loops) = (PluginLimits::default(), Guest::detector().call(FOREVER));
+    let call_deadline = Some(Duration::from_millis(30));
+    let own = loaded(&loops, PluginLimits { call_deadline, ..none });
+    assert_eq!(ask(&*own), Err(Fault::Deadline { limit_ms: 31 }));
+    assert_eq!(ask(&*loaded(&loops, none)), Err(Fault::Deadline { limit_ms: 101 }), "of the same file");
+    let request_time = Some(Duration::from_millis(20));
+    let own = loaded(&loops, PluginLimits { request_time, ..none });
+    assert_eq!(ask(&*own), Err(Fault::RequestTime { limit_ms: 20 }));
+
+    let grows = Guest::detector().call(format!(
+        "(if (i32.eq (i32.const -1) (memory.grow (i32.const 1600))) (then unreachable)) {}",
+        guest::findings(0)
+    ));
+    assert_eq!(ask(&*loaded(&grows, none)), Err(Fault::Memory { limit_mib: 64 }));
+    let memory_bytes = Some(128 << 20);
+    assert_eq!(ask(&*loaded(&grows, PluginLimits { memory_bytes, ..none })), Ok(()));
+
+    let finds = Guest::detector().memory("16").call(guest::empty_findings(11));
+    let own = loaded(&finds, PluginLimits { findings: Some(10), ..none });
+    assert_eq!(ask(&*own), Err(Fault::TooMuch { limit: 10, what: Amount::Findings }));
+}
+
+// State.
+
+#[test]
+fn invariant_7_no_state_is_carried_from_one_call_to_the_next() {
+    let counts = Guest::detector().with("(global $calls (mut i32) (i32.const 0))").call(format!(
+        "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+         (if (i32.gt_u (global.get $calls) (i32.const 1)) (then unreachable))
+         (if (i32.load (i32.const 512)) (then unreachable))
+         (i32.store (i32.const 512) (i32.const 1))
+         {}",
+        finding(0, 0, 1, 0)
+    ));
+    let plugin = load_bytes(&*LOADERS, &counts.module(), "{}").unwrap();
+    for call in 0..3 {
+        let findings = plugin.detect(&[text("first")], &Spent::default());
+        assert_eq!(findings.map(|findings| findings.into_vec().len()), Ok(1), "call {call}");
+    }
+}
+
+#[test]
+fn invariant_9_a_trap_on_one_leaf_is_that_call_s_alone() {
+    // The length of the first leaf's text stands behind id, kinds, tool and key.
+    let picky = Guest::detector().call(format!(
+        "(if (i32.eq (i32.load offset=32 (local.get $leaves)) (i32.const 5)) (then unreachable)) {}",
+        finding(0, 0, 1, 0)
+    ));
+    let plugin = load_bytes(&*LOADERS, &picky.module(), "{}").unwrap();
+    for _ in 0..3 {
+        let good = plugin.detect(&[text("fine")], &Spent::default());
+        assert_eq!(good.map(|findings| findings.into_vec().len()), Ok(1));
+        let bad = plugin.detect(&[text("five!")], &Spent::default());
+        assert!(matches!(bad, Err(Fault::Trap { .. })), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_million_edits_are_no_answer() {
+    let million = "(i32.store (i32.const 1024) (i32.const 0))
+         (i32.store (i32.const 1028) (i32.const 262144))
+         (i32.store (i32.const 1032) (i32.const 1000000))
+         (i32.const 1024)";
+    let fault = transform(&Guest::transformer().memory("400").call(million)).unwrap_err();
+    let limit = Limits::default().answer_bytes;
+    assert_eq!(fault, invalid(InvalidAnswer::Unreadable { limit }));
+}
+
 // Admission.
+
+#[test]
+fn a_component_of_ten_thousand_types_is_looked_at_and_refused() {
+    let types = "(type (func (param \"a\" (list string)) (result u32)))".repeat(10_000);
+    let component = format!(
+        r#"(component {types} (instance $nothing)
+            (export "leafgate:plugin/lifecycle@0.1.0" (instance $nothing))
+            (export "leafgate:plugin/detect@0.1.0" (instance $nothing)))"#
+    );
+    let error = refused_bytes(&wat::parse_str(component).unwrap());
+    assert!(error.message.contains("has no `describe`"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.wasm");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let error = support::load(&*LOADERS, &pipe, "{}").unwrap_err();
+    assert!(error.message.contains("it is no regular file"), "{error}");
+}
 
 #[test]
 fn a_foreign_import_is_named_with_a_way_around_it() {
@@ -465,8 +565,8 @@ fn a_file_that_is_not_the_pinned_one_is_refused_with_its_digest() {
     std::fs::write(file.path(), Guest::detector().module()).unwrap();
     let digest = LOADERS.on_load().inspect(file.path()).unwrap().digest;
     let pinned_to = |sha256| {
-        let (name, path, config) = ("tested".to_owned(), file.path().to_owned(), "{}".to_owned());
-        LOADERS.load(&PluginSource { name, path, sha256: Some(sha256), signers: None, config })
+        let source = PluginSource::new("tested", file.path().to_owned(), "{}");
+        LOADERS.load(&PluginSource { sha256: Some(sha256), ..source })
     };
     assert!(pinned_to(digest).is_ok());
     let error = pinned_to([0xab; 32]).unwrap_err();

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use leafgate_policy::plugin::{LoadError, PluginLoader as _, PluginSource, Signer};
+use leafgate_policy::plugin::{LoadError, PluginLimits, PluginLoader as _, PluginSource, Signer};
 use leafgate_wasm::{Limits, LoaderConfig, Signatures, SigningKey, WasmLoader};
 use sha2::{Digest as _, Sha256};
 use support::guest::{Guest, configuration_error};
@@ -43,8 +43,7 @@ impl Refusals {
     }
 
     fn load(&self, path: &Path, change: impl FnOnce(PluginSource) -> PluginSource) -> Result<(), LoadError> {
-        let (name, path, config) = ("tested".to_owned(), path.to_owned(), "{}".to_owned());
-        let source = PluginSource { name, path, sha256: None, signers: None, config };
+        let source = PluginSource::new("tested", path.to_owned(), "{}");
         self.loader.load(&change(source)).map(drop)
     }
 
@@ -156,6 +155,11 @@ fn every_refusal_says_what_is_wrong_and_what_to_do() {
     // Without keys nothing is signed by any of them.
     let none = all.load(&all.path(), |source| PluginSource { signers: signers(&[]), ..source });
     assert!(none.is_err());
+
+    let memory_bytes = Some(1 << 40);
+    let limits = PluginLimits { memory_bytes, ..PluginLimits::default() };
+    let greedy = all.load(&all.path(), |source| PluginSource { limits, ..source });
+    all.tell("a limit above its cap", greedy);
 
     // Where digests differ with the tools that assemble the guests, they are not what is told.
     let digest = base16ct::lower::encode_string(&Sha256::digest(&good));

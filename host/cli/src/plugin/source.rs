@@ -35,7 +35,7 @@ impl Source {
     /// The source as a rule file would declare it.
     pub(super) fn declared(&self, config: &str) -> PluginSource {
         let name = self.file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        PluginSource { name, path: self.file.clone(), sha256: None, signers: None, config: config.to_owned() }
+        PluginSource::new(name, self.file.clone(), config)
     }
 }
 

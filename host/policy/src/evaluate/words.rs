@@ -103,6 +103,6 @@ impl Run<'_> {
 /// Returns a fault in words for operators: which plugin, what it did, and which of the host's
 /// limits it met.
 fn told(plugin: &str, fault: &Fault) -> String {
-    let limit = fault.limit().map(|limit| format!(" (the fixed limit `{limit}`)"));
+    let limit = fault.limit().map(|limit| format!(" (the limit `{limit}` of `[plugins.{plugin}.limits]`)"));
     format!("plugin `{plugin}` {fault}{}", limit.unwrap_or_default())
 }

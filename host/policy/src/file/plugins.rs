@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use leafgate_detect::{DetectorId, Label};
 use toml::Spanned;
 
-use super::raw::{OneOrMany, RawPlugin};
+use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
-use crate::plugin::{Plugin, PluginLoader, PluginSource, Signer, World, config_json};
+use crate::plugin::{Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json};
 
 /// A plugin that a policy declares, loaded.
 #[derive(Clone, Debug)]
@@ -114,9 +115,11 @@ impl Plugins {
         self.check_name(name, complaints)?;
         let sha256 = digest(raw.sha256.as_ref(), complaints);
         let config = config(raw.config.as_ref(), complaints);
+        let limits = limits(raw.limits.as_ref(), complaints);
         let path = file(&raw.file, folder, complaints);
         let (name, signers) = (name.get_ref().clone(), self.signers.clone());
-        let source = PluginSource { name, path: path?, sha256: sha256?, signers, config: config? };
+        let (sha256, config, limits) = (sha256?, config?, limits?);
+        let source = PluginSource { name, path: path?, sha256, signers, limits, config };
         let plugin = match loader.load(&source) {
             Ok(plugin) => plugin,
             Err(error) => {
@@ -194,6 +197,66 @@ fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -
         );
     }
     config
+}
+
+/// Reads the limits; `None` where one of them is none.
+fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Option<PluginLimits> {
+    let Some(raw) = raw else { return Some(PluginLimits::default()) };
+    let mut sound = true;
+    let mut time = |raw: &Option<Spanned<String>>| {
+        let raw = raw.as_ref()?;
+        let time = parse_time(raw.get_ref());
+        if time.is_none() {
+            sound = false;
+            complaints.error(
+                raw.span(),
+                format!("`{}` is no time for a plugin", raw.get_ref()),
+                "a number and a unit, above zero: `800ms`, `5s`",
+            );
+        }
+        time
+    };
+    let start_deadline = time(&raw.start_deadline);
+    let call_deadline = time(&raw.call_deadline);
+    let request_time = time(&raw.request_time);
+    let mut count = |raw: &Option<Spanned<i64>>| {
+        let raw = raw.as_ref()?;
+        let count = usize::try_from(*raw.get_ref()).ok().filter(|count| *count > 0);
+        if count.is_none() {
+            sound = false;
+            complaints.error(
+                raw.span(),
+                "a limit must be above zero",
+                "leave it out, and the usual limit holds",
+            );
+        }
+        count
+    };
+    let memory_bytes = count(&raw.memory_bytes);
+    let answer_bytes = count(&raw.answer_bytes);
+    let (findings, edits) = (count(&raw.findings), count(&raw.edits));
+    let limits = PluginLimits {
+        start_deadline,
+        call_deadline,
+        request_time,
+        memory_bytes,
+        answer_bytes,
+        findings,
+        edits,
+    };
+    sound.then_some(limits)
+}
+
+/// Calls of plugins take milliseconds, which other durations of rule files never do.
+fn parse_time(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let number: u64 = number.parse().ok()?;
+    let time = match unit {
+        "ms" => Duration::from_millis(number),
+        "s" => Duration::from_secs(number),
+        _ => return None,
+    };
+    (!time.is_zero()).then_some(time)
 }
 
 /// Finds the file: beside the rules, or, for a bare name, in `plugins/`.

@@ -173,6 +173,20 @@ pub(crate) struct RawPlugin {
     pub(crate) file: Spanned<String>,
     pub(crate) sha256: Option<Spanned<String>>,
     pub(crate) config: Option<Spanned<toml::Table>>,
+    pub(crate) limits: Option<RawPluginLimits>,
+}
+
+/// `[plugins.<name>.limits]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPluginLimits {
+    pub(crate) start_deadline: Option<Spanned<String>>,
+    pub(crate) call_deadline: Option<Spanned<String>>,
+    pub(crate) request_time: Option<Spanned<String>>,
+    pub(crate) memory_bytes: Option<Spanned<i64>>,
+    pub(crate) answer_bytes: Option<Spanned<i64>>,
+    pub(crate) findings: Option<Spanned<i64>>,
+    pub(crate) edits: Option<Spanned<i64>>,
 }
 
 /// A string, or a list of strings of which any may match.

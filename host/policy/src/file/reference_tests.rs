@@ -6,7 +6,9 @@ use tempfile::TempDir;
 
 use super::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::fields::fields_of;
-use super::raw::{RawDetector, RawException, RawMatch, RawPlugin, RawReplace, RawRule, TOP_LEVEL};
+use super::raw::{
+    RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
+};
 use crate::condition::names;
 use crate::plugin::NoPlugins;
 use crate::rule_tests::{Grade, RuleTests, reference_keys};
@@ -25,6 +27,7 @@ fn every_key_stands_in_the_reference() {
         fields_of::<RawException>(),
         fields_of::<RawDetector>(),
         fields_of::<RawPlugin>(),
+        fields_of::<RawPluginLimits>(),
         reference_keys(),
         fields_of::<RawAssemble>(),
         fields_of::<RawPrompt>(),

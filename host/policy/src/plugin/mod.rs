@@ -9,6 +9,7 @@
 mod answer;
 mod config;
 mod fault;
+mod limits;
 mod signer;
 mod spent;
 
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use config::config_json;
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
+pub use limits::PluginLimits;
 pub use signer::{NoSigner, Signer};
 pub use spent::{Cost, Spent};
 
@@ -36,8 +38,19 @@ pub struct PluginSource {
     pub sha256: Option<[u8; 32]>,
     /// Who may have signed it; `None` where a signature is not asked for.
     pub signers: Option<Arc<[Signer]>>,
+    /// The limits that it has of its own.
+    pub limits: PluginLimits,
     /// `config` as JSON text; `{}` where the table has none.
     pub config: String,
+}
+
+impl PluginSource {
+    /// A plugin of any author and of any content, under the usual limits.
+    #[must_use]
+    pub fn new(name: impl Into<String>, path: PathBuf, config: impl Into<String>) -> Self {
+        let (name, config, limits) = (name.into(), config.into(), PluginLimits::default());
+        PluginSource { name, path, sha256: None, signers: None, limits, config }
+    }
 }
 
 /// Loads plugins; handed to [`crate::Policy::load`].

@@ -1,6 +1,6 @@
 //! What a person reads when a policy folder is wrong: file, line, caret, hint, and as much of it as can be said at once.
 
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::plugin::{NoPlugins, PluginLimits, Signer};
 use leafgate_policy::{LoadError, Policy, PolicySource};
 
 use super::support::*;
@@ -571,6 +571,51 @@ fn a_pin_on_the_digest_and_the_configuration_reach_the_loader() {
     let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
     assert_eq!(source.sha256.unwrap()[..4], [0x01, 0x23, 0x45, 0x67]);
     assert_eq!(source.config, "{}");
+}
+
+#[test]
+fn limits_and_signers_that_are_none() {
+    snapshot!(complaints(
+        r#"
+[plugins]
+require_signed = ["ed25519:12", "0000"]
+
+[plugins.names]
+file = "names.wasm"
+limits = { call_deadline = "5m", request_time = "0s", memory_bytes = 0, edits = -1 }
+
+[plugins.shout]
+file = "shout.wasm"
+limits = { findngs = 3 }
+
+[plugins.other]
+file = "names.wasm"
+limits = { start_deadline = 5 }
+"#
+    ));
+}
+
+#[test]
+fn limits_and_signers_reach_the_loader() {
+    let fakes = Fakes::default().with("names", Fake::finds("x"));
+    let key = format!("ed25519:{}", "ab".repeat(32));
+    let rules = format!(
+        "[plugins]\nrequire_signed = '{key}'\n\n[plugins.names]\nfile = 'names.wasm'\n\n[plugins.names.limits]\n\
+         call_deadline = '1500ms'\nrequest_time = '3s'\nmemory_bytes = 1_000\n\n\
+         [[rule]]\nid = 'a'\nmatch = {{}}\ndetect = ['plugin:names']\naction = 'redact'\n"
+    );
+    let folder = folder(&rules, &fakes);
+    // A key of another file counts for all plugins.
+    let more = format!("[plugins]\nrequire_signed = ['ed25519:{}']\n", "cd".repeat(32));
+    std::fs::write(folder.path().join("signers.toml"), more).unwrap();
+    load_folder(folder.path(), &fakes).unwrap_or_else(|error| panic!("{error}"));
+    let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
+    assert_eq!(source.signers.as_deref(), Some(&[Signer([0xab; 32]), Signer([0xcd; 32])][..]));
+    let time = |ms| Some(std::time::Duration::from_millis(ms));
+    let (call_deadline, request_time) = (time(1500), time(3000));
+    let expected =
+        PluginLimits { call_deadline, request_time, memory_bytes: Some(1000), ..PluginLimits::default() };
+    assert_eq!(source.limits, expected);
 }
 
 #[test]

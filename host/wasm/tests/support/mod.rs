@@ -88,8 +88,7 @@ impl Plugin for AskedBothWays {
 
 /// Loads a file under the name `tested`.
 pub fn load(loader: &dyn PluginLoader, path: &Path, config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
-    let (name, path, config) = ("tested".to_owned(), path.to_owned(), config.to_owned());
-    loader.load(&PluginSource { name, path, sha256: None, signers: None, config })
+    loader.load(&PluginSource::new("tested", path.to_owned(), config))
 }
 
 /// Loads bytes as if they stood in a file.
