@@ -1,23 +1,34 @@
-//! Slots for the calls of one plugin: each running call takes one.
+//! Slots for the calls of one plugin: each running call takes one, in the order in which they were
+//! asked for.
 //!
-//! Without it a slow plugin runs in every thread that judges requests. With it the other threads
-//! wait for it no longer than their own request may wait.
+//! Without slots a slow plugin runs in every thread that judges requests. With them the other
+//! threads wait for it no longer than their own request may wait; and none of them is overtaken, so
+//! that a busy client does not starve another one.
 
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Counts free slots.
+/// Hands out slots.
 #[derive(Debug)]
 pub(crate) struct CallSlots {
-    free: Mutex<Free>,
-    freed: Condvar,
+    line: Mutex<Line>,
+    moved: Condvar,
 }
 
 #[derive(Debug)]
-struct Free {
-    slots: usize,
-    /// Who waits for one.
-    waiting: usize,
+struct Line {
+    free: usize,
+    /// The number of the next one who waits.
+    next: u64,
+    /// Who waits, longest first.
+    waiting: VecDeque<u64>,
+}
+
+impl Line {
+    fn is_turn_of(&self, number: u64) -> bool {
+        self.free > 0 && self.waiting.front() == Some(&number)
+    }
 }
 
 /// A slot that is taken until this is dropped.
@@ -27,35 +38,47 @@ pub(crate) struct CallSlot<'a>(&'a CallSlots);
 impl CallSlots {
     /// Makes slots, at least one.
     pub(crate) fn new(count: usize) -> Self {
-        CallSlots { free: Mutex::new(Free { slots: count.max(1), waiting: 0 }), freed: Condvar::new() }
+        let line = Line { free: count.max(1), next: 0, waiting: VecDeque::new() };
+        CallSlots { line: Mutex::new(line), moved: Condvar::new() }
     }
 
-    /// Takes a slot, or returns `None` where none became free in time.
+    /// Takes a slot, or returns `None` where its turn did not come in time.
     pub(crate) fn take(&self, patience: Duration) -> Option<CallSlot<'_>> {
-        let mut free = self.lock();
-        if free.slots == 0 {
-            free.waiting += 1;
-            let waited = self.freed.wait_timeout_while(free, patience, |free| free.slots == 0);
-            (free, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            free.waiting -= 1;
+        let mut line = self.lock();
+        if line.free > 0 && line.waiting.is_empty() {
+            line.free -= 1;
+            return Some(CallSlot(self));
         }
-        free.slots = free.slots.checked_sub(1)?;
-        Some(CallSlot(self))
+        let number = line.next;
+        line.next += 1;
+        line.waiting.push_back(number);
+        let waited = self.moved.wait_timeout_while(line, patience, |line| !line.is_turn_of(number));
+        (line, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let served = line.is_turn_of(number);
+        line.waiting.retain(|waiting| *waiting != number);
+        line.free -= usize::from(served);
+        // Two slots may have become free at once, and who gave up may have stood in front.
+        if line.free > 0 && !line.waiting.is_empty() {
+            self.moved.notify_all();
+        }
+        // Made only where it is taken: dropping a slot gives one back.
+        served.then(|| CallSlot(self))
     }
 
-    /// The counts are whole between any two statements, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The line is whole between any two statements, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for CallSlot<'_> {
     fn drop(&mut self) {
-        let mut free = self.0.lock();
-        free.slots += 1;
-        // Nobody is told who does not wait: each notice is a call of the kernel.
-        if free.waiting > 0 {
-            self.0.freed.notify_one();
+        let mut line = self.0.lock();
+        line.free += 1;
+        // Nobody is told who does not wait: each notice is a call of the kernel. All are told, since
+        // nobody else knows whose turn it is.
+        if !line.waiting.is_empty() {
+            self.0.moved.notify_all();
         }
     }
 }
@@ -63,6 +86,21 @@ impl Drop for CallSlot<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    /// How many are free, and how many wait.
+    fn state(slots: &CallSlots) -> (usize, usize) {
+        let line = slots.lock();
+        (line.free, line.waiting.len())
+    }
+
+    /// Waits until so many stand in line.
+    fn until_waiting(slots: &CallSlots, count: usize) {
+        while state(slots).1 != count {
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn no_more_slots_are_taken_than_there_are() {
@@ -73,11 +111,47 @@ mod tests {
         drop(first);
         assert!(slots.take(Duration::ZERO).is_some());
         drop(second);
-        assert_eq!(slots.lock().slots, 2);
+        assert_eq!(state(&slots), (2, 0));
     }
 
     #[test]
     fn one_slot_is_the_least() {
         assert!(CallSlots::new(0).take(Duration::ZERO).is_some());
+    }
+
+    #[test]
+    fn whoever_waits_is_not_overtaken() {
+        let slots = CallSlots::new(1);
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let taken = slots.take(Duration::ZERO).unwrap();
+            for number in 0..4 {
+                let (slots, order) = (&slots, &order);
+                scope.spawn(move || {
+                    let _slot = slots.take(LONG).expect("every turn comes");
+                    order.lock().unwrap().push(number);
+                });
+                until_waiting(slots, number + 1);
+            }
+            drop(taken);
+            // However late the first of them wakes, its slot is not there for others.
+            assert!(slots.take(Duration::ZERO).is_none() || order.lock().unwrap().len() == 4);
+        });
+        assert_eq!(order.into_inner().unwrap(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn whoever_gives_up_holds_nobody_back() {
+        let slots = CallSlots::new(1);
+        std::thread::scope(|scope| {
+            let taken = slots.take(Duration::ZERO).unwrap();
+            let gives_up = scope.spawn(|| slots.take(Duration::from_millis(20)).is_none());
+            assert!(gives_up.join().unwrap());
+            scope.spawn(|| assert!(slots.take(LONG).is_some()));
+            until_waiting(&slots, 1);
+            assert!(slots.take(Duration::ZERO).is_none(), "behind the one who waits");
+            drop(taken);
+        });
+        assert_eq!(state(&slots), (1, 0));
     }
 }
