@@ -13,6 +13,8 @@ pub(crate) enum PluginCommand {
     New(NewArgs),
     /// Build a project, and say where the plugin is
     Build(BuildArgs),
+    /// Build a project whenever it is saved, and ask it its cases
+    Dev(DevArgs),
     /// Show what a plugin file is, imports and describes, without configuring it
     Inspect(InspectArgs),
     /// Load a plugin with a configuration as the gate does, and ask it its cases
@@ -66,6 +68,17 @@ pub(crate) struct BuildArgs {
     /// The profile of cargo; without it `plugin` where the project has it, else `release`
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct DevArgs {
+    /// The folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// Where the plugin goes once all its cases are fulfilled: a file that a policy declares is live
+    /// on the next request
+    #[arg(long, value_name = "FILE")]
+    pub(super) to: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod build;
 mod check;
+mod dev;
 mod inspect;
 mod new;
 mod sign;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: &PluginCommand, printer: &mut Printer) -> anyhow::Res
     match command {
         PluginCommand::New(args) => new::run(args, printer),
         PluginCommand::Build(args) => build::run(args, printer),
+        PluginCommand::Dev(args) => dev::run(args, printer),
         PluginCommand::Inspect(args) => inspect::run(args, printer),
         PluginCommand::Check(args) => check::run(args, printer),
         PluginCommand::Test(args) => test::run(args, printer),

@@ -1,8 +1,9 @@
 //! `plugin`: from nothing to a plugin that answers its cases, and what its author reads on the way.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -50,6 +51,39 @@ fn a_new_plugin_builds_and_fulfils_its_cases_at_once() {
         assert!(tested.status.success(), "{out}{}", String::from_utf8_lossy(&tested.stderr));
         assert!(out.ends_with("3 cases, all fulfilled\n"), "{out}");
     }
+}
+
+#[test]
+fn a_project_under_work_is_built_and_published_on_each_save() {
+    let bench = Bench::new();
+    assert_eq!(bench.run(&["plugin", "new", "demo-dev"], "").code, 0);
+    let published = bench.path().join("demo.wasm");
+    let mut command = with_cargo(&bench, &["plugin", "dev", "demo-dev", "--to", "demo.wasm"]);
+    let mut dev = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(dev.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut round = || -> Vec<String> {
+        let round: Vec<_> = lines.by_ref().take_while(|line| line != "waiting for a change").collect();
+        assert!(!round.is_empty(), "it has ended");
+        round
+    };
+    assert_eq!(round().last().unwrap(), "published as demo.wasm");
+    assert!(std::fs::read(&published).unwrap().starts_with(b"\0asm"));
+    // A case that is not fulfilled is told, and what is published stays.
+    std::fs::remove_file(&published).unwrap();
+    let cases = bench.path().join("demo-dev/cases.toml");
+    let text = std::fs::read_to_string(&cases).unwrap();
+    // Renamed into place, so that no look finds half a file.
+    let save = |text: &str| std::fs::rename(bench.file("draft.toml", text), &cases).unwrap();
+    save(&text.replace("finds = []", "finds = [{ text = \"airships\" }]"));
+    assert_eq!(round().last().unwrap(), "3 cases, 1 not fulfilled");
+    assert!(!published.exists());
+    // So is a file of cases that is none; and once it is mended all is well.
+    save("[[case]]\n");
+    assert!(round().last().unwrap().contains("missing field `name`"));
+    save(&text);
+    assert_eq!(round().last().unwrap(), "published as demo.wasm");
+    dev.kill().unwrap();
+    dev.wait().unwrap();
 }
 
 #[test]

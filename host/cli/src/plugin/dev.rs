@@ -1,0 +1,164 @@
+//! `plugin dev`: builds a project again whenever it is saved, asks it its cases, and publishes it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use leafgate_wasm::WasmLoader;
+
+use super::args::DevArgs;
+use super::source::{self, Source};
+use super::{test, trial};
+use crate::exit::Exit;
+use crate::policy;
+use crate::print::{Printer, Style};
+
+/// How often the project is looked at. A look is some dozen calls of the system.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What nobody writes by hand: a build would be the reason for the next one.
+const BUILT: [&str; 2] = ["target", "Cargo.lock"];
+
+/// More files than this are no project of a plugin.
+const MOST_FILES: usize = 5_000;
+
+pub(super) fn run(args: &DevArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    // One engine for all rounds, as in a gate.
+    let loader = policy::loader_with_log(trial::log_to_standard_error())?;
+    loop {
+        let seen = Files::of(&args.folder)?;
+        if let Err(error) = round(args, &loader, printer) {
+            printer.text(Style::Removed, &format!("{error:#}\n"))?;
+        }
+        printer.text(Style::Faint, "waiting for a change\n")?;
+        printer.flush()?;
+        // What changed during the round is the next change.
+        while Files::of(&args.folder)? == seen {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// One build, its cases, and where all of them are fulfilled the file in its place.
+fn round(args: &DevArgs, loader: &WasmLoader, printer: &mut Printer) -> anyhow::Result<()> {
+    let source = Source::find(&args.folder)?;
+    let fulfilled = match &source.cases {
+        Some(file) => {
+            let outcomes = test::ask(&source, file, loader)?;
+            test::print(&outcomes, file, printer)?;
+            test::failed(&outcomes) == 0
+        }
+        // Without cases nothing is known but that it loads.
+        None => {
+            loader.inspect(&source.file).map_err(source::with_hint)?;
+            true
+        }
+    };
+    if let Some(to) = args.to.as_ref().filter(|_| fulfilled) {
+        publish(&source.file, to).with_context(|| format!("cannot write {}", to.display()))?;
+        printer.line(&format!("published as {}", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Renames a copy into place: a gate that looks meanwhile finds the old file or the new one.
+fn publish(built: &Path, to: &Path) -> io::Result<()> {
+    let draft = to.with_file_name(format!(".leafgate-dev.{}", std::process::id()));
+    let copied = fs::copy(built, &draft).and_then(|_| fs::rename(&draft, to));
+    if copied.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    copied
+}
+
+/// The files of a project, as far as a change of them shows.
+#[derive(Debug, PartialEq, Eq)]
+struct Files(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
+
+impl Files {
+    fn of(folder: &Path) -> anyhow::Result<Self> {
+        let mut files = Files(BTreeMap::new());
+        files.add(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
+        Ok(files)
+    }
+
+    fn add(&mut self, folder: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (name, path) = (entry.file_name(), entry.path());
+            // A file that is gone since is no file.
+            let Ok(metadata) = entry.metadata() else { continue };
+            if is_left_out(&name.to_string_lossy()) {
+                continue;
+            }
+            if metadata.is_file() {
+                self.0.insert(path, (metadata.len(), metadata.modified().ok()));
+            } else if metadata.is_dir() {
+                self.add(&path)?;
+            }
+            if self.0.len() > MOST_FILES {
+                return Err(io::Error::other(format!("it holds more than {MOST_FILES} files")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_left_out(name: &str) -> bool {
+    BUILT.contains(&name) || name.starts_with('.') && name != ".cargo"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_shows_wherever_somebody_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for inside in ["src/deep", "target/debug", ".git", ".cargo"] {
+            fs::create_dir_all(path(inside)).unwrap();
+        }
+        fs::write(path("cases.toml"), "a").unwrap();
+        let seen = || Files::of(folder.path()).unwrap();
+        let before = seen();
+        assert_eq!(seen(), before);
+        for (file, shows) in [
+            ("src/deep/new.rs", true),
+            (".cargo/config.toml", true),
+            ("cases.toml", true),
+            ("target/debug/x", false),
+            (".git/index", false),
+            ("Cargo.lock", false),
+            ("src/.lib.rs.swp", false),
+        ] {
+            let before = seen();
+            fs::write(path(file), "longer than before").unwrap();
+            assert_eq!(seen() != before, shows, "{file}");
+        }
+        let before = seen();
+        fs::remove_file(path("src/deep/new.rs")).unwrap();
+        assert_ne!(seen(), before);
+        // The same length at another time.
+        let before = seen();
+        let file = fs::File::options().write(true).open(path("cases.toml")).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert_ne!(seen(), before);
+    }
+
+    #[test]
+    fn a_plugin_is_published_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (built, to) = (folder.path().join("built.wasm"), folder.path().join("plugins.wasm"));
+        fs::write(&to, "old").unwrap();
+        assert!(publish(&built, &to).is_err());
+        assert_eq!(fs::read_to_string(&to).unwrap(), "old");
+        fs::write(&built, "new").unwrap();
+        publish(&built, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
+    }
+}
