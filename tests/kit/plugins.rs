@@ -11,7 +11,7 @@ use crate::run::step;
 /// Builds everything that the example policies name.
 pub(crate) fn plugins() -> Result<()> {
     add_target()?;
-    step("building the plugins redact-names, rewrite-home-paths and trim-tool-results");
+    step(&format!("building the plugins {}", plugins::BUNDLED.join(", ")));
     plugins::install(&demo_policy())?;
     step("assembling the plugin that loops for ever");
     let folder = looping_policy().join("plugins");

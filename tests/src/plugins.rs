@@ -11,7 +11,14 @@ use wit_parser::Resolve;
 use crate::paths;
 
 /// The packages of the bundled plugins; their files are called the same.
-pub const BUNDLED: [&str; 3] = ["redact-names", "rewrite-home-paths", "trim-tool-results"];
+pub const BUNDLED: [&str; 6] = [
+    "redact-names",
+    "rewrite-home-paths",
+    "trim-tool-results",
+    "normalise-timestamps",
+    "shorten-json",
+    "strip-ansi",
+];
 
 /// The target that plugins are built for.
 pub const TARGET: &str = "wasm32-unknown-unknown";

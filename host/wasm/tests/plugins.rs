@@ -4,15 +4,17 @@
 
 mod support;
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use leafgate_author::cases::{self, Cases};
 use leafgate_policy::plugin::{
     Action, Plugin, PluginEdit, Role, SectionKind, Spent, Target, TransformLeaf, TransformRequest,
     TransformSection, ValueType, World,
 };
 use leafgate_policy::plugin::{LeafKind, LoadError};
 use leafgate_wasm::{Layer, LoaderConfig};
-use support::bundled::bundled;
+use support::bundled::{PLUGINS, bundled};
 use support::{BothWays, load, text};
 
 static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));
@@ -95,8 +97,11 @@ fn trim_tool_results_keeps_head_and_tail() {
 #[test]
 fn a_plugin_describes_itself() {
     for (package, summary) in [
+        ("normalise-timestamps", "Writes points in time as their date, so that prompts stay the same"),
         ("redact-names", "Finds configured names and the ways in which people write them"),
         ("rewrite-home-paths", "Writes home directories as ~ in texts, tool arguments and tool results"),
+        ("shorten-json", "Shortens large JSON tool results to their shape with samples"),
+        ("strip-ansi", "Takes terminal escapes out of tool results"),
         ("trim-tool-results", "Keeps head and tail of long tool results"),
     ] {
         let inspection = LOADERS.on_load().inspect(&bundled(package)).unwrap();
@@ -106,6 +111,25 @@ fn a_plugin_describes_itself() {
         assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
         assert_eq!(inspection.configured_each_call, None, "{package}");
         assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
+    }
+}
+
+#[test]
+fn every_plugin_fulfils_its_cases() {
+    for package in PLUGINS {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../plugins/{package}/cases.toml"));
+        let cases = Cases::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let outcomes = cases::run(&cases, &|config| plugin(package, config));
+        assert!(outcomes.len() >= cases.len() && cases.len() > 2, "{package}");
+        for outcome in outcomes {
+            assert_eq!(
+                outcome.problems,
+                Vec::<String>::new(),
+                "{package}, line {}: {}",
+                outcome.line,
+                outcome.name
+            );
+        }
     }
 }
 

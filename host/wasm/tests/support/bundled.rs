@@ -4,7 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-const PLUGINS: [&str; 3] = ["redact-names", "rewrite-home-paths", "trim-tool-results"];
+/// The packages of all plugins of this repository.
+pub const PLUGINS: [&str; 6] = [
+    "normalise-timestamps",
+    "redact-names",
+    "rewrite-home-paths",
+    "shorten-json",
+    "strip-ansi",
+    "trim-tool-results",
+];
 
 /// The file of a bundled plugin, named as its package.
 pub fn bundled(package: &str) -> PathBuf {

@@ -1,0 +1,205 @@
+//! The shape of a JSON value, with samples.
+
+use crate::json::{self, Bracket, Event};
+
+/// What is left of a value.
+pub(crate) struct Limits {
+    /// Items of a list.
+    pub(crate) items: usize,
+    /// Characters of a string.
+    pub(crate) chars: usize,
+    /// Nested lists and objects.
+    pub(crate) depth: usize,
+}
+
+/// Returns a shorter text of the same shape, or `None` where the text is no JSON or would not
+/// become shorter.
+pub(crate) fn shorten(text: &str, limits: &Limits) -> Option<String> {
+    shape(text, limits).filter(|shape| shape.len() < text.len())
+}
+
+/// Returns the shape of a text that is JSON, as long as it may be.
+fn shape(text: &str, limits: &Limits) -> Option<String> {
+    let events = json::read(text)?;
+    let mut writer = Writer { limits, events: &events, at: 0, text: String::new() };
+    writer.value(0);
+    Some(writer.text)
+}
+
+/// Writes what is kept. The events are those of whole JSON, so each one is there.
+struct Writer<'e, 't> {
+    limits: &'e Limits,
+    events: &'e [Event<'t>],
+    at: usize,
+    text: String,
+}
+
+impl<'t> Writer<'_, 't> {
+    fn next(&mut self) -> Option<Event<'t>> {
+        let event = self.events.get(self.at).copied();
+        self.at += 1;
+        event
+    }
+
+    fn value(&mut self, depth: usize) {
+        match self.next() {
+            Some(Event::Open(Bracket::Object)) => self.object(depth),
+            Some(Event::Open(Bracket::List)) => self.list(depth),
+            Some(Event::String(string)) => self.string(string),
+            Some(Event::Scalar(scalar)) => self.text.push_str(scalar),
+            Some(Event::Close(_) | Event::Key(_)) | None => {}
+        }
+    }
+
+    fn object(&mut self, depth: usize) {
+        if depth >= self.limits.depth {
+            let keys = self.skip_items();
+            return self.told(keys, "{… ", " keys}");
+        }
+        self.text.push('{');
+        let mut first = true;
+        while let Some(Event::Key(key)) = self.next() {
+            self.text.push_str(if first { "" } else { "," });
+            first = false;
+            self.text.push_str(key);
+            self.text.push(':');
+            self.value(depth + 1);
+        }
+        self.text.push('}');
+    }
+
+    fn list(&mut self, depth: usize) {
+        if depth >= self.limits.depth {
+            let items = self.skip_items();
+            return self.told(items, "[… ", " items]");
+        }
+        self.text.push('[');
+        for place in 0.. {
+            if self.events.get(self.at) == Some(&Event::Close(Bracket::List)) {
+                self.at += 1;
+                break;
+            }
+            self.text.push_str(if place > 0 { "," } else { "" });
+            if place == self.limits.items {
+                let more = self.skip_items();
+                self.told(more, "… ", " more");
+                break;
+            }
+            self.value(depth + 1);
+        }
+        self.text.push(']');
+    }
+
+    /// A sentence in the place of values, as a string.
+    fn told(&mut self, count: usize, before: &str, after: &str) {
+        self.text.push_str(&format!("\"{before}{count}{after}\""));
+    }
+
+    /// Passes over the rest of a container and its end; returns how many items or keys it has.
+    fn skip_items(&mut self) -> usize {
+        let (mut depth, mut items) = (0_usize, 0);
+        while let Some(event) = self.next() {
+            match event {
+                Event::Close(_) if depth == 0 => break,
+                Event::Close(_) => depth -= 1,
+                // The value of a key is counted, the key is not.
+                Event::Key(_) => {}
+                Event::Open(_) => {
+                    items += usize::from(depth == 0);
+                    depth += 1;
+                }
+                Event::String(_) | Event::Scalar(_) => items += usize::from(depth == 0),
+            }
+        }
+        items
+    }
+
+    /// A string, cut between characters and outside of escapes.
+    fn string(&mut self, spelled: &str) {
+        let inside = &spelled[1..spelled.len() - 1];
+        let (mut kept, mut chars) = (0, 0);
+        while kept < inside.len() && chars < self.limits.chars {
+            kept += letter(&inside[kept..]);
+            chars += 1;
+        }
+        if kept == inside.len() {
+            return self.text.push_str(spelled);
+        }
+        let cut = inside.len() - kept;
+        self.text.push_str(&format!("\"{}… {cut} bytes more\"", &inside[..kept]));
+    }
+}
+
+/// Bytes of the first letter of a string as it is spelled; both halves of a surrogate pair are one.
+fn letter(spelled: &str) -> usize {
+    let bytes = spelled.as_bytes();
+    let is_half = |at: usize, second: &[u8]| {
+        let begins = matches!(bytes.get(at..at + 3), Some(b"\\ud" | b"\\uD"));
+        begins && bytes.get(at + 3).is_some_and(|byte| second.contains(&byte.to_ascii_lowercase()))
+    };
+    match bytes {
+        [b'\\', b'u', ..] if is_half(0, b"89ab") && is_half(6, b"cdef") => 12,
+        [b'\\', b'u', ..] => 6,
+        [b'\\', ..] => 2,
+        _ => spelled.chars().next().map_or(0, char::len_utf8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn short(text: &str, items: usize, chars: usize, depth: usize) -> Option<String> {
+        shorten(text, &Limits { items, chars, depth })
+    }
+
+    #[test]
+    fn lists_strings_and_depth_are_cut_and_keys_are_kept() {
+        for (text, expected) in [
+            (r#"{"a": [1, 2, 3, 4, 5], "b": 1}"#, r#"{"a":[1,2,"… 3 more"],"b":1}"#),
+            (r#"[[1,2,3],[4,5,6],[7,8,9],[10]]"#, r#"[[1,2,"… 1 more"],[4,5,"… 1 more"],"… 2 more"]"#),
+            (r#""a string that is long enough to be cut""#, r#""a string … 29 bytes more""#),
+            (r#"{"a": {"b": {"c": {"d": [1, 2, 3, 4]}}}}"#, r#"{"a":{"b":{"c":"{… 1 keys}"}}}"#),
+            (r#"[ [ [ [1, {"a": 2}, 3, 4, 5, 6, 7] ] ] ]"#, r#"[[["[… 7 items]"]]]"#),
+            (r#"{"number": 1.50e3,   "spelled": "é"}"#, r#"{"number":1.50e3,"spelled":"é"}"#),
+        ] {
+            let shape = shape(text, &Limits { items: 2, chars: 9, depth: 3 });
+            assert_eq!(shape.as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_or_short_already_is_left_alone() {
+        for text in ["", "text", "[1,2", "[1,2]", r#"{"a":1}"#, "1"] {
+            assert_eq!(short(text, 2, 9, 3), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_string_is_never_cut_inside_an_escape() {
+        let text = format!("\"{}\"", r"\ud83d\ude00\u00e9\n\\é".repeat(20));
+        for chars in 1..60 {
+            let shortened = short(&text, 1, chars, 1).unwrap();
+            let value: Value = serde_json::from_str(&shortened).unwrap();
+            let kept = value.as_str().unwrap().split('…').next().unwrap().chars().count();
+            assert_eq!(kept, chars, "{shortened}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_left_is_json_and_as_short_as_asked(
+            value in proptest::collection::vec(proptest::collection::vec("\\PC{0,20}", 0..6), 0..6),
+            items in 1_usize..4,
+            chars in 1_usize..8,
+        ) {
+            let text = serde_json::to_string_pretty(&value).unwrap();
+            if let Some(shortened) = short(&text, items, chars, 4) {
+                proptest::prop_assert!(shortened.len() < text.len());
+                let left: Value = serde_json::from_str(&shortened).unwrap();
+                proptest::prop_assert!(left.as_array().unwrap().len() <= items + 1);
+            }
+        }
+    }
+}
