@@ -127,7 +127,8 @@ fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Ve
         let state = if was_named { State::Problem } else { State::Good };
         return Ok(vec![Finding::new(name, state, "it is not installed")]);
     };
-    let trials = [runtime.block_on(trial::run(known))?, runtime.block_on(trial::run(known))?];
+    let run = |question| runtime.block_on(trial::run(known, question));
+    let trials = [run(trial::QUESTIONS[0])?, run(trial::QUESTIONS[1])?];
     let mut findings = vec![arrived(known, &version, &trials[0])];
     if let [Some(one), Some(other)] = trials.each_ref().map(Trial::prompt) {
         findings.push(steadiness(known, one, other));

@@ -35,11 +35,11 @@ impl Known {
         }
     }
 
-    /// Returns what has it answer one question and end.
-    fn question(self) -> &'static [&'static str] {
+    /// Returns what has it answer the question that follows, and end.
+    fn once(self) -> &'static [&'static str] {
         match self {
-            Known::Claude => &["-p", "Say hello."],
-            Known::Codex => &["exec", "--skip-git-repo-check", "--sandbox", "read-only", "Say hello."],
+            Known::Claude => &["-p"],
+            Known::Codex => &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
         }
     }
 
@@ -60,14 +60,15 @@ pub(super) struct Trial {
 }
 
 /// Starts a client with `leafgate exec`, in folders of its own.
-pub(super) async fn run(known: Known) -> anyhow::Result<Trial> {
+pub(super) async fn run(known: Known, question: &str) -> anyhow::Result<Trial> {
     let probe = Probe::start().await?;
     let folder = Folder::make()?;
     let program = std::env::current_exe().context("this program cannot be found")?;
     let mut command = tokio::process::Command::new(program);
     command
         .args(["exec", "--policy", "default", "--upstream", &probe.url(), known.name()])
-        .args(known.question())
+        .args(known.once())
+        .arg(question)
         .env("LEAFGATE_DATA_DIR", &folder.0)
         .env("LEAFGATE_RUNTIME_DIR", folder.0.join("run"))
         .stdin(Stdio::null())
@@ -135,6 +136,9 @@ impl Trial {
 /// Members that make up a prompt, which providers cache from its beginning.
 const PROMPT: [&str; 5] = ["/instructions", "/input", "/messages", "/system", "/tools"];
 
+/// What two runs are asked: what differs because of it is no fault of the client.
+pub(super) const QUESTIONS: [&str; 2] = ["Say hello to Ann.", "Say goodbye to Bob."];
+
 /// Most places that are named.
 const NAMED: usize = 5;
 
@@ -147,15 +151,24 @@ pub(super) fn changing(one: &[u8], other: &[u8]) -> Vec<String> {
     let leaves = |document: &Document| {
         let leaves =
             document.leaves().map(|leaf| (document.pointer(leaf.id()), leaf.text().expose().to_owned()));
-        leaves.filter(|(pointer, _)| PROMPT.iter().any(|part| pointer.starts_with(part))).collect::<Vec<_>>()
+        leaves.filter(|(pointer, _)| is_read(pointer)).collect::<Vec<_>>()
     };
     let (one, other) = (leaves(&one), leaves(&other));
     let pairs = one.iter().zip(&other).take_while(|((one, _), (other, _))| one == other);
+    let differ = |one: &str, other: &str| {
+        one != other && !(one.contains(QUESTIONS[0]) && other.contains(QUESTIONS[1]))
+    };
     pairs
-        .filter(|((_, one), (_, other))| one != other)
+        .filter(|((_, one), (_, other))| differ(one, other))
         .map(|((pointer, _), _)| pointer.clone())
         .take(NAMED)
         .collect()
+}
+
+/// Returns whether a model reads what stands there: ids and metadata are the client's own.
+fn is_read(pointer: &str) -> bool {
+    let is_own = pointer.ends_with("/id") || pointer.contains("metadata");
+    PROMPT.iter().any(|part| pointer.starts_with(part)) && !is_own
 }
 
 /// Returns whether a prompt has the line by which Claude Code's requests are billed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_policy::{Cause, Context, Hold, Verdict};
-use leafgate_tree::{Document, Limits};
+use leafgate_tree::Document;
 
 use super::Flow;
 use crate::echo::Manner;
@@ -30,7 +30,7 @@ impl Flow {
     ) -> Result<Outcome, Refusal> {
         let mut reservation = shared.bodies.reserve();
         reservation.cover(2 * body.len())?;
-        let document = Document::parse(body, self.format, &Limits::default())
+        let document = Document::parse(body, self.format, &shared.limits.document)
             .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
         let document = Arc::new(document);
         let outside = Arc::clone(&self.outside);
