@@ -2,8 +2,10 @@
 //! order.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_tree::Draft;
 
 use crate::digest::{Destination, Digest};
 use crate::reason::Dismissal;
@@ -24,6 +26,8 @@ pub enum Effect {
         body: Bytes,
         /// The digest of these bytes.
         digest: Digest,
+        /// What they were made of.
+        draft: Arc<Draft>,
     },
     /// Answer a connection with a refusal, in the form of its API.
     Answer {
@@ -53,7 +57,7 @@ pub type Effects = Vec<Effect>;
 impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Effect::Forward { turn, to, destination, body, digest } => f
+            Effect::Forward { turn, to, destination, body, digest, draft: _ } => f
                 .debug_struct("Forward")
                 .field("turn", turn)
                 .field("to", to)

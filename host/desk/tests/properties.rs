@@ -333,7 +333,7 @@ impl Harness {
     fn observe(&mut self, effects: Effects) -> Checked {
         for effect in effects {
             match effect {
-                Effect::Forward { turn, to, body, digest, destination } => {
+                Effect::Forward { turn, to, body, digest, destination, .. } => {
                     let known = self.turns.get_mut(&turn).unwrap();
                     prop_assert!(!known.forwarded && !known.over, "a second forward, or one after the end");
                     prop_assert!(self.allowed == Some(turn) || known.resumes_by_time, "nobody let it go");

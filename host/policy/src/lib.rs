@@ -204,6 +204,19 @@ impl Policy {
         evaluate::masked_target(self, target, vault)
     }
 
+    /// Masks whatever any redact rule of the policy finds in a text, encoded or not, in whatever
+    /// mode the rule is; `None` where a detector failed.
+    #[must_use]
+    pub fn masked_text(&self, text: &str, vault: &Vault) -> Option<String> {
+        evaluate::masked_text(self, text, vault)
+    }
+
+    /// Whether it has detectors that are not built in: its own, or plugins.
+    #[must_use]
+    pub fn detects_by_itself(&self) -> bool {
+        !self.plugins.is_empty()
+    }
+
     /// Looks again at a request that a person has changed: redacts what is written in it, then asks
     /// the pause and block rules anew.
     ///

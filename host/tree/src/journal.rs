@@ -160,6 +160,8 @@ pub struct RedactionRecord {
     pub label: Arc<str>,
     /// What it wrote: a token, mask, hash or surrogate.
     pub replacement: Arc<str>,
+    /// Bytes of the value that it took away.
+    pub removed: usize,
     /// On whose behalf.
     pub author: Author,
 }

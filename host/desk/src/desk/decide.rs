@@ -225,6 +225,7 @@ impl<G> Turn<G> {
                 destination: self.to,
                 body: self.rendering.body,
                 digest: self.rendering.digest,
+                draft: self.draft,
             },
         }
     }

@@ -282,7 +282,7 @@ impl Bench {
 /// What leaves: turn, connection and body.
 pub(crate) fn forwards(effects: &Effects) -> Vec<(TurnId, ConnectionId, String)> {
     let forwards = effects.iter().filter_map(|effect| match effect {
-        Effect::Forward { turn, to, destination, body, digest } => {
+        Effect::Forward { turn, to, destination, body, digest, .. } => {
             assert_eq!(Digest::of(destination, body), *digest, "the digest is that of what leaves");
             Some((*turn, *to, String::from_utf8(body.to_vec()).unwrap()))
         }

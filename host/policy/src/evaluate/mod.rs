@@ -46,6 +46,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use leafgate_detect::DetectorId;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, ValueType};
 use leafgate_vault::Vault;
 
@@ -99,6 +100,24 @@ impl Recall {
         findings * (size_of::<FindingFact>() + 64) + self.held.len() * 2 * size_of::<Held>()
     }
 
+    /// Returns which detector found a label in a leaf; `None` where that is not known, as over the
+    /// border of two parts.
+    #[must_use]
+    pub fn detector(&self, node: NodeId, label: &str) -> Option<&DetectorId> {
+        let facts = self.findings.get(&FactsOf::Leaf(node))?;
+        facts.iter().find(|fact| fact.label.as_str() == label).map(|fact| &fact.detector)
+    }
+
+    /// Returns how often each detector found something that is no published example.
+    #[must_use]
+    pub fn detectors(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        for fact in self.findings.values().flatten() {
+            *counts.entry(fact.detector.as_str()).or_insert(0) += 1;
+        }
+        counts
+    }
+
     /// Every place in the body because of which the request is held, whether a hold lists it or
     /// not.
     pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
@@ -140,7 +159,7 @@ pub struct Unredactable {
 }
 
 pub(crate) use decide::section_of;
-pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target};
+pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target, masked_text};
 pub(crate) use replay::replay;
 pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;

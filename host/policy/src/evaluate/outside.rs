@@ -61,6 +61,12 @@ pub(crate) fn masked_target(policy: &Policy, target: &str, vault: &Vault) -> Str
     format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
+/// Returns a text with masks for what any redact rule finds in it.
+pub(crate) fn masked_text(policy: &Policy, text: &str, vault: &Vault) -> Option<String> {
+    let document = Arc::new(Document::raw(bytes::Bytes::new()));
+    Run::new(policy, &document, &Context::default(), vault).masked(text)
+}
+
 /// A part of a target: as it is where nothing is found in it once its percent escapes are undone,
 /// else without them and masked.
 fn masked_part(run: &Run<'_>, part: &str) -> Option<String> {

@@ -328,6 +328,7 @@ impl Draft {
                 at: start..start + redaction.replacement.len(),
                 label: redaction.label.clone(),
                 replacement: redaction.replacement.as_str().into(),
+                removed: redaction.at.len(),
                 author: author.clone(),
             });
             let text = redaction.replacement.as_str().into();
