@@ -154,6 +154,48 @@ pub struct Status {
     /// The team behind `/agents/v1`; nothing in a gate without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<TeamStatus>,
+    /// The log of requests. `None` where none is kept.
+    #[serde(default)]
+    pub store: Option<StoreStatus>,
+}
+
+/// How the log of requests is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreStatus {
+    /// Where it lies.
+    pub path: String,
+    /// Whether requests stop while it cannot be written.
+    pub required: bool,
+    /// Why it cannot be written at the moment; `None` while it can.
+    pub failing: Option<String>,
+    /// Requests that this gate has written.
+    pub written: u64,
+    /// Requests, and parts of answers, that are not in it: they came faster than it is written, or
+    /// it could not be.
+    pub missed: u64,
+    /// Requests whose sent bytes are not those that a person agreed to. Never more than 0, or
+    /// something is wrong with this gate.
+    pub mismatches: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// The bound on them. Beyond it the oldest requests are removed.
+    pub limit: u64,
+    /// Tokens, as the answers say them that this gate has written.
+    #[serde(default)]
+    pub tokens: TokenCounts,
+}
+
+/// Tokens, as answers say them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenCounts {
+    /// All that was read, cached or not.
+    pub input: u64,
+    /// How much of it came from a cache of the provider.
+    pub cached: u64,
+    /// All that was written.
+    pub output: u64,
 }
 
 /// What an older gate means that says nothing.

@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, StatusCode};
@@ -11,6 +12,7 @@ use http_body_util::{BodyExt, StreamBody};
 
 use crate::budget::Reservation;
 use crate::content::{self, Content, ContentError};
+use crate::record::{AnswerPart, Told};
 use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
 use crate::{headers, media};
@@ -39,6 +41,14 @@ pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// Has a recorder be told of an answer, as the upstream sent it.
+pub(crate) fn told(answer: Response<Content>, told: Told, after: Duration) -> Response<Content> {
+    let (status, stream) = (answer.status(), media::is_event_stream(answer.headers()));
+    let readable = stream || media::is_json(answer.headers());
+    let head = AnswerPart::Head { status, stream, readable, after };
+    answer.map(|body| told.follow(head, body))
 }
 
 /// Prepares an answer for the client. `most` bounds an answer that is kept whole, and `reservation` is its part of what all of them

@@ -2,7 +2,9 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
 use http::header::EXPECT;
@@ -28,10 +30,12 @@ use crate::flow::Delivered;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress};
+use crate::metrics::Metrics;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
 use crate::path::PathPattern;
 use crate::pending::{self, ClassHint, Turns};
+use crate::record::{RecordId, Recorded, Recorder, Recording, RequestRecord, Told};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::route::Route;
@@ -79,6 +83,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) metrics: Metrics,
     /// Whether the client of a cancelled request reads why as the model's words.
     pub(crate) answer_cancelled: bool,
     pub(crate) limits: GateLimits,
@@ -89,6 +94,9 @@ pub(crate) struct Shared {
     pub(crate) teams: Teams,
     /// Where clients send their requests; known once the gate serves.
     listen: OnceLock<SocketAddr>,
+    recorder: OnceLock<Arc<dyn Recorder>>,
+    /// How many requests the recorder was told of.
+    recorded: AtomicU64,
 }
 
 impl Gate {
@@ -112,6 +120,7 @@ impl Gate {
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
             hub,
             counters,
+            metrics: Metrics::default(),
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
             assembler: Arc::new(Assembler::new()),
             bodies: BodyBudget::new(limits.bodies),
@@ -119,6 +128,8 @@ impl Gate {
             teams: Teams::new(),
             limits,
             listen: OnceLock::new(),
+            recorder: OnceLock::new(),
+            recorded: AtomicU64::new(0),
         })))
     }
 
@@ -169,6 +180,11 @@ impl Gate {
     /// Has saved edits be kept in a store. Only the first caller is heard.
     pub fn keep_saved(&self, store: impl SavedStore + 'static) {
         self.0.turns.keep_saved(Box::new(store));
+    }
+
+    /// Has a recorder be told of every request from now on. Only the first caller is heard.
+    pub fn record(&self, recorder: Arc<dyn Recorder>) {
+        let _ = self.0.recorder.set(recorder);
     }
 
     /// How the gate is.
@@ -251,7 +267,12 @@ impl Shared {
             active,
             follow,
             agents: self.teams.status(),
+            store: self.recorder().map(|recorder| recorder.status()),
         }
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&Arc<dyn Recorder>> {
+        self.recorder.get()
     }
 
     fn timeouts(&self) -> Timeouts {
@@ -361,6 +382,7 @@ impl Shared {
     ) -> Result<Response<Content>, Refusal> {
         let restoring = outgoing.restoring.take();
         let answer = self.send(lane, outgoing, progress).await?;
+        progress.recorded();
         self.prepare(answer, restoring).await
     }
 
@@ -368,14 +390,29 @@ impl Shared {
     pub(crate) async fn send(
         &self,
         lane: &Lane,
-        outgoing: Outgoing,
+        mut outgoing: Outgoing,
         progress: &RequestLogProgress,
     ) -> Result<Response<Content>, Refusal> {
         progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
         self.counters.forwarded();
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
-        let response = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
+        let told = self.tell(&mut outgoing, progress).await?;
+        let began = Instant::now();
+        let response = match lane.upstream.send(outgoing).await {
+            Ok(response) => response,
+            Err(refusal) => {
+                self.counters.unanswered();
+                told.inspect(Told::unanswered);
+                return Err(refusal);
+            }
+        };
+        let after = began.elapsed();
         self.counters.answered(response.status());
+        self.metrics.answered(after);
+        let response = match told {
+            Some(told) => answer::told(response, told, after),
+            None => response,
+        };
         if has_body {
             answer::refuse_redirect(response.status())?;
         }
@@ -389,6 +426,32 @@ impl Shared {
         restoring: Option<Restoring>,
     ) -> Result<Response<Content>, Refusal> {
         answer::prepare(answer, restoring, self.limits.answer, self.answers.reserve()).await
+    }
+
+    /// Tells the recorder, if there is one, what is about to leave. One that must have every request
+    /// is waited for, and the request stays where it has none.
+    async fn tell(
+        &self,
+        outgoing: &mut Outgoing,
+        progress: &RequestLogProgress,
+    ) -> Result<Option<Told>, Refusal> {
+        let Some(body) = outgoing.body.whole() else { return Ok(None) };
+        let id = || RecordId(self.recorded.fetch_add(1, Relaxed) + 1);
+        let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
+        let kept = match recorded {
+            Recorded::Taken => true,
+            Recorded::Awaited(kept) => kept.await.is_ok(),
+            Recorded::Refused => false,
+        };
+        if !kept {
+            told.unanswered();
+            return Err(Refusal::internal(
+                "this gate must log every request and cannot write its log, so the request did not leave: \
+                 `leafgate status` says why",
+            ));
+        }
+        outgoing.ask_for_plain_answer();
+        Ok(Some(told))
     }
 
     /// Has a request without a body judged by what it says elsewhere.
@@ -469,6 +532,12 @@ impl Shared {
     ) -> Result<Outcome, Refusal> {
         let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let (received, coded, agent) = (body.clone(), !codings.is_empty(), agent::agent(&parts.headers));
+        let recorder = self.recorder().cloned();
+        let began = (SystemTime::now(), Instant::now());
+        let judged_by = Arc::clone(&policy);
+        let to = pending::destination(lane, parts);
+        let upstream = Arc::clone(&to.upstream);
         let case = Case {
             body,
             codings,
@@ -486,17 +555,53 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            to: pending::destination(lane, parts),
-            agent: agent::agent(&parts.headers).into(),
+            to,
+            agent: agent.into(),
             chosen,
             assembler: Some(Arc::clone(&self.assembler)),
             assembly: None,
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
             session: None,
             asker: None,
+            recorded: recorder.is_some(),
         };
-        let Judged { outcome, tally } = self.judge(case).await?;
+        let Judged { outcome, tally, seen } = self.judge(case).await?;
         self.counters.judged(&tally);
+        let judging = began.1.elapsed();
+        self.metrics.judged(
+            judging,
+            tally.rules.iter().map(String::as_str),
+            tally.failed.iter().map(String::as_str),
+            tally.findings.iter().map(|(detector, count)| (detector.as_str(), *count)),
+        );
+        if let (Some(recorder), Some(seen)) = (recorder, seen) {
+            let record = Box::new(RequestRecord {
+                id: RecordId(0),
+                at: began.0,
+                method: parts.method.to_string(),
+                path: request_log.path().to_owned(),
+                upstream,
+                api: api.name(),
+                agent,
+                class: seen.class.name(),
+                session: seen.session,
+                model: seen.model,
+                policy: judged_by,
+                verdict: "forwarded",
+                rules: tally.rules.clone(),
+                held: tally.held.clone(),
+                edits: seen.edits,
+                received,
+                source: seen.source,
+                sent: None,
+                coded,
+                approved: None,
+                judging,
+                waiting: None,
+            });
+            let waits = matches!(outcome, Ok(Outcome::Wait(_)));
+            request_log.progress().records(Recording::new(recorder, record, waits));
+        }
         request_log.judged(tally);
         outcome
     }

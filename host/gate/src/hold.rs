@@ -20,6 +20,7 @@ use crate::gate::{INLINE_BODY, Shared};
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
+use crate::record::{self, Approval};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::upstreams::Lane;
@@ -111,6 +112,9 @@ impl Shared {
     ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
             progress.made(release.edits, release.redactions);
+            let to = held.waiter.destination().clone();
+            let approval = Approval { to, digest: release.digest, by: release.by };
+            progress.approved(approval, || record::edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());
@@ -179,6 +183,7 @@ mod tests {
     use leafgate_admin::HoldState;
     use leafgate_desk::{CancelReason, Tick, TurnHold};
     use leafgate_policy::{Cause, Hold};
+    use leafgate_tree::{Document, Draft, Format, Limits};
 
     use super::*;
 
@@ -210,7 +215,16 @@ mod tests {
             options: "".into(),
         };
         let digest = Digest::of(&to("POST", "/v1/a"), b"shown");
-        let release = |body| Release { body: Bytes::from_static(body), digest, edits: 0, redactions: 0 };
+        let document = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
+        let draft = Arc::new(Draft::new(Arc::new(document)));
+        let release = |body| Release {
+            body: Bytes::from_static(body),
+            digest,
+            edits: 0,
+            redactions: 0,
+            draft: Arc::clone(&draft),
+            by: "user",
+        };
         assert!(check(&to("POST", "/v1/a"), &release(b"shown")).is_ok());
         for (to, body) in [
             (to("POST", "/v1/a"), &b"other"[..]),

@@ -26,6 +26,7 @@ use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, Waiter};
+use crate::record::{self, RecordedEdit};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::saved::saved_holds;
@@ -76,6 +77,8 @@ pub(crate) struct Case {
     pub(crate) session: Option<Session>,
     /// The agent of a team that asks.
     pub(crate) asker: Option<Asker>,
+    /// Whether a recorder is told of it.
+    pub(crate) recorded: bool,
 }
 
 /// The agent of a team that asks.
@@ -111,13 +114,25 @@ struct Reviewed {
 pub(crate) struct Judged {
     pub(crate) outcome: Result<Outcome, Refusal>,
     pub(crate) tally: Tally,
+    /// What a recorder is told besides; `None` where there is none, or the body could not be read.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// What a request was seen to be.
+pub(crate) struct Seen {
+    pub(crate) session: Arc<str>,
+    pub(crate) class: Class,
+    pub(crate) model: Option<String>,
+    /// The body without its codings.
+    pub(crate) source: Bytes,
+    pub(crate) edits: Vec<RecordedEdit>,
 }
 
 impl Case {
     pub(crate) fn judge(mut self) -> Judged {
         match self.read() {
             Ok((document, wraps_more)) => self.ask(document, wraps_more),
-            Err(refusal) => Judged { outcome: Err(refusal), tally: Tally::default() },
+            Err(refusal) => Judged { outcome: Err(refusal), tally: Tally::default(), seen: None },
         }
     }
 
@@ -163,9 +178,16 @@ impl Case {
             endpoint: Some(to.endpoint()),
             outside: &outside,
         };
+        let mut seen = self.recorded.then(|| Seen {
+            session: Arc::clone(&session.key),
+            class,
+            model: model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
+            source: document.source().clone(),
+            edits: Vec::new(),
+        });
         let mut assembled = None;
         match self.assemble(&document, &context) {
-            Err(refusal) => return Judged { outcome: Err(refusal), tally: Tally::default() },
+            Err(refusal) => return Judged { outcome: Err(refusal), tally: Tally::default(), seen },
             Ok(None) => {}
             Ok(Some(made)) => {
                 assembled = Some(made.summary());
@@ -189,10 +211,13 @@ impl Case {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
             let held = self.held(&document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome: Ok(held), tally: Tally { assembled, ..Tally::default() } };
+            return Judged { outcome: Ok(held), tally: Tally { assembled, ..Tally::default() }, seen };
         }
         let evaluation = self.evaluate(document, &context, &session, class);
         let mut tally = Tally { assembled, ..tally(&evaluation) };
+        if let Some(seen) = &mut seen {
+            seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
+        }
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
         if class == Class::Subagent {
             let verdict = match &verdict {
@@ -206,16 +231,16 @@ impl Case {
         let holds = match verdict {
             Verdict::Forward => None,
             Verdict::Pause(holds) => Some(holds),
-            Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally },
+            Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally, seen },
         };
         let (holds, mode) = match (self.turns.ask(&session.key, class, draft.document()), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 let manner = self.manner(draft.document());
-                return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally };
+                return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally, seen };
             }
             (Answered::Nothing, None) => {
-                return Judged { outcome: Ok(self.pass(session, &draft, class, wraps_more)), tally };
+                return Judged { outcome: Ok(self.pass(session, &draft, class, wraps_more)), tally, seen };
             }
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
@@ -223,7 +248,7 @@ impl Case {
         tally.waits = true;
         let pauses = Pauses { holds, class, mode };
         let reviewed = Reviewed { draft, recall, notes: report.notes };
-        Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally }
+        Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally, seen }
     }
 
     /// Has a profile make the request, where one is for it. Paths of nobody are not assembled,
@@ -471,11 +496,13 @@ fn would(rule: &RuleReport) -> Option<String> {
 
 fn tally(evaluation: &Evaluation) -> Tally {
     let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let found = evaluation.recall.detectors();
     let errors = evaluation
         .report
         .rules
         .iter()
         .flat_map(|rule| rule.errors.iter().map(move |error| (&rule.rule, error)));
+    let failed = errors.clone().map(|(rule, _)| rule.to_string()).collect();
     Tally {
         held: match &evaluation.verdict {
             Verdict::Block(hold) => Some(format!("{}: {}", hold.rule, hold.detail)),
@@ -490,6 +517,8 @@ fn tally(evaluation: &Evaluation) -> Tally {
             .collect(),
         would: evaluation.report.rules.iter().filter_map(would).collect(),
         assembled: None,
+        findings: found.into_iter().map(|(detector, count)| (detector.to_owned(), count)).collect(),
+        failed,
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),
     }

@@ -7,7 +7,7 @@
 use std::fmt::{self, Write as _};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -17,6 +17,7 @@ use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::content::{self, Content, ContentError};
+use crate::record::{Approval, RecordId, Recorded, RecordedEdit, Recording, Told};
 use crate::refusal::Code;
 use crate::status::InFlight;
 
@@ -70,6 +71,8 @@ pub(crate) struct RequestLogProgress {
     sent: AtomicUsize,
     /// Edits and redactions that stand in what a person let go.
     made: OnceLock<(usize, usize)>,
+    /// What a recorder is told, until it was.
+    recording: Mutex<Option<Recording>>,
 }
 
 impl RequestLogProgress {
@@ -99,6 +102,37 @@ impl RequestLogProgress {
     pub(crate) fn refused(&self, code: Code) {
         // A request is refused once.
         let _ = self.refused.set(code);
+        if let Some(recording) = self.lock().take() {
+            recording.refused(code.as_str());
+        }
+    }
+
+    /// It was judged, and a recorder will be told.
+    pub(crate) fn records(&self, recording: Recording) {
+        *self.lock() = Some(recording);
+    }
+
+    /// A person let it go, as `edits` made it.
+    pub(crate) fn approved(&self, approval: Approval, edits: impl FnOnce() -> Vec<RecordedEdit>) {
+        if let Some(recording) = &mut *self.lock() {
+            recording.approved(approval, edits());
+        }
+    }
+
+    /// Tells the recorder, where there is one, that these bytes leave under a number of their own. A
+    /// request that an upstream refuses may leave again in another form.
+    pub(crate) fn tell(&self, id: impl FnOnce() -> RecordId, body: &Bytes) -> Option<(Told, Recorded)> {
+        Some(self.lock().as_mut()?.sent(id(), body.clone()))
+    }
+
+    /// It will not leave again.
+    pub(crate) fn recorded(&self) {
+        self.lock().take();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
+        // What a panic leaves behind is whole: every change is one assignment.
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,6 +155,10 @@ pub(crate) struct Tally {
     pub(crate) assembled: Option<String>,
     pub(crate) edits: usize,
     pub(crate) redactions: usize,
+    /// Findings by detector.
+    pub(crate) findings: Vec<(String, usize)>,
+    /// The rules of `errors`, by id.
+    pub(crate) failed: Vec<String>,
 }
 
 impl RequestLog {
@@ -139,6 +177,11 @@ impl RequestLog {
             complete: false,
             _in_flight: in_flight,
         }
+    }
+
+    /// Its path, as it is logged.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     /// The generation that the request is pinned to.

@@ -1,6 +1,7 @@
 //! A request on its way out: the body as it came, what may leave of it, and the request that leaves.
 
 use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::{HeaderMap, Method, request};
 use hyper::body::Incoming;
 
@@ -96,6 +97,11 @@ impl Outgoing {
     /// One whose answer goes into a stream that has begun, uncompressed.
     pub(crate) fn for_begun_stream(parts: &request::Parts, passed: Passed) -> Self {
         Outgoing::new(parts, passed, true)
+    }
+
+    /// Asks for an answer without codings, which can be read.
+    pub(crate) fn ask_for_plain_answer(&mut self) {
+        self.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
 
     /// One with a body that nobody looked at; in its answer there is nothing to restore.

@@ -141,6 +141,41 @@ impl<'p> AdminCall<'p> {
         }
     }
 
+    /// Its name in metrics.
+    fn name(self) -> &'static str {
+        match self {
+            AdminCall::Status => "status",
+            AdminCall::Events => "events",
+            AdminCall::Compose => "compose",
+            AdminCall::Pending => "pending",
+            AdminCall::Turn(_) => "turn",
+            AdminCall::Request(_) => "request",
+            AdminCall::Outline(_) => "outline",
+            AdminCall::Diff(_) => "diff",
+            AdminCall::Payload(_) => "payload",
+            AdminCall::Edit(_) => "edit",
+            AdminCall::Pin(_) => "pin",
+            AdminCall::Resume(_) => "resume",
+            AdminCall::Cancel(_) => "cancel",
+            AdminCall::Preview(_) => "preview",
+            AdminCall::Capture(_) => "capture",
+            AdminCall::Mode => "mode",
+            AdminCall::SetMode => "set_mode",
+            AdminCall::Sessions => "sessions",
+            AdminCall::Follow => "follow",
+            AdminCall::Select(_) => "select",
+            AdminCall::Dispose(_) => "close_session",
+            AdminCall::Subagents => "subagents",
+            AdminCall::Saved => "saved",
+            AdminCall::SetSaved => "set_saved",
+            AdminCall::ArmCapture => "arm_capture",
+            AdminCall::ClearSaved => "clear_saved",
+            AdminCall::SavedEdit(_) => "saved_edit",
+            AdminCall::RemoveSaved(_) => "remove_saved",
+            AdminCall::SavedDiff(_) => "saved_diff",
+        }
+    }
+
     /// Whether it has a body. No form of a web page can send one of JSON, nor DELETE.
     fn writes(self) -> bool {
         matches!(
@@ -181,6 +216,17 @@ pub(super) async fn answer(
     body: &mut Incoming,
 ) -> Result<Response<Content>, Failure> {
     let call = AdminCall::of(&parts.method, parts.uri.path())?;
+    let answered = carry_out(gate, call, parts, body).await?;
+    gate.metrics.called(call.name());
+    Ok(answered)
+}
+
+async fn carry_out(
+    gate: &Shared,
+    call: AdminCall<'_>,
+    parts: &request::Parts,
+    body: &mut Incoming,
+) -> Result<Response<Content>, Failure> {
     // Nothing waits and nothing is kept where nothing is looked at.
     if !gate.enabled && !matches!(call, AdminCall::Status | AdminCall::Events) {
         let off = Failure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");

@@ -16,18 +16,23 @@ mod view;
 mod whole;
 
 use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::content::{self, Content};
 use crate::gate::Shared;
-use crate::{body, guard};
+use crate::{body, guard, metrics};
 
 pub use auth::{AdminToken, AdminTokenError};
 
 /// Where programs that keep others running ask whether the gate answers. It says nothing else, so it needs no token.
 const HEALTH: &str = "/health";
+
+/// Where Prometheus asks. It holds numbers and names of rules and detectors, and so needs no token
+/// either: a scraper would have to read a new one at every start.
+const METRICS: &str = "/metrics";
 
 /// Answers one call, whatever happens.
 pub(crate) async fn respond(
@@ -37,9 +42,14 @@ pub(crate) async fn respond(
     local: std::net::SocketAddr,
 ) -> Response<Content> {
     let (parts, mut body) = request.into_parts();
-    if is_health(&parts) && guard::check(&parts, local).is_ok() {
+    if reads(&parts, HEALTH) && guard::check(&parts, local).is_ok() {
         let mut response = Response::new(content::full(Bytes::new()));
         *response.status_mut() = StatusCode::NO_CONTENT;
+        return response;
+    }
+    if reads(&parts, METRICS) && guard::check(&parts, local).is_ok() {
+        let mut response = Response::new(content::full(gate.metrics.text(&gate.status()).into()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
         return response;
     }
     let answered = match auth::check(&parts, token, local) {
@@ -57,6 +67,6 @@ pub(crate) async fn respond(
     }
 }
 
-fn is_health(parts: &request::Parts) -> bool {
-    parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD)
+fn reads(parts: &request::Parts, path: &str) -> bool {
+    parts.uri.path() == path && matches!(parts.method, Method::GET | Method::HEAD)
 }

@@ -130,6 +130,7 @@ impl Shared {
             let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent));
             let (body, ask) = match next {
                 Next::Pass => {
+                    progress.recorded();
                     let response = self.prepare(answer, restoring).await?;
                     return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
                 }

@@ -301,10 +301,11 @@ impl Turns {
     fn carry_out(&self, state: &mut State, effects: Effects, now: Tick) {
         for effect in effects {
             match effect {
-                Effect::Forward { turn, to, body, digest, .. } => {
+                Effect::Forward { turn, to, body, digest, draft, .. } => {
                     let over = state.desk.summary(turn);
+                    let by = over.as_ref().ok().and_then(|over| over.ending).unwrap_or_default();
                     let (edits, redactions) = over.map_or((0, 0), |over| (over.edits, over.redactions));
-                    state.answer(to, Decision::Send(Release { body, digest, edits, redactions }));
+                    state.answer(to, Decision::Send(Release { body, digest, edits, redactions, draft, by }));
                 }
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {

@@ -64,6 +64,10 @@ pub(crate) struct Release {
     pub(crate) edits: usize,
     /// Redactions that stand in it.
     pub(crate) redactions: usize,
+    /// What it was made of.
+    pub(crate) draft: Arc<Draft>,
+    /// Who let it go: `user`, or `timeout` where a rule lets it go when nobody decides.
+    pub(crate) by: &'static str,
 }
 
 /// Waits for a decision. Dropping it tells the desk that the connection is gone.

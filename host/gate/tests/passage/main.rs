@@ -16,6 +16,7 @@ mod logging;
 mod outside;
 mod passing;
 mod plain;
+mod recording;
 mod refusals;
 mod support;
 mod unread;

@@ -364,3 +364,60 @@ async fn invariant_6_a_key_that_holds_a_finding_stands_in_no_view_and_its_place_
     house.cancel(&id).await.unwrap();
     assert_eq!(client.await.unwrap().status, 400);
 }
+
+#[tokio::test]
+async fn metrics_count_what_happens_and_hold_no_content() {
+    let house = House::start().await;
+    let no_token = ("authorization", "");
+    let mut events = house.events().await;
+    let _client = house.send(&chat(&format!("prod-db {CANARY}")));
+    let id = events.paused().await.id;
+    let shown = house.call(Method::GET, &format!("/v1/pending/{id}"), None).await;
+    assert_eq!(shown.status, 200);
+    let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
+    assert_eq!(page.status, 200);
+    for line in [
+        "leafgate_requests_total{verdict=\"paused\"} 1",
+        "leafgate_pending 1",
+        "leafgate_judging_seconds_count 1",
+        "leafgate_admin_calls_total{call=\"turn\"} 1",
+    ] {
+        assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());
+    }
+    for secret in [CANARY, "prod-db"] {
+        assert!(!page.text().contains(secret), "{}", page.text());
+    }
+    let rebound = format!("rebound.example:{}", house.admin.port());
+    let foreign = attack(&house, Method::GET, "/metrics", &[no_token, ("host", &rebound)], "").await;
+    assert_eq!(foreign.status, 403);
+}
+
+/// The names of the dashboard that stand on a page of metrics.
+#[tokio::test]
+async fn the_dashboard_of_the_examples_asks_for_what_there_is() {
+    let house = House::start().await;
+    let page = attack(&house, Method::GET, "/metrics", &[("authorization", "")], "").await;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/grafana/leafgate.json");
+    let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let asked: Vec<String> = dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().unwrap().clone())
+        .map(|target| target["expr"].as_str().unwrap().to_owned())
+        .collect();
+    let names = asked.iter().flat_map(|expression| {
+        expression
+            .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
+            .filter(|word| word.starts_with("leafgate_"))
+    });
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        // The log and its tokens are there where a log is kept.
+        let is_of_log = name.starts_with("leafgate_store_") || name == "leafgate_tokens_total";
+        let name = name.strip_suffix("_bucket").unwrap_or(name);
+        assert!(is_of_log || page.text().contains(&format!("# TYPE {name} ")), "{name}");
+    }
+    assert!(count > 15, "{count}");
+}

@@ -1,0 +1,329 @@
+//! What a gate counts, as Prometheus reads it (text format 0.0.4).
+//!
+//! Numbers and names of our own: rules, detectors, verdicts, calls of the admin API. Nothing that a
+//! request or an answer says, and no name that a client chooses.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use leafgate_admin::Status;
+
+/// The media type of the format.
+pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Series of one name. Reloads bring rules and take them away, and their series stay: what is beyond
+/// this is counted as [`OTHERS`].
+const MOST_SERIES: usize = 2000;
+
+/// The label of what has no series of its own.
+const OTHERS: &str = "(others)";
+
+/// Upper ends of the buckets of latencies, in microseconds: from a request of 2 KB that is known to
+/// a model that thinks for minutes.
+const BUCKETS: [u64; 16] = [
+    100,
+    250,
+    500,
+    1_000,
+    2_500,
+    5_000,
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    1_000_000,
+    5_000_000,
+    15_000_000,
+    60_000_000,
+    300_000_000,
+];
+
+/// What happens, counted. What [`Status`] counts already is not counted twice.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    judging: Histogram,
+    upstream: Histogram,
+    rule_hits: Family,
+    rule_errors: Family,
+    findings: Family,
+    calls: Family,
+}
+
+impl Metrics {
+    /// A request was judged.
+    pub(crate) fn judged<'a>(
+        &self,
+        took: Duration,
+        hits: impl Iterator<Item = &'a str>,
+        errors: impl Iterator<Item = &'a str>,
+        findings: impl Iterator<Item = (&'a str, usize)>,
+    ) {
+        self.judging.add(took);
+        self.rule_hits.add(hits.map(|rule| (rule, 1)));
+        self.rule_errors.add(errors.map(|rule| (rule, 1)));
+        self.findings.add(findings.map(|(detector, count)| (detector, count as u64)));
+    }
+
+    /// The upstream has begun to answer.
+    pub(crate) fn answered(&self, after: Duration) {
+        self.upstream.add(after);
+    }
+
+    /// A call of the admin API was answered.
+    pub(crate) fn called(&self, call: &'static str) {
+        self.calls.add([(call, 1)].into_iter());
+    }
+
+    /// Writes all of it, with what the status counts.
+    pub(crate) fn text(&self, status: &Status) -> String {
+        let mut page = Page::default();
+        let counts = &status.requests;
+        let build = [("version", &*status.version), ("generation", &status.policy.generation)];
+        page.head("leafgate_build_info", "gauge", "Version of the program and generation of the policy.");
+        page.sample("leafgate_build_info", &build, 1);
+        page.family(
+            "leafgate_requests_total",
+            "Requests by what became of them.",
+            "verdict",
+            &[
+                ("forwarded", counts.forwarded),
+                ("blocked", counts.blocked),
+                ("paused", counts.paused),
+                ("cancelled", counts.cancelled),
+                ("refused", counts.refused),
+            ],
+        );
+        let answers = counts.answers;
+        page.family(
+            "leafgate_answers_total",
+            "Answers of the upstream by the class of their status.",
+            "class",
+            &[
+                ("2xx", answers.succeeded),
+                ("3xx", answers.redirected),
+                ("4xx", answers.client_errors),
+                ("5xx", answers.server_errors),
+                ("none", answers.none),
+            ],
+        );
+        page.one(
+            "leafgate_rule_faults_total",
+            "counter",
+            "Rules that could not run to their end.",
+            counts.faults,
+        );
+        page.one(
+            "leafgate_in_flight",
+            "gauge",
+            "Requests that are not answered to their end.",
+            status.in_flight as u64,
+        );
+        page.one("leafgate_pending", "gauge", "Requests that wait for a person.", status.pending as u64);
+        let memory = status.pending_memory.used as u64;
+        page.one("leafgate_pending_bytes", "gauge", "Memory that these take.", memory);
+        let (loads, failed) = (status.policy.loads, status.policy.failed_loads);
+        page.family(
+            "leafgate_policy_loads_total",
+            "Loads of the policy.",
+            "result",
+            &[("done", loads), ("refused", failed)],
+        );
+        self.judging.write(
+            &mut page,
+            "leafgate_judging_seconds",
+            "Time that the gate takes to judge a request.",
+        );
+        self.upstream.write(
+            &mut page,
+            "leafgate_upstream_seconds",
+            "Time until the upstream begins to answer.",
+        );
+        self.rule_hits.write(
+            &mut page,
+            "leafgate_rule_hits_total",
+            "Requests in which a rule matched.",
+            "rule",
+        );
+        self.rule_errors.write(&mut page, "leafgate_rule_errors_total", "Errors of rules.", "rule");
+        self.findings.write(
+            &mut page,
+            "leafgate_findings_total",
+            "Findings, redacted or only counted.",
+            "detector",
+        );
+        self.calls.write(
+            &mut page,
+            "leafgate_admin_calls_total",
+            "Calls of the admin API that were answered.",
+            "call",
+        );
+        if let Some(store) = &status.store {
+            let failing = u64::from(store.failing.is_some());
+            page.one("leafgate_store_written_total", "counter", "Requests that were logged.", store.written);
+            page.one(
+                "leafgate_store_missed_total",
+                "counter",
+                "Requests and parts of answers that were not.",
+                store.missed,
+            );
+            page.one(
+                "leafgate_store_mismatches_total",
+                "counter",
+                "Requests sent otherwise than shown.",
+                store.mismatches,
+            );
+            page.one("leafgate_store_bytes", "gauge", "Bytes of the log on disk.", store.bytes);
+            page.one("leafgate_store_failing", "gauge", "1 while the log cannot be written.", failing);
+            page.family(
+                "leafgate_tokens_total",
+                "Tokens, as answers say them.",
+                "kind",
+                &[
+                    ("input", store.tokens.input),
+                    ("cached", store.tokens.cached),
+                    ("output", store.tokens.output),
+                ],
+            );
+        }
+        page.0
+    }
+}
+
+/// Counters that differ in one label.
+#[derive(Debug, Default)]
+struct Family(Mutex<BTreeMap<String, u64>>);
+
+impl Family {
+    fn add<'a>(&self, more: impl Iterator<Item = (&'a str, u64)>) {
+        let mut more = more.peekable();
+        if more.peek().is_none() {
+            return;
+        }
+        // Each change is one addition, so what a panic leaves behind is whole.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (label, count) in more {
+            match all.get_mut(label) {
+                Some(sum) => *sum += count,
+                None => {
+                    let label = if all.len() < MOST_SERIES { label } else { OTHERS };
+                    *all.entry(label.to_owned()).or_default() += count;
+                }
+            }
+        }
+    }
+
+    fn write(&self, page: &mut Page, name: &str, help: &str, label: &str) {
+        page.head(name, "counter", help);
+        for (value, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            page.sample(name, &[(label, value)], *count);
+        }
+    }
+}
+
+/// Times by how long they are.
+#[derive(Debug, Default)]
+struct Histogram {
+    /// One for each of [`BUCKETS`], and one for what is longer.
+    buckets: [AtomicU64; BUCKETS.len() + 1],
+    micros: AtomicU64,
+}
+
+impl Histogram {
+    fn add(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BUCKETS.partition_point(|&end| end < micros);
+        self.buckets[bucket].fetch_add(1, Relaxed);
+        self.micros.fetch_add(micros, Relaxed);
+    }
+
+    fn write(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, "histogram", help);
+        let (bucket, mut sum) = (format!("{name}_bucket"), 0);
+        for (count, end) in self.buckets.iter().zip(BUCKETS.map(Some).into_iter().chain([None])) {
+            sum += count.load(Relaxed);
+            let end = end.map_or("+Inf".to_owned(), seconds);
+            page.sample(&bucket, &[("le", &end)], sum);
+        }
+        let _ = writeln!(page.0, "{name}_sum {}", seconds(self.micros.load(Relaxed)));
+        page.sample(&format!("{name}_count"), &[], sum);
+    }
+}
+
+/// Returns microseconds as seconds, without the digits that say nothing.
+fn seconds(micros: u64) -> String {
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What is written.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        let labels: Vec<_> =
+            labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.head(name, kind, help);
+        self.sample(name, &[], value);
+    }
+
+    fn family(&mut self, name: &str, help: &str, label: &str, samples: &[(&str, u64)]) {
+        self.head(name, "counter", help);
+        samples.iter().for_each(|(value, count)| self.sample(name, &[(label, value)], *count));
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_up_to_their_end_and_written_in_seconds() {
+        let histogram = Histogram::default();
+        for micros in [100, 101, 2_000, u64::MAX / 4_000] {
+            histogram.add(Duration::from_micros(micros));
+        }
+        let mut page = Page::default();
+        histogram.write(&mut page, "x", "X.");
+        for line in [
+            "x_bucket{le=\"0.0001\"} 1",
+            "x_bucket{le=\"0.00025\"} 2",
+            "x_bucket{le=\"0.001\"} 2",
+            "x_bucket{le=\"0.0025\"} 3",
+            "x_bucket{le=\"300\"} 3",
+            "x_bucket{le=\"+Inf\"} 4",
+            "x_count 4",
+        ] {
+            assert!(page.0.lines().any(|written| written == line), "{line} in {}", page.0);
+        }
+    }
+
+    #[test]
+    fn series_are_bounded_and_their_labels_escaped() {
+        let family = Family::default();
+        let names: Vec<String> = (0..MOST_SERIES + 5).map(|n| format!("rule {n}")).collect();
+        family.add(names.iter().map(|name| (name.as_str(), 1)));
+        family.add([("a\"\\\n", 2)].into_iter());
+        let mut page = Page::default();
+        family.write(&mut page, "x", "X.", "rule");
+        assert!(page.0.contains(&format!("x{{rule=\"{OTHERS}\"}} 7")), "others");
+        assert_eq!(escaped("a\"\\\n"), "a\\\"\\\\\\n");
+    }
+}

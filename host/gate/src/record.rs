@@ -1,0 +1,325 @@
+//! What a gate tells a recorder: each request that it judged, with the bytes that came and left, and
+//! the answer while it comes.
+//!
+//! A recorder is told what happens, on the way of a request, so it must not wait: bodies are shared
+//! and not copied, and whatever has to be masked, hashed or written is its own to do elsewhere. What
+//! it is told holds secrets, as the request does.
+//!
+//! Told are requests with a body of a known API, once: when they are sent, or when it is certain
+//! that they will not be. A recorder that must have every request may have the gate wait, and
+//! refuse where it cannot keep one.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body, Frame, SizeHint};
+use leafgate_admin::StoreStatus;
+use leafgate_desk::{Destination, Digest};
+use leafgate_policy::{Policy, Recall};
+use leafgate_tree::{Author, Draft};
+use tokio::sync::oneshot;
+
+use crate::content::{self, Content, ContentError};
+
+/// Who keeps what passes a gate.
+pub trait Recorder: Send + Sync {
+    /// A request leaves, or never will.
+    fn request(&self, request: Box<RequestRecord>) -> Recorded;
+
+    /// Something of the answer to a request.
+    fn answer(&self, request: RecordId, part: AnswerPart);
+
+    /// How it is.
+    fn status(&self) -> StoreStatus;
+}
+
+/// What a recorder says about a request that it was told of.
+#[derive(Debug)]
+pub enum Recorded {
+    /// The request goes on at once, whether it is kept or not.
+    Taken,
+    /// The request goes on when this says that it is kept, and is refused where it is not.
+    Awaited(oneshot::Receiver<()>),
+    /// The request must not go on: it cannot be kept.
+    Refused,
+}
+
+/// The number of a request in one process, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId(pub u64);
+
+/// A request that was judged. `Debug` prints no text of it.
+#[derive(Clone)]
+pub struct RequestRecord {
+    /// Its number; 0 for one that never left.
+    pub id: RecordId,
+    /// When it came.
+    pub at: SystemTime,
+    /// The HTTP method.
+    pub method: String,
+    /// The path without its query; what rules find in it is masked.
+    pub path: String,
+    /// The name of the upstream.
+    pub upstream: Arc<str>,
+    /// The API that it asks, by our own name.
+    pub api: &'static str,
+    /// The client program.
+    pub agent: &'static str,
+    /// Whose request it is: `main`, `subagent`, `side`.
+    pub class: &'static str,
+    /// The key of its conversation: opaque, the same for every turn.
+    pub session: Arc<str>,
+    /// The model that it asks.
+    pub model: Option<String>,
+    /// The policy that judged it.
+    pub policy: Arc<Policy>,
+    /// `forwarded`, or why it was not, as a refusal's code says it.
+    pub verdict: &'static str,
+    /// The rules that matched, by id.
+    pub rules: Vec<String>,
+    /// What held it, for an operator. No text of a leaf.
+    pub held: Option<String>,
+    /// What was changed.
+    pub edits: Vec<RecordedEdit>,
+    /// The body as it came.
+    pub received: Bytes,
+    /// The same without its codings.
+    pub source: Bytes,
+    /// The body that leaves; `None` where nothing does.
+    pub sent: Option<Bytes>,
+    /// Whether it came in codings. Where it leaves unchanged, it leaves in them too.
+    pub coded: bool,
+    /// What was agreed to, where it waited.
+    pub approved: Option<Approval>,
+    /// How long the gate took, without the time that it waited for a person.
+    pub judging: Duration,
+    /// How long it waited for a person.
+    pub waiting: Option<Duration>,
+}
+
+/// What was let go after it had waited.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// Where the request goes.
+    pub to: Destination,
+    /// The digest of that and of the body that was shown.
+    pub digest: Digest,
+    /// Who let it go: `user`, a person, or `timeout`, where a rule lets it go when nobody decides.
+    pub by: &'static str,
+}
+
+/// A change of a request, without the values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedEdit {
+    /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `reset`.
+    pub kind: &'static str,
+    /// The display path of its place, keys as the client spelled them.
+    pub path: String,
+    /// The id of the rule, `saved:` and the id of a saved edit, or `person`.
+    pub rule: String,
+    /// What a redaction recognised.
+    pub label: Option<Arc<str>>,
+    /// Which detector did, where it is known.
+    pub detector: Option<String>,
+    /// Bytes that a redaction took away.
+    pub length: Option<usize>,
+}
+
+/// Something of an answer.
+#[derive(Debug)]
+pub enum AnswerPart {
+    /// It begins.
+    Head {
+        /// Its status.
+        status: StatusCode,
+        /// Whether it is an event stream.
+        stream: bool,
+        /// Whether it can be read: it is JSON or an event stream, and not compressed.
+        readable: bool,
+        /// How long the upstream took to begin.
+        after: Duration,
+    },
+    /// More of its body, as the upstream sent it.
+    Bytes(Bytes),
+    /// It has ended.
+    End {
+        /// Whether it was whole.
+        complete: bool,
+    },
+}
+
+impl fmt::Debug for RequestRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestRecord")
+            .field("id", &self.id)
+            .field("verdict", &self.verdict)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the changes that stand in a draft.
+pub(crate) fn edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {
+    let document = draft.document();
+    let redactions = draft.redactions().map(|made| RecordedEdit {
+        kind: "redact",
+        path: document.display_path(made.node),
+        rule: author(&made.author),
+        label: Some(Arc::clone(&made.label)),
+        detector: recall.detector(made.node, &made.label).map(|id| id.as_str().to_owned()),
+        length: Some(made.removed),
+    });
+    let edits = draft.edits().map(|edit| RecordedEdit {
+        kind: edit.kind.name(),
+        path: document.display_path(edit.target),
+        rule: author(&edit.author),
+        label: None,
+        detector: None,
+        length: None,
+    });
+    redactions.chain(edits).collect()
+}
+
+fn author(author: &Author) -> String {
+    match author {
+        Author::Rule { id } | Author::Plugin { rule: id, .. } => id.to_string(),
+        Author::SavedEdit { id } => format!("saved:{id}"),
+        Author::Person => "person".to_owned(),
+    }
+}
+
+/// A request that was judged and not yet told. Dropping it tells that its client is gone.
+pub(crate) struct Recording {
+    recorder: Arc<dyn Recorder>,
+    record: Box<RequestRecord>,
+    told: bool,
+    /// Since when it waits for a person.
+    waits: Option<Instant>,
+}
+
+impl Recording {
+    pub(crate) fn new(recorder: Arc<dyn Recorder>, record: Box<RequestRecord>, waits: bool) -> Self {
+        Recording { recorder, record, told: false, waits: waits.then(Instant::now) }
+    }
+
+    /// A person has decided about it, and let go what `edits` made of it.
+    pub(crate) fn approved(&mut self, approval: Approval, edits: Vec<RecordedEdit>) {
+        self.record.approved = Some(approval);
+        self.record.edits = edits;
+    }
+
+    /// Tells that it leaves, as these bytes.
+    pub(crate) fn sent(&mut self, id: RecordId, body: Bytes) -> (Told, Recorded) {
+        self.told = true;
+        let waiting = self.waits.map(|since| since.elapsed());
+        let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
+        let told = Told { recorder: Arc::clone(&self.recorder), id };
+        (told, self.recorder.request(Box::new(record)))
+    }
+
+    /// Tells that it never leaves, and why.
+    pub(crate) fn refused(mut self, verdict: &'static str) {
+        self.tell_refused(verdict);
+    }
+
+    fn tell_refused(&mut self, verdict: &'static str) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        let waiting = self.waits.map(|since| since.elapsed());
+        let record = RequestRecord { verdict, waiting, ..(*self.record).clone() };
+        // What never leaves is not waited for.
+        let _ = self.recorder.request(Box::new(record));
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.tell_refused("abandoned");
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
+/// A request that was told: its answer follows.
+pub(crate) struct Told {
+    recorder: Arc<dyn Recorder>,
+    id: RecordId,
+}
+
+impl Told {
+    /// There is no answer, or none that the client gets.
+    pub(crate) fn unanswered(&self) {
+        self.recorder.answer(self.id, AnswerPart::End { complete: false });
+    }
+
+    /// Tells the head of an answer, and its body while that passes.
+    pub(crate) fn follow(self, head: AnswerPart, body: Content) -> Content {
+        self.recorder.answer(self.id, head);
+        content::stream(FollowedAnswer { body, told: self, ended: false })
+    }
+}
+
+/// The body of an answer that a recorder is told of.
+struct FollowedAnswer {
+    body: Content,
+    told: Told,
+    ended: bool,
+}
+
+impl FollowedAnswer {
+    fn end(&mut self, complete: bool) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.told.recorder.answer(self.told.id, AnswerPart::End { complete });
+        }
+    }
+}
+
+impl Body for FollowedAnswer {
+    type Data = Bytes;
+    type Error = ContentError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+        match &frame {
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref().filter(|data| !data.is_empty()) {
+                    self.told.recorder.answer(self.told.id, AnswerPart::Bytes(data.clone()));
+                }
+                if self.body.is_end_stream() {
+                    self.end(true);
+                }
+            }
+            Some(Err(_)) => self.end(false),
+            None => self.end(true),
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for FollowedAnswer {
+    fn drop(&mut self) {
+        // A body without a byte is not polled.
+        let complete = self.body.is_end_stream();
+        self.end(complete);
+    }
+}

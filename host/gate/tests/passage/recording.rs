@@ -1,0 +1,107 @@
+//! What a recorder is told, and that it decides whether what must be recorded leaves.
+
+use std::sync::{Arc, Mutex};
+
+use leafgate_admin::StoreStatus;
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use tokio::sync::oneshot;
+
+use crate::support::{EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, json_answer, once, says};
+
+/// What it says about each request.
+#[derive(Clone, Copy, Default)]
+enum Says {
+    #[default]
+    Taken,
+    Refused,
+    /// It waits, and then has lost the request.
+    Lost,
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Kept {
+    says: Says,
+    requests: Mutex<Vec<RequestRecord>>,
+    answers: Mutex<Vec<(RecordId, AnswerPart)>>,
+}
+
+impl Recorder for Kept {
+    fn request(&self, request: Box<RequestRecord>) -> Recorded {
+        self.requests.lock().unwrap().push(*request);
+        match self.says {
+            Says::Taken => Recorded::Taken,
+            Says::Refused => Recorded::Refused,
+            Says::Lost => Recorded::Awaited(oneshot::channel().1),
+        }
+    }
+
+    fn answer(&self, request: RecordId, part: AnswerPart) {
+        self.answers.lock().unwrap().push((request, part));
+    }
+
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
+    }
+}
+
+#[tokio::test]
+async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
+    let upstream =
+        Upstream::start(|_| async { json_answer(format!("{{\"say\": \"{}\"}}", email_token())) }).await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let sent = says(&format!("write to {EMAIL}"));
+    once(&gate, chat(sent.clone())).await;
+    let requests = kept.requests.lock().unwrap();
+    let [record] = &requests[..] else { panic!("{} requests", requests.len()) };
+    assert_eq!(record.received, sent);
+    assert_eq!(record.sent.as_ref(), Some(&upstream.only().body));
+    assert_eq!((record.api, record.model.as_deref(), record.verdict), ("chat", Some("m"), "forwarded"));
+    let edit = &record.edits[0];
+    assert_eq!((edit.kind, &*edit.path, &*edit.rule), ("redact", "messages[0].content", "mail"));
+    assert_eq!((edit.detector.as_deref(), edit.length), (Some("pii/email"), Some(EMAIL.len())));
+    // Tokens stay tokens.
+    let answers = kept.answers.lock().unwrap();
+    let answered: Vec<_> = answers.iter().map(|(_, part)| part).collect();
+    assert!(matches!(answered[0], AnswerPart::Head { readable: true, stream: false, .. }));
+    assert!(
+        matches!(answered[1], AnswerPart::Bytes(bytes) if *bytes == format!("{{\"say\": \"{}\"}}", email_token()))
+    );
+    assert!(matches!(answered[2], AnswerPart::End { complete: true }));
+    assert_eq!(upstream.only().headers["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn what_must_be_recorded_and_is_not_does_not_leave() {
+    for says_so in [Says::Refused, Says::Lost] {
+        let upstream = Upstream::silent().await;
+        let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+        gate.gate.record(Arc::new(Kept { says: says_so, ..Kept::default() }));
+        let answer = once(&gate, chat(says("hello"))).await;
+        let (code, message) = answer.error();
+        assert_eq!(code, "leafgate_internal");
+        assert!(message.contains("must log every request"), "{message}");
+        assert!(upstream.seen().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
+    let block = "[[rule]]\nid = \"no\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"secret plan\")'\naction = \"block\"\nreason = \"No\"\n";
+    let upstream = Upstream::silent().await;
+    let gate = gate(block, &upstream.url()).await;
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&gate, chat(says("the secret plan"))).await;
+    {
+        let requests = kept.requests.lock().unwrap();
+        assert_eq!((requests[0].verdict, &requests[0].sent), ("leafgate_blocked", &None));
+        assert_eq!(requests[0].rules, ["no"]);
+    }
+    let open = crate::support::gate("", &upstream.url()).await;
+    open.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&open, chat(says("hello"))).await;
+    assert_eq!(kept.requests.lock().unwrap().len(), 2);
+}
