@@ -1,0 +1,300 @@
+//! The cache ledger: how much of each turn a provider could have read from its cache, and what broke
+//! the rest.
+//!
+//! Providers cache the beginning of a prompt: tools, then what the system says, then the messages. So
+//! a turn is compared with the one before it in that order, leaf by leaf, as both left. The first
+//! leaf that differs ends what they have in common. Marks that say where a cache should end are no
+//! part of the prompt, and wander.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::log::{Filter, Log, LogError, RequestView};
+
+/// The members of a body that make its prompt, in the order in which it is put together.
+const PROMPT: [&str; 10] = [
+    "model",
+    "tools",
+    "functions",
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "messages",
+    "input",
+    "contents",
+];
+
+/// A member that is no part of the prompt.
+const MARK: &str = "cache_control";
+
+/// Bytes of a token, on the average of English text and code: an estimate, and said to be one.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+/// A turn, beside the one before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheLine {
+    /// The request.
+    pub id: i64,
+    /// The turn before it in its conversation.
+    pub before: i64,
+    /// The conversation.
+    pub session: String,
+    /// When it came, in milliseconds of Unix time.
+    pub at: i64,
+    /// Bytes of text that both begin with.
+    pub common_bytes: usize,
+    /// Bytes of text of the turn before.
+    pub before_bytes: usize,
+    /// What ends it; `None` where this turn goes on from the whole of the one before.
+    pub broken: Option<Break>,
+    /// Tokens that the provider says it read.
+    pub input_tokens: Option<i64>,
+    /// Those of them that came from its cache.
+    pub cached_tokens: Option<i64>,
+}
+
+/// Where a turn differs from the one before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Break {
+    /// The display path of the first leaf that differs.
+    pub path: String,
+    /// Whose doing it is: `client`, `person`, the id of a rule, or `saved:` and that of a saved edit.
+    pub by: String,
+    /// About how many tokens of the turn before cannot be read from a cache any more.
+    pub lost_tokens_estimate: usize,
+}
+
+impl Log {
+    /// Returns the turns of conversations beside those before them, the newest first. Requests that
+    /// clients send beside a conversation are not compared.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn ledger(&self, filter: &Filter, most: usize) -> Result<Vec<CacheLine>, LogError> {
+        let mut lines = Vec::new();
+        let mut before = None;
+        while lines.len() < most {
+            let page = self.list(filter, before, 200)?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.id);
+            for line in page {
+                if line.sent.is_none() || line.class == "side" || lines.len() == most {
+                    continue;
+                }
+                let Some(earlier) = self.turn_before(line.id, &line.session, &line.class)? else { continue };
+                lines.push(compared(&self.show(earlier)?, &self.show(line.id)?));
+            }
+        }
+        Ok(lines)
+    }
+
+    fn turn_before(&self, id: i64, session: &str, class: &str) -> Result<Option<i64>, LogError> {
+        use rusqlite::OptionalExtension;
+        let mut find = self.database.prepare_cached(
+            "SELECT id FROM request WHERE session = ?1 AND id < ?2 AND class = ?3 AND sent IS NOT NULL
+             ORDER BY id DESC LIMIT 1",
+        )?;
+        Ok(find.query_row(rusqlite::params![session, id, class], |row| row.get(0)).optional()?)
+    }
+}
+
+fn compared(earlier: &RequestView, later: &RequestView) -> CacheLine {
+    let (old, new) = (prompt(&earlier.body.0), prompt(&later.body.0));
+    let common = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let bytes = |leaves: &[Leaf]| leaves.iter().map(|leaf| leaf.text.len()).sum::<usize>();
+    let (common_bytes, before_bytes) = (bytes(&old[..common]), bytes(&old));
+    let broken = (common < old.len()).then(|| {
+        let path = new.get(common).unwrap_or(&old[common]).path.clone();
+        let by = whose(&path, earlier, later);
+        Break { by, path, lost_tokens_estimate: (before_bytes - common_bytes).div_ceil(BYTES_OF_A_TOKEN) }
+    });
+    CacheLine {
+        id: later.line.id,
+        before: earlier.line.id,
+        session: later.line.session.clone(),
+        at: later.line.at,
+        common_bytes,
+        before_bytes,
+        broken,
+        input_tokens: later.line.input_tokens,
+        cached_tokens: later.line.cached_tokens,
+    }
+}
+
+/// Returns who changed what stands at a path: whoever edited it, or something that holds it, in one
+/// turn and not in the other alike; else the client.
+fn whose(path: &str, earlier: &RequestView, later: &RequestView) -> String {
+    let edits = |request: &RequestView| -> Vec<(String, String)> {
+        let all = request.edits.iter().filter(|edit| holds(&edit.path, path));
+        all.map(|edit| (edit.kind.clone(), edit.rule.clone())).collect()
+    };
+    let (old, new) = (edits(earlier), edits(later));
+    // The same redaction in both turns writes the same token.
+    let is_steady = |edit: &&(String, String)| edit.0 == "redact" && old.contains(edit) && new.contains(edit);
+    let by = new.iter().chain(&old).find(|edit| !is_steady(edit));
+    by.map_or_else(|| "client".to_owned(), |(_, rule)| rule.clone())
+}
+
+/// Returns whether a path is another one, or leads to it.
+fn holds(outer: &str, path: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// One scalar of a prompt.
+#[derive(Clone, PartialEq, Eq)]
+struct Leaf {
+    path: String,
+    text: String,
+}
+
+/// Returns the leaves of a body's prompt, in the order of the prompt.
+fn prompt(body: &[u8]) -> Vec<Leaf> {
+    let mut members: Vec<(usize, Vec<Leaf>)> = Vec::new();
+    let mut from = serde_json::Deserializer::from_slice(body);
+    // What is no JSON has no prompt that could be told apart.
+    let _ = from.deserialize_map(Members(&mut members));
+    members.sort_by_key(|(place, _)| *place);
+    members.into_iter().flat_map(|(_, leaves)| leaves).collect()
+}
+
+/// Reads the outermost object.
+struct Members<'m>(&'m mut Vec<(usize, Vec<Leaf>)>);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match PROMPT.iter().position(|member| *member == key) {
+                Some(place) => {
+                    let mut leaves = Vec::new();
+                    map.next_value_seed(Leaves { path: key, out: &mut leaves })?;
+                    self.0.push((place, leaves));
+                }
+                None => drop(map.next_value::<serde::de::IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a value into its leaves, in the order in which they stand there.
+struct Leaves<'o> {
+    path: String,
+    out: &'o mut Vec<Leaf>,
+}
+
+impl Leaves<'_> {
+    fn leaf<E>(self, text: String) -> Result<(), E> {
+        self.out.push(Leaf { path: self.path, text });
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Leaves<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Leaves<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.leaf(text.to_owned())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.leaf(value.to_string())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.leaf(value.to_string())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.leaf(value.to_string())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.leaf(value.to_string())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.leaf("null".to_owned())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut at = 0_usize;
+        while list
+            .next_element_seed(Leaves { path: format!("{}[{at}]", self.path), out: &mut *self.out })?
+            .is_some()
+        {
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == MARK {
+                map.next_value::<serde::de::IgnoredAny>()?;
+                continue;
+            }
+            let path = format!("{}.{key}", self.path);
+            map.next_value_seed(Leaves { path, out: &mut *self.out })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn paths(body: &serde_json::Value) -> Vec<String> {
+        prompt(body.to_string().as_bytes()).into_iter().map(|leaf| leaf.path).collect()
+    }
+
+    #[test]
+    fn a_prompt_is_read_in_its_order_without_marks() {
+        let body = json!({
+            "messages": [{ "role": "user", "content": [
+                { "type": "text", "text": "Hi", "cache_control": { "type": "ephemeral" } }] }],
+            "temperature": 1,
+            "tools": [{ "name": "read" }],
+            "system": "Be brief",
+        });
+        let expected = [
+            "tools[0].name",
+            "system",
+            "messages[0].content[0].text",
+            "messages[0].content[0].type",
+            "messages[0].role",
+        ];
+        assert_eq!(paths(&body), expected);
+    }
+
+    #[test]
+    fn the_order_of_members_counts() {
+        let (old, new) = (prompt(br#"{"tools":[{"a":1,"b":2}]}"#), prompt(br#"{"tools":[{"b":2,"a":1}]}"#));
+        assert!(old != new);
+    }
+}

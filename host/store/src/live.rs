@@ -1,0 +1,167 @@
+//! Answers that are coming: read bit by bit, as they will be saved.
+
+use std::time::{Duration, Instant};
+
+use leafgate_answer::{AnswerLimits, Api, Finish, Reader, Reply};
+use leafgate_gate::record::AnswerPart;
+use serde::{Deserialize, Serialize};
+
+/// An answer is saved at most so often while it comes.
+pub(crate) const SAVES: Duration = Duration::from_millis(250);
+
+/// A call, as it is saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedCall {
+    /// What the result names.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, masked.
+    pub arguments: String,
+}
+
+/// One answer that is coming.
+pub(crate) struct Live {
+    /// The row of its request.
+    pub(crate) row: i64,
+    api: Option<Api>,
+    reader: Option<Reader>,
+    pub(crate) reply: Reply,
+    pub(crate) model: String,
+    pub(crate) failure: Option<String>,
+    pub(crate) status: Option<u16>,
+    pub(crate) head: Option<Duration>,
+    pub(crate) began: Instant,
+    pub(crate) state: &'static str,
+    /// When it was saved, where there is something new.
+    pub(crate) saved: Option<Instant>,
+    pub(crate) is_new: bool,
+}
+
+impl Live {
+    pub(crate) fn new(row: i64, api: &str) -> Self {
+        Live {
+            row,
+            api: api_named(api),
+            reader: None,
+            reply: Reply::default(),
+            model: String::new(),
+            failure: None,
+            status: None,
+            head: None,
+            began: Instant::now(),
+            state: "none",
+            saved: None,
+            is_new: false,
+        }
+    }
+
+    /// Takes a part; gives whether it was the last.
+    pub(crate) fn take(&mut self, part: &AnswerPart) -> bool {
+        self.is_new = true;
+        match part {
+            AnswerPart::Head { status, stream, readable, after } => {
+                (self.status, self.head) = (Some(status.as_u16()), Some(*after));
+                self.state = "open";
+                let limits = AnswerLimits::default();
+                self.reader = self.api.filter(|_| *readable).map(|api| match stream {
+                    true => Reader::stream(api, limits),
+                    false => Reader::whole(api, limits),
+                });
+                false
+            }
+            AnswerPart::Bytes(bytes) => {
+                match self.reader.as_mut().map(|reader| reader.push(bytes)) {
+                    Some(Ok(deltas)) => deltas.iter().for_each(|delta| self.reply.add(delta)),
+                    Some(Err(_)) => self.reader = None,
+                    None => {}
+                }
+                false
+            }
+            AnswerPart::End { complete } => {
+                self.end(*complete);
+                true
+            }
+        }
+    }
+
+    fn end(&mut self, complete: bool) {
+        let read = self.reader.take().and_then(|reader| reader.finish().ok());
+        self.state = match (self.status, &read, complete) {
+            (None, ..) => "none",
+            (_, _, false) => "broken",
+            (_, None, true) => "unread",
+            (_, Some(_), true) => "complete",
+        };
+        if let Some(answer) = read {
+            self.reply = answer.reply;
+            self.model = answer.head.model.expose().to_owned();
+            self.failure = answer.failure.map(|failure| {
+                let (kind, message) = (failure.kind.expose(), failure.message.expose());
+                format!("{kind}: {message}")
+            });
+        }
+    }
+
+    /// Returns how long it may stay unsaved; `None` where nothing is new.
+    pub(crate) fn due(&self, now: Instant) -> Option<Duration> {
+        let wait = |saved: Instant| SAVES.saturating_sub(now.duration_since(saved));
+        self.is_new.then(|| self.saved.map_or(Duration::ZERO, wait))
+    }
+}
+
+/// Returns the API whose answers a request of the gate's API gets; `None` for those that are no
+/// conversation.
+fn api_named(name: &str) -> Option<Api> {
+    match name {
+        "chat" => Some(Api::Chat),
+        "messages" => Some(Api::Messages),
+        "responses" => Some(Api::Responses),
+        "gemini" | "gemini-stream" | "gemini-array" => Some(Api::Gemini),
+        _ => None,
+    }
+}
+
+/// Returns the word for why a model stopped.
+pub(crate) fn finish_name(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "stop",
+        Finish::Length => "length",
+        Finish::Calls => "calls",
+        Finish::Filtered => "filtered",
+        Finish::Refusal => "refusal",
+        Finish::Paused => "paused",
+        Finish::Cancelled => "cancelled",
+        Finish::Failed => "failed",
+        Finish::Other => "other",
+    }
+}
+
+/// Returns how much of a text that goes on can be saved: up to the last blank, since what comes next
+/// may make one secret with what stands behind it, and to the beginning of a key that has not ended.
+pub(crate) fn settled(text: &str) -> &str {
+    let end = text.rfind(char::is_whitespace).map_or(0, |at| at);
+    let settled = &text[..end];
+    match settled.rfind("-----BEGIN ") {
+        Some(begin) if !settled[begin..].contains("-----END ") => &settled[..begin],
+        _ => settled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_become_a_secret_is_not_saved_yet() {
+        assert_eq!(settled("use ghp_half"), "use");
+        assert_eq!(settled("word"), "");
+        assert_eq!(settled("so far so good "), "so far so good");
+        assert_eq!(settled("key:\n-----BEGIN PRIVATE KEY-----\nMIIE\nMIIF"), "key:\n");
+        assert_eq!(
+            settled("a -----BEGIN X-----\nM\n-----END X----- b c"),
+            "a -----BEGIN X-----\nM\n-----END X----- b"
+        );
+    }
+}

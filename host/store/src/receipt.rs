@@ -1,0 +1,408 @@
+//! Receipts: what a gate did with each request, chained and signed.
+//!
+//! A receipt is a line of JSON that says what came, what was changed, who agreed to what, and what
+//! left, by digests. It bears the SHA-256 of the receipt before it, and an Ed25519 signature by the
+//! installation's key. A file of receipts begins with a head that names the key and the digest from
+//! which its chain goes on: older receipts may have been removed with their requests.
+//!
+//! What a chain cannot show is that its last receipts were cut off. Who must know that, keeps the
+//! digest of the last one elsewhere.
+
+use std::io::{BufRead, Write};
+
+use leafgate_gate::record::RequestRecord;
+use ring::signature::{ED25519, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::keys::StoreKeys;
+
+/// The digest before the first receipt of a log.
+pub(crate) const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// What one request's receipt says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Receipt {
+    /// Its number: the next one after the receipt before it.
+    pub number: i64,
+    /// When the request came, in milliseconds of Unix time.
+    pub at: i64,
+    /// The conversation, by its opaque key.
+    pub session: String,
+    /// The client program.
+    pub agent: String,
+    /// Where it went.
+    pub upstream: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path without its query.
+    pub path: String,
+    /// `forwarded`, or why it was not.
+    pub verdict: String,
+    /// SHA-256 of the policy that judged it.
+    pub policy: String,
+    /// The rules that matched.
+    pub rules: Vec<String>,
+    /// The keyed digest of the body as it came.
+    pub received: String,
+    /// How many edits and redactions stand in what left.
+    pub edits: usize,
+    /// SHA-256 of the list of these, as the log has it.
+    pub edits_digest: String,
+    /// Who let it go after it had waited: `user`, a person, or `timeout`, where a rule lets it go when
+    /// nobody decides. The policy alone decided where this is not there.
+    pub released_by: Option<String>,
+    /// The digest of what was shown and agreed to: SHA-256 over destination and body.
+    pub approved: Option<String>,
+    /// The keyed digest of the body that left. None did where this is not there.
+    pub sent: Option<String>,
+    /// SHA-256 of the receipt before it.
+    pub previous: String,
+}
+
+impl Receipt {
+    /// Returns the receipt of a request, but for its place in the chain.
+    pub(crate) fn of(record: &RequestRecord, keys: &StoreKeys, path: &str, edits: &str) -> Receipt {
+        Receipt {
+            number: 0,
+            at: crate::writer::millis(record.at),
+            session: record.session.to_string(),
+            agent: record.agent.to_owned(),
+            upstream: record.upstream.to_string(),
+            method: record.method.clone(),
+            path: path.to_owned(),
+            verdict: record.verdict.to_owned(),
+            policy: base16ct::lower::encode_string(&record.policy.digest()),
+            rules: record.rules.clone(),
+            received: keys.digest(&record.received),
+            edits: record.edits.len(),
+            edits_digest: sha256(edits),
+            released_by: record.approved.as_ref().map(|approval| approval.by.to_owned()),
+            approved: record.approved.as_ref().map(|approval| approval.digest.to_string()),
+            sent: record.sent.as_ref().map(|sent| keys.digest(sent)),
+            previous: String::new(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers always serialise")
+    }
+}
+
+/// Returns the SHA-256 of a text, in hexadecimal.
+pub(crate) fn sha256(text: &str) -> String {
+    base16ct::lower::encode_string(&Sha256::digest(text.as_bytes()))
+}
+
+/// The first line of a file of receipts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    leafgate: String,
+    version: u32,
+    public_key: String,
+    previous: String,
+}
+
+/// Any further line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Line {
+    /// The receipt as it was signed.
+    receipt: String,
+    signature: String,
+}
+
+/// What kind of file it is.
+const KIND: &str = "receipts";
+
+/// The version of the form.
+const VERSION: u32 = 1;
+
+/// Writes the head of a file.
+pub(crate) fn write_head(out: &mut impl Write, keys: &StoreKeys, previous: &str) -> std::io::Result<()> {
+    let head = Head {
+        leafgate: KIND.to_owned(),
+        version: VERSION,
+        public_key: keys.verifying_key(),
+        previous: previous.to_owned(),
+    };
+    writeln!(out, "{}", serde_json::to_string(&head)?)
+}
+
+/// Writes a receipt as it was signed.
+pub(crate) fn write_line(out: &mut impl Write, receipt: String, signature: &[u8]) -> std::io::Result<()> {
+    let line = Line { receipt, signature: base16ct::lower::encode_string(signature) };
+    writeln!(out, "{}", serde_json::to_string(&line)?)
+}
+
+/// A file of receipts that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The key that signed all of them.
+    pub key: String,
+    /// How many there are.
+    pub receipts: usize,
+    /// The numbers of the first and the last.
+    pub numbers: Option<(i64, i64)>,
+    /// SHA-256 of the last receipt: nothing was cut off behind it if this is known from elsewhere.
+    pub last: String,
+}
+
+/// Why a file of receipts does not hold. Lines count from 1.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Broken {
+    /// It cannot be read.
+    #[error("line {line}: cannot be read: {source}")]
+    Io {
+        /// Where.
+        line: usize,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It begins with no head.
+    #[error("line 1 is no head of a file of receipts: export one with `leafgate receipt export`")]
+    NoHead,
+    /// It is of another version.
+    #[error("line 1: the file is of version {version}, and this program reads version {VERSION}")]
+    Version {
+        /// Which.
+        version: u32,
+    },
+    /// It was signed by somebody else.
+    #[error(
+        "line 1: the file names key {found}, and not {expected}: it is another installation's, or forged"
+    )]
+    Key {
+        /// The key of the file.
+        found: String,
+        /// The key that was asked for.
+        expected: String,
+    },
+    /// A line is no receipt.
+    #[error("line {line} is no receipt")]
+    NoReceipt {
+        /// Where.
+        line: usize,
+    },
+    /// A receipt was changed, or was signed by another key.
+    #[error("line {line} (receipt {number}): the signature does not fit: it was changed after it was signed")]
+    Signature {
+        /// Where.
+        line: usize,
+        /// Which.
+        number: i64,
+    },
+    /// Receipts are missing.
+    #[error("line {line}: receipt {number} follows {before}: {} missing", missing(*before, *number))]
+    Missing {
+        /// Where.
+        line: usize,
+        /// Which.
+        number: i64,
+        /// The one before.
+        before: i64,
+    },
+    /// Receipts are not in their order, or one stands there twice.
+    #[error("line {line}: receipt {number} stands behind {before}: the order was changed")]
+    Order {
+        /// Where.
+        line: usize,
+        /// Which.
+        number: i64,
+        /// The one before.
+        before: i64,
+    },
+    /// The chain is broken although the numbers fit.
+    #[error(
+        "line {line} (receipt {number}): it does not go on from the receipt before it, which is another one's"
+    )]
+    Chain {
+        /// Where.
+        line: usize,
+        /// Which.
+        number: i64,
+    },
+}
+
+fn missing(before: i64, number: i64) -> String {
+    match number - before - 1 {
+        1 => format!("{} is", before + 1),
+        _ => format!("{} to {} are", before + 1, number - 1),
+    }
+}
+
+/// Checks a file of receipts: each signature, and that each goes on from the one before. `expected`
+/// is the key that must have signed them; without one, the file's own is believed.
+///
+/// # Errors
+/// The first receipt that does not hold, and why.
+pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Broken> {
+    let mut lines = file
+        .lines()
+        .zip(1..)
+        .map(|(text, line)| text.map(|text| (text, line)).map_err(|source| Broken::Io { line, source }));
+    let (first, _) = lines.next().ok_or(Broken::NoHead)??;
+    let head: Head = serde_json::from_str(&first).map_err(|_| Broken::NoHead)?;
+    if head.leafgate != KIND {
+        return Err(Broken::NoHead);
+    }
+    if head.version != VERSION {
+        return Err(Broken::Version { version: head.version });
+    }
+    if let Some(expected) = expected.filter(|&expected| expected != head.public_key) {
+        return Err(Broken::Key { found: head.public_key, expected: expected.to_owned() });
+    }
+    let key = base16ct::mixed::decode_vec(&head.public_key).map_err(|_| Broken::NoHead)?;
+    let key = UnparsedPublicKey::new(&ED25519, key);
+    let mut verified = Verified { key: head.public_key, receipts: 0, numbers: None, last: head.previous };
+    while let Some(next) = lines.next() {
+        let (text, line) = next?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        take(&mut verified, &key, &text, line).map_err(|broken| match broken {
+            Broken::Missing { line, number, before } => {
+                // What stands further behind is not missing.
+                let mut rest = lines.by_ref().map_while(Result::ok).filter_map(|(text, _)| number_of(&text));
+                match rest.any(|later| before < later && later < number) {
+                    true => Broken::Order { line, number, before },
+                    false => Broken::Missing { line, number, before },
+                }
+            }
+            broken => broken,
+        })?;
+    }
+    Ok(verified)
+}
+
+fn number_of(line: &str) -> Option<i64> {
+    let line: Line = serde_json::from_str(line).ok()?;
+    Some(serde_json::from_str::<Receipt>(&line.receipt).ok()?.number)
+}
+
+fn take(
+    verified: &mut Verified,
+    key: &UnparsedPublicKey<Vec<u8>>,
+    text: &str,
+    line: usize,
+) -> Result<(), Broken> {
+    let no_receipt = || Broken::NoReceipt { line };
+    let Line { receipt: text, signature } = serde_json::from_str(text).map_err(|_| no_receipt())?;
+    let receipt: Receipt = serde_json::from_str(&text).map_err(|_| no_receipt())?;
+    let number = receipt.number;
+    let signature = base16ct::mixed::decode_vec(&signature).map_err(|_| no_receipt())?;
+    key.verify(text.as_bytes(), &signature).map_err(|_| Broken::Signature { line, number })?;
+    if let Some((_, before)) = verified.numbers {
+        match number.cmp(&before.saturating_add(1)) {
+            std::cmp::Ordering::Greater => return Err(Broken::Missing { line, number, before }),
+            std::cmp::Ordering::Less => return Err(Broken::Order { line, number, before }),
+            std::cmp::Ordering::Equal => {}
+        }
+    }
+    if receipt.previous != verified.last {
+        return Err(Broken::Chain { line, number });
+    }
+    verified.receipts += 1;
+    verified.numbers = Some((verified.numbers.map_or(number, |(first, _)| first), number));
+    verified.last = sha256(&text);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+
+    use super::*;
+
+    fn keys(seed: u8) -> StoreKeys {
+        let key = InstallationKey::from_bytes([seed; 32]);
+        let tokens = TokenKeys::derive(&key, &ClientIdentity::new("test"));
+        StoreKeys::derive(&key, tokens)
+    }
+
+    /// A file of receipts 3 to 7.
+    fn file(keys: &StoreKeys) -> Vec<String> {
+        let mut previous = sha256("the second");
+        let mut out = Vec::new();
+        write_head(&mut out, keys, &previous).unwrap();
+        for number in 3..8 {
+            let receipt = Receipt {
+                number,
+                at: 1,
+                session: "s".into(),
+                agent: "curl".into(),
+                upstream: "echo:".into(),
+                method: "POST".into(),
+                path: "/v1/messages".into(),
+                verdict: "forwarded".into(),
+                policy: NONE.into(),
+                rules: vec!["secrets".into()],
+                received: NONE.into(),
+                edits: 0,
+                edits_digest: sha256("[]"),
+                released_by: None,
+                approved: None,
+                sent: Some(NONE.into()),
+                previous,
+            };
+            let text = receipt.text();
+            previous = sha256(&text);
+            let signature = keys.signer.sign(text.as_bytes());
+            write_line(&mut out, text, signature.as_ref()).unwrap();
+        }
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn verified(lines: &[String], expected: Option<&str>) -> Result<Verified, String> {
+        verify(lines.join("\n").as_bytes(), expected).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_chain_that_was_left_alone_holds() {
+        let keys = keys(1);
+        let verified = verified(&file(&keys), Some(&keys.verifying_key())).unwrap();
+        assert_eq!((verified.receipts, verified.numbers), (5, Some((3, 7))));
+    }
+
+    #[test]
+    fn what_was_done_to_a_file_is_named() {
+        let (own, other) = (keys(1), keys(2));
+        let lines = file(&own);
+        type Change = fn(&mut Vec<String>);
+        let changed: [(Change, &str); 7] = [
+            (|lines| drop(lines.remove(3)), "line 4: receipt 6 follows 4: 5 is missing"),
+            (|lines| lines.swap(2, 3), "line 3: receipt 5 stands behind 3: the order was changed"),
+            (|lines| lines.swap(4, 5), "line 5: receipt 7 stands behind 5: the order was changed"),
+            (
+                |lines| lines.push(lines[2].clone()),
+                "line 7: receipt 4 stands behind 7: the order was changed",
+            ),
+            (|lines| lines[2] = lines[2].replace("curl", "codex"), "line 3 (receipt 4): the signature"),
+            (|lines| lines[4].truncate(40), "line 5 is no receipt"),
+            (|lines| drop(lines.remove(0)), "line 1 is no head"),
+        ];
+        for (change, expected) in changed {
+            let mut lines = lines.clone();
+            change(&mut lines);
+            let error = verified(&lines, None).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        // The first one was removed: the head says where the chain begins.
+        let mut cut = lines.clone();
+        cut.remove(1);
+        assert!(verified(&cut, None).unwrap_err().contains("does not go on"));
+        let error = verified(&lines, Some(&other.verifying_key())).unwrap_err();
+        assert!(error.contains("another installation's"), "{error}");
+    }
+
+    #[test]
+    fn a_whole_file_of_another_key_verifies_only_where_no_key_is_asked_for() {
+        let forged = file(&keys(2));
+        assert!(verified(&forged, None).is_ok());
+        assert!(verified(&forged, Some(&keys(1).verifying_key())).is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! The store as a gate sees it: a queue before the one thread that writes.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{self, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use leafgate_admin::{StoreStatus, TokenCounts};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::keys::StoreKeys;
+use crate::schema::{self, SchemaError};
+use crate::writer::Writer;
+
+/// The file of the database in its folder.
+pub(crate) const FILE: &str = "log.db";
+
+/// Messages that wait for the writer: parts of streams are small and many.
+const MESSAGES: usize = 8192;
+
+/// How long the writer waits for another process that writes.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// What a store is told when it is opened.
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    /// Where its files lie.
+    pub folder: PathBuf,
+    /// Whether a request must be on disk before it leaves.
+    pub required: bool,
+    /// Bytes on disk beyond which the oldest requests are removed.
+    pub limit: u64,
+    /// The age at which requests are removed.
+    pub age: Duration,
+    /// Bytes of bodies that wait for the writer. What does not fit is left out, or refused where the
+    /// store is required.
+    pub queue: usize,
+}
+
+impl StoreConfig {
+    /// Returns the defaults for a folder: a gibibyte, 30 days, and 64 MiB that wait.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        StoreConfig {
+            folder,
+            required: false,
+            limit: 1 << 30,
+            age: Duration::from_secs(30 * 24 * 3600),
+            queue: 64 << 20,
+        }
+    }
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("the log {} cannot be used: {why}", path.display())]
+pub struct StoreError {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error("others may read it (mode {0:03o}): run `chmod -R go= ` on its folder")]
+    Open(u32),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Schema(#[from] SchemaError),
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// What the writer tells and everybody reads.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) written: AtomicU64,
+    pub(crate) missed: AtomicU64,
+    pub(crate) mismatches: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) input: AtomicU64,
+    pub(crate) cached: AtomicU64,
+    pub(crate) output: AtomicU64,
+    /// Bytes of bodies that wait.
+    pub(crate) queued: AtomicUsize,
+    failing: Mutex<Option<String>>,
+}
+
+impl State {
+    /// Notes why nothing can be written, or that it can be again.
+    pub(crate) fn fails(&self, why: Option<String>) {
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        if failing.is_some() != why.is_some() {
+            match &why {
+                Some(why) => tracing::warn!(target: "leafgate::store", why, "the log cannot be written"),
+                None => tracing::info!(target: "leafgate::store", "the log is written again"),
+            }
+        }
+        *failing = why;
+    }
+
+    fn failing(&self) -> Option<String> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What waits for the writer.
+pub(crate) enum Message {
+    /// A request, and who waits for it to be on disk.
+    Request(Box<RequestRecord>, Option<oneshot::Sender<()>>),
+    Answer(RecordId, AnswerPart),
+    Stop,
+}
+
+impl Message {
+    /// Bytes that it keeps in memory.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Message::Request(record, _) => {
+                // One buffer may be all three.
+                let mut bodies = vec![&record.received, &record.source];
+                bodies.extend(&record.sent);
+                bodies.sort_by_key(|body| body.as_ptr());
+                bodies.dedup_by_key(|body| body.as_ptr());
+                bodies.into_iter().map(|body| body.len()).sum()
+            }
+            Message::Answer(_, AnswerPart::Bytes(bytes)) => bytes.len(),
+            Message::Answer(..) | Message::Stop => 0,
+        }
+    }
+}
+
+/// The log of a gate, which writes it.
+#[derive(Debug)]
+pub struct Store {
+    sender: SyncSender<Message>,
+    state: Arc<State>,
+    path: PathBuf,
+    config: StoreConfig,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens a store, makes its files where they are not there, and starts its thread.
+    ///
+    /// # Errors
+    /// When its files cannot be made or read, are open to others, or were written by a newer program.
+    pub fn open(config: StoreConfig, keys: StoreKeys) -> Result<Store, StoreError> {
+        let path = config.folder.join(FILE);
+        let open = || -> Result<Store, Why> {
+            make_private(&config.folder, &path)?;
+            let database = connect(&path, config.required)?;
+            let (sender, receiver) = mpsc::sync_channel(MESSAGES);
+            let state = Arc::new(State::default());
+            let writer = Writer::new(database, keys, &config, receiver, Arc::clone(&state));
+            let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
+            let writer = Mutex::new(Some(thread.spawn(move || writer.run())?));
+            Ok(Store { sender, state, path: path.clone(), config: config.clone(), writer })
+        };
+        open().map_err(|why| StoreError { path: path.clone(), why })
+    }
+
+    /// Writes all that was told so far, and ends. What is told later is missed.
+    pub fn close(&self) {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // An error means that the thread has ended.
+            let _ = self.sender.send(Message::Stop);
+            let _ = writer.join();
+        }
+    }
+
+    /// Hands a message over, if there is room; gives whether there was.
+    fn offer(&self, message: Message) -> bool {
+        let weight = message.weight();
+        let queued = self.state.queued.fetch_add(weight, Relaxed);
+        // One message always fits, however large.
+        let fits = queued == 0 || queued + weight <= self.config.queue;
+        let sent = fits
+            && match self.sender.try_send(message) {
+                Ok(()) => true,
+                Err(TrySendError::Full(_)) => false,
+                Err(TrySendError::Disconnected(_)) => {
+                    if self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                        self.state
+                            .fails(Some("the thread that writes it has ended: restart the gate".to_owned()));
+                    }
+                    false
+                }
+            };
+        if !sent {
+            self.state.queued.fetch_sub(weight, Relaxed);
+            self.state.missed.fetch_add(1, Relaxed);
+        }
+        sent
+    }
+}
+
+impl Recorder for Store {
+    fn request(&self, request: Box<RequestRecord>) -> Recorded {
+        if !self.config.required {
+            self.offer(Message::Request(request, None));
+            return Recorded::Taken;
+        }
+        let (sender, receiver) = oneshot::channel();
+        match self.offer(Message::Request(request, Some(sender))) {
+            true => Recorded::Awaited(receiver),
+            false => Recorded::Refused,
+        }
+    }
+
+    fn answer(&self, request: RecordId, part: AnswerPart) {
+        self.offer(Message::Answer(request, part));
+    }
+
+    fn status(&self) -> StoreStatus {
+        StoreStatus {
+            path: self.path.display().to_string(),
+            required: self.config.required,
+            failing: self.state.failing(),
+            written: self.state.written.load(Relaxed),
+            missed: self.state.missed.load(Relaxed),
+            mismatches: self.state.mismatches.load(Relaxed),
+            bytes: self.state.bytes.load(Relaxed),
+            limit: self.config.limit,
+            tokens: TokenCounts {
+                input: self.state.input.load(Relaxed),
+                cached: self.state.cached.load(Relaxed),
+                output: self.state.output.load(Relaxed),
+            },
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Makes the folder and the file, both for their owner alone. SQLite gives its further files the
+/// mode of the first.
+fn make_private(folder: &Path, path: &Path) -> Result<(), Why> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let mode = file.metadata()?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(Why::Open(mode & 0o777));
+    }
+    Ok(())
+}
+
+fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
+    let mut database = Connection::open(path)?;
+    database.busy_timeout(BUSY)?;
+    // Has an effect on a new file alone: removed requests give their bytes back.
+    database.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    // What is acknowledged outlives the machine where it must, and the process in any case.
+    database.pragma_update(None, "synchronous", if required { "FULL" } else { "NORMAL" })?;
+    database.pragma_update(None, "journal_size_limit", 8 << 20)?;
+    schema::migrate(&mut database)?;
+    Ok(database)
+}

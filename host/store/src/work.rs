@@ -1,0 +1,349 @@
+//! What one transaction writes: requests with their pieces and receipts, and answers.
+
+use leafgate_desk::Digest;
+use leafgate_gate::record::{RecordId, RequestRecord};
+use leafgate_policy::Policy;
+use lru::LruCache;
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use crate::keys::StoreKeys;
+use crate::live::{Live, SavedCall, finish_name, settled};
+use crate::mask::{Masked, Masker, Start};
+use crate::pieces::{Piece, Within, cut, write_ids};
+use crate::receipt::{self, Receipt, sha256};
+use crate::schema::{EPOCH, words_of};
+use crate::writer::whole_millis;
+
+/// A change of a request, as the log has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WrittenEdit {
+    /// What was done.
+    pub kind: String,
+    /// The display path, masked.
+    pub path: String,
+    /// The rule, `saved:` and a saved edit, or `person`.
+    pub rule: String,
+    /// What was recognised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Which detector did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detector: Option<String>,
+    /// Bytes that were taken away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<usize>,
+}
+
+/// A piece that is in the database.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    id: i64,
+    epoch: i64,
+}
+
+/// What one transaction does, for what follows from its end.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) written: u64,
+    pub(crate) acknowledge: Vec<oneshot::Sender<()>>,
+    pub(crate) mismatches: u64,
+    /// Answers that began here: they have no row where it fails.
+    pub(crate) begun: Vec<RecordId>,
+    /// Answers that ended here.
+    pub(crate) ended: Vec<RecordId>,
+    pub(crate) saved: Vec<RecordId>,
+}
+
+/// What is done within one transaction.
+pub(crate) struct Work<'t, 'd> {
+    pub(crate) transaction: &'t Transaction<'d>,
+    pub(crate) keys: &'t StoreKeys,
+    pub(crate) masker: &'t Masker,
+    pub(crate) known: &'t mut LruCache<[u8; 32], Known>,
+    /// The last request and its receipt, once they were looked up.
+    pub(crate) last: Option<(i64, String)>,
+}
+
+impl Work<'_, '_> {
+    /// Writes a request and gives its row.
+    pub(crate) fn request(&mut self, record: &RequestRecord, done: &mut Done) -> rusqlite::Result<i64> {
+        let policy = Some(&*record.policy);
+        let (last, previous) = self.last()?;
+        let row = last + 1;
+        let body = logged_body(record);
+        let shown_is_sent = record
+            .approved
+            .as_ref()
+            .map(|approval| record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest);
+        done.mismatches += u64::from(shown_is_sent == Some(false));
+        let edits = self.edits(record);
+        let edits_json = serde_json::to_string(&edits).expect("texts and numbers always serialise");
+        let path = self.masker.text(policy, "", &record.path).into_owned();
+        let mut receipt = Receipt::of(record, self.keys, &path, &edits_json);
+        (receipt.number, receipt.previous) = (row, previous);
+        let text = receipt.text();
+        let signature = self.keys.signer.sign(text.as_bytes());
+        let pieces = self.pieces(record, body, row)?;
+        let redactions = edits.iter().filter(|edit| edit.kind == "redact").count();
+        let masked = |text: &str| self.masker.text(policy, "", text).into_owned();
+        let mut insert = self.transaction.prepare_cached(
+            "INSERT INTO request (id, at, session, agent, class, api, method, path, upstream, model, verdict, held,
+             generation, rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent,
+             judging_us, waiting_ms, pieces, receipt, signature)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+             ?21, ?22, ?23, ?24, ?25, ?26)",
+        )?;
+        insert.execute(params![
+            row,
+            receipt.at,
+            receipt.session,
+            receipt.agent,
+            record.class,
+            record.api,
+            receipt.method,
+            receipt.path,
+            receipt.upstream,
+            record.model.as_deref().map(masked),
+            receipt.verdict,
+            record.held.as_deref().map(masked),
+            record.policy.generation_name(),
+            serde_json::to_string(&record.rules).expect("texts always serialise"),
+            edits.len() - redactions,
+            redactions,
+            record.received.len(),
+            record.sent.as_ref().map(|sent| sent.len()),
+            receipt.received,
+            receipt.sent,
+            shown_is_sent,
+            i64::try_from(record.judging.as_micros()).unwrap_or(i64::MAX),
+            record.waiting.map(whole_millis),
+            write_ids(&pieces),
+            text,
+            signature.as_ref(),
+        ])?;
+        self.insert_edits(row, receipt.at, &edits)?;
+        self.last = Some((row, sha256(&text)));
+        Ok(row)
+    }
+
+    /// Returns the last request and the digest of its receipt.
+    fn last(&mut self) -> rusqlite::Result<(i64, String)> {
+        if let Some(last) = &self.last {
+            return Ok(last.clone());
+        }
+        let query = "SELECT id, receipt FROM request ORDER BY id DESC LIMIT 1";
+        let last = self
+            .transaction
+            .prepare_cached(query)?
+            .query_row([], |row| Ok((row.get(0)?, sha256(&row.get::<_, String>(1)?))));
+        Ok(last.optional()?.unwrap_or((0, receipt::NONE.to_owned())))
+    }
+
+    fn edits(&self, record: &RequestRecord) -> Vec<WrittenEdit> {
+        let edits = record.edits.iter().map(|edit| WrittenEdit {
+            kind: edit.kind.to_owned(),
+            path: self.masker.text(Some(&record.policy), "", &edit.path).into_owned(),
+            rule: edit.rule.clone(),
+            label: edit.label.as_deref().map(str::to_owned),
+            detector: edit.detector.clone(),
+            length: edit.length,
+        });
+        edits.collect()
+    }
+
+    fn insert_edits(&self, row: i64, at: i64, edits: &[WrittenEdit]) -> rusqlite::Result<()> {
+        let mut insert = self.transaction.prepare_cached(
+            "INSERT INTO edit (request, at, kind, path, place, rule, label, detector, length)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?;
+        for edit in edits {
+            insert.execute(params![
+                row,
+                at,
+                edit.kind,
+                edit.path,
+                without_numbers(&edit.path),
+                edit.rule,
+                edit.label,
+                edit.detector,
+                edit.length,
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the pieces of a body that are not there yet, and gives the ids of all.
+    fn pieces(&mut self, record: &RequestRecord, body: &[u8], row: i64) -> rusqlite::Result<Vec<i64>> {
+        let epoch = row / EPOCH;
+        let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = is_json.is_some_and(|byte| matches!(byte, b'{' | b'['));
+        let mut ids = Vec::new();
+        for piece in cut(body) {
+            let text = &body[piece.range.clone()];
+            let name = name_of(&piece, body, &record.policy);
+            let known = match self.known.get(&name).copied() {
+                Some(known) => known,
+                None => {
+                    let policy = Some(&*record.policy);
+                    let masked = match &piece.within {
+                        _ if !is_json => self.masker.plain(policy, text),
+                        Within::Start => self.masker.json(policy, Start::Outside, text),
+                        Within::Object => self.masker.json(policy, Start::Object, text),
+                        Within::List(key) => self.masker.json(policy, Start::List(&body[key.clone()]), text),
+                    };
+                    self.new_piece(&masked, row, words_of(row, ids.len() + 1))?
+                }
+            };
+            if known.epoch != epoch {
+                let mut update =
+                    self.transaction.prepare_cached("UPDATE piece SET epoch = ?1 WHERE id = ?2")?;
+                update.execute([epoch, known.id])?;
+            }
+            self.known.put(name, Known { epoch, ..known });
+            ids.push(known.id);
+        }
+        Ok(ids)
+    }
+
+    fn new_piece(&self, masked: &Masked, row: i64, words: i64) -> rusqlite::Result<Known> {
+        let digest = blake3::hash(&masked.json);
+        let mut find = self.transaction.prepare_cached("SELECT id, epoch FROM piece WHERE digest = ?1")?;
+        let found = find
+            .query_row([digest.as_bytes()], |row| Ok(Known { id: row.get(0)?, epoch: row.get(1)? }))
+            .optional()?;
+        if let Some(known) = found {
+            return Ok(known);
+        }
+        let data = zstd::bulk::compress(&masked.json, 1)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let mut insert = self.transaction.prepare_cached(
+            "INSERT INTO piece (digest, epoch, words, size, data) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let id = insert.insert(params![digest.as_bytes(), row / EPOCH, words, masked.json.len(), data])?;
+        self.index(words, &masked.words)?;
+        Ok(Known { id, epoch: row / EPOCH })
+    }
+
+    fn index(&self, id: i64, words: &str) -> rusqlite::Result<()> {
+        if words.trim().is_empty() {
+            return Ok(());
+        }
+        let mut insert =
+            self.transaction.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+        insert.execute(params![id, words]).map(|_| ())
+    }
+
+    /// Saves an answer, as far as it has come.
+    pub(crate) fn answer(&self, live: &Live, ended: bool) -> rusqlite::Result<()> {
+        let text = |text: &str| {
+            let text = if ended { text } else { settled(text) };
+            self.masker.text(None, "", text).into_owned()
+        };
+        let reasoning = text(live.reply.reasoning.expose());
+        let content = text(live.reply.content.expose());
+        let calls: Vec<SavedCall> = live
+            .reply
+            .calls
+            .iter()
+            // A call that has not ended is no JSON yet, and cannot be masked like it.
+            .filter(|_| ended)
+            .map(|call| SavedCall {
+                id: text(call.id.expose()),
+                name: text(call.name.expose()),
+                arguments: self.arguments(call.arguments.expose()),
+            })
+            .collect();
+        let calls = serde_json::to_string(&calls).expect("texts always serialise");
+        if live.status.is_some() {
+            let mut save = self.transaction.prepare_cached(
+                "INSERT OR REPLACE INTO answer (request, model, reasoning, content, calls, failure)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            let failure = live.failure.as_deref().map(text);
+            save.execute(params![live.row, text(&live.model), reasoning, content, calls, failure])?;
+        }
+        if ended {
+            self.index(words_of(live.row, 0), &format!("{reasoning}\n{content}\n{calls}"))?;
+        }
+        let usage = live.reply.usage;
+        let count = |count: Option<u64>| count.and_then(|count| i64::try_from(count).ok());
+        let mut update = self.transaction.prepare_cached(
+            "UPDATE request SET status = ?2, head_ms = ?3, answer_ms = ?4, answer = ?5, finish = ?6, input = ?7,
+             cached = ?8, output = ?9 WHERE id = ?1",
+        )?;
+        update.execute(params![
+            live.row,
+            live.status,
+            live.head.map(whole_millis),
+            ended.then(|| whole_millis(live.began.elapsed())),
+            live.state,
+            live.reply.finish.map(finish_name),
+            count(usage.map(|usage| usage.input)),
+            count(usage.map(|usage| usage.cached)),
+            count(usage.map(|usage| usage.output)),
+        ])?;
+        Ok(())
+    }
+
+    fn arguments(&self, arguments: &str) -> String {
+        let masked = match arguments.trim_start().starts_with(['{', '[']) {
+            true => self.masker.json(None, Start::Outside, arguments.as_bytes()).json,
+            false => return self.masker.text(None, "", arguments).into_owned(),
+        };
+        String::from_utf8_lossy(&masked).into_owned()
+    }
+}
+
+/// Returns the body that the log shows: what left, or what came where nothing did.
+fn logged_body(record: &RequestRecord) -> &[u8] {
+    match &record.sent {
+        // It left as it came, compressed.
+        Some(sent) if record.coded && *sent == record.received => &record.source,
+        Some(sent) => sent,
+        None => &record.source,
+    }
+}
+
+/// Returns what a piece is remembered by: what decides how it is masked.
+fn name_of(piece: &Piece, body: &[u8], policy: &Policy) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new();
+    hash.update(&policy.digest());
+    let within: &[u8] = match &piece.within {
+        Within::Start => b"start",
+        Within::Object => b"object",
+        Within::List(key) => &body[key.clone()],
+    };
+    hash.update(&(within.len() as u64).to_le_bytes());
+    hash.update(within);
+    hash.update(&body[piece.range.clone()]);
+    *hash.finalize().as_bytes()
+}
+
+/// Returns a display path with no numbers of elements: places of the same kind are counted together.
+fn without_numbers(path: &str) -> String {
+    let mut place = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(open) = rest.find('[') {
+        let (before, after) = rest.split_at(open + 1);
+        place.push_str(before);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        rest = if after[digits..].starts_with(']') { &after[digits..] } else { after };
+    }
+    place.push_str(rest);
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_one_kind_are_one_place() {
+        assert_eq!(without_numbers("messages[12].content[3].text"), "messages[].content[].text");
+        assert_eq!(without_numbers("a[b].c[1"), "a[b].c[1");
+        assert_eq!(without_numbers("model"), "model");
+    }
+}

@@ -1,0 +1,233 @@
+//! The one thread that writes: takes what waits, and makes one transaction of it.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use leafgate_gate::record::RecordId;
+use lru::LruCache;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use crate::bounds;
+use crate::keys::StoreKeys;
+use crate::live::Live;
+use crate::mask::Masker;
+use crate::schema::EPOCH;
+use crate::store::{Message, State, StoreConfig};
+use crate::work::{Done, Known, Work};
+
+/// Messages of one transaction.
+const BATCH: usize = 512;
+
+/// Pieces whose ids are remembered: a megabyte each of conversations that go on.
+const PIECES: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
+
+/// How often the bounds are looked at, beside every [`EPOCH`] requests.
+const TIDY: Duration = Duration::from_secs(60);
+
+/// The thread's own.
+pub(crate) struct Writer {
+    database: Connection,
+    keys: StoreKeys,
+    masker: Masker,
+    receiver: Receiver<Message>,
+    state: Arc<State>,
+    limit: u64,
+    age: Duration,
+    live: HashMap<RecordId, Live>,
+    /// The pieces that are in the database, by a digest of their text before it was masked.
+    known: LruCache<[u8; 32], Known>,
+    /// Changes when another process has written.
+    data_version: i64,
+    tidied: Instant,
+    since_tidied: i64,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        database: Connection,
+        keys: StoreKeys,
+        config: &StoreConfig,
+        receiver: Receiver<Message>,
+        state: Arc<State>,
+    ) -> Self {
+        Writer {
+            masker: Masker::new(keys.tokens.clone()),
+            database,
+            keys,
+            receiver,
+            state,
+            limit: config.limit,
+            age: config.age,
+            live: HashMap::new(),
+            known: LruCache::new(PIECES),
+            data_version: 0,
+            tidied: Instant::now(),
+            since_tidied: 0,
+        }
+    }
+
+    pub(crate) fn run(mut self) {
+        self.tidy();
+        loop {
+            let (batch, stop) = self.gather();
+            self.write(batch);
+            if self.since_tidied >= EPOCH || self.tidied.elapsed() >= TIDY {
+                self.tidy();
+            }
+            if stop {
+                // What has not ended stays as it was saved; a reader sees that it broke off.
+                self.live.values_mut().for_each(|live| live.saved = None);
+                return self.write(Vec::new());
+            }
+        }
+    }
+
+    /// Waits for something to do, and takes what is there.
+    fn gather(&mut self) -> (Vec<Message>, bool) {
+        let now = Instant::now();
+        let due = self.live.values().filter_map(|live| live.due(now)).min();
+        let mut batch = Vec::new();
+        match self.receiver.recv_timeout(due.unwrap_or(TIDY)) {
+            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return (batch, true),
+            Ok(message) => batch.push(message),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        while batch.len() < BATCH {
+            match self.receiver.try_recv() {
+                Ok(Message::Stop) => return (batch, true),
+                Ok(message) => batch.push(message),
+                Err(_) => break,
+            }
+        }
+        (batch, false)
+    }
+
+    fn write(&mut self, batch: Vec<Message>) {
+        let now = Instant::now();
+        if batch.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
+            return;
+        }
+        let (weight, count) = (batch.iter().map(Message::weight).sum(), batch.len() as u64);
+        let mut done = Done::default();
+        let written = self.transact(batch, now, &mut done);
+        self.state.queued.fetch_sub(weight, Relaxed);
+        let ended: Vec<Live> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
+        match written {
+            Ok(()) => {
+                for id in &done.saved {
+                    if let Some(live) = self.live.get_mut(id) {
+                        (live.is_new, live.saved) = (false, Some(now));
+                    }
+                }
+                self.since_tidied += i64::try_from(done.written).unwrap_or(0);
+                self.state.written.fetch_add(done.written, Relaxed);
+                self.state.mismatches.fetch_add(done.mismatches, Relaxed);
+                // An answer without its request is nothing to write, and shows nothing.
+                if done.written > 0 || !done.saved.is_empty() || !ended.is_empty() {
+                    self.state.fails(None);
+                }
+                for usage in ended.iter().filter_map(|live| live.reply.usage) {
+                    self.state.input.fetch_add(usage.input, Relaxed);
+                    self.state.cached.fetch_add(usage.cached, Relaxed);
+                    self.state.output.fetch_add(usage.output, Relaxed);
+                }
+                for waits in done.acknowledge {
+                    // Nobody waits any more where the client has gone.
+                    let _ = waits.send(());
+                }
+            }
+            Err(error) => {
+                // Who waits hears of it by the loss of the sender.
+                done.begun.iter().for_each(|id| drop(self.live.remove(id)));
+                self.known.clear();
+                self.state.missed.fetch_add(count, Relaxed);
+                self.state.fails(Some(told(&error)));
+            }
+        }
+    }
+
+    fn transact(&mut self, batch: Vec<Message>, now: Instant, done: &mut Done) -> rusqlite::Result<()> {
+        let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if std::mem::replace(&mut self.data_version, version) != version {
+            self.known.clear();
+        }
+        let transaction = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut work = Work {
+            transaction: &transaction,
+            keys: &self.keys,
+            masker: &self.masker,
+            known: &mut self.known,
+            last: None,
+        };
+        for message in batch {
+            match message {
+                Message::Request(record, waits) => {
+                    let row = work.request(&record, done)?;
+                    done.written += 1;
+                    done.acknowledge.extend(waits);
+                    if record.sent.is_some() {
+                        self.live.insert(record.id, Live::new(row, record.api));
+                        done.begun.push(record.id);
+                    }
+                }
+                Message::Answer(id, part) => {
+                    // A request that was missed has no answer here.
+                    if let Some(live) = self.live.get_mut(&id)
+                        && live.take(&part)
+                    {
+                        work.answer(live, true)?;
+                        done.ended.push(id);
+                    }
+                }
+                Message::Stop => {}
+            }
+        }
+        for (id, live) in &self.live {
+            if live.due(now) == Some(Duration::ZERO) && !done.ended.contains(id) {
+                work.answer(live, false)?;
+                done.saved.push(*id);
+            }
+        }
+        transaction.commit()
+    }
+
+    /// Removes what is beyond the bounds.
+    fn tidy(&mut self) {
+        (self.tidied, self.since_tidied) = (Instant::now(), 0);
+        // What is removed may be among it.
+        self.known.clear();
+        let oldest = SystemTime::now().checked_sub(self.age).map_or(0, millis);
+        match bounds::keep(&mut self.database, oldest, self.limit) {
+            Ok(bytes) => self.state.bytes.store(bytes, Relaxed),
+            Err(error) => self.state.fails(Some(told(&error))),
+        }
+    }
+}
+
+/// Returns a time as milliseconds of Unix time.
+pub(crate) fn millis(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, whole_millis)
+}
+
+pub(crate) fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Says why the database cannot be written, and what to do.
+fn told(error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "the disk is full: make room".to_owned(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another program keeps it locked: end that one".to_owned()
+        }
+        Some(ErrorCode::ReadOnly) => "it may not be written: look at the mode of its files".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            "it is damaged: move its files away, and restart the gate".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}

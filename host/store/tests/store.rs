@@ -1,0 +1,493 @@
+//! A store as a gate uses it: told of requests and answers, read again from its files.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::StatusCode;
+use leafgate_desk::{Destination, Digest};
+use leafgate_gate::record::{
+    AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord,
+};
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_store::{Filter, Log, Store, StoreConfig, StoreKeys, receipt};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use serde_json::{Value, json};
+
+/// A secret of real shape, put together here so that no scanner takes this file for a leak.
+fn secret() -> String {
+    format!("{}{}", "ghp_", "kfhfgtKAQWYm85EZgslmBp65HpUbz04IfkvX")
+}
+
+fn keys() -> StoreKeys {
+    let key = InstallationKey::from_bytes([7; 32]);
+    let tokens = TokenKeys::derive(&key, &ClientIdentity::new("test"));
+    StoreKeys::derive(&key, tokens)
+}
+
+fn policy(rules: &str) -> Arc<Policy> {
+    if rules.is_empty() {
+        return Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap())
+}
+
+fn open(folder: &Path, change: impl FnOnce(&mut StoreConfig)) -> Store {
+    let mut config = StoreConfig::new(folder.to_owned());
+    change(&mut config);
+    Store::open(config, keys()).unwrap()
+}
+
+fn body(messages: &[String]) -> Bytes {
+    let messages: Vec<Value> =
+        messages.iter().map(|text| json!({ "role": "user", "content": text })).collect();
+    json!({ "messages": messages, "model": "m" }).to_string().into()
+}
+
+fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
+    Box::new(RequestRecord {
+        id: RecordId(id),
+        at: SystemTime::now(),
+        method: "POST".to_owned(),
+        path: "/v1/chat/completions".to_owned(),
+        upstream: "https://api.example".into(),
+        api: "chat",
+        agent: "curl",
+        class: "main",
+        session: "SESSION_habcdef".into(),
+        model: Some("m".to_owned()),
+        policy: policy(""),
+        verdict: "forwarded",
+        rules: vec!["secrets".to_owned()],
+        held: None,
+        edits: vec![RecordedEdit {
+            kind: "redact",
+            path: "messages[3].content".to_owned(),
+            rule: "secrets".to_owned(),
+            label: Some("GITHUB".into()),
+            detector: Some("secrets/github".to_owned()),
+            length: Some(40),
+        }],
+        received: body.clone(),
+        source: body.clone(),
+        sent: Some(body.clone()),
+        coded: false,
+        approved: None,
+        judging: Duration::from_micros(300),
+        waiting: None,
+    })
+}
+
+fn head(stream: bool) -> AnswerPart {
+    AnswerPart::Head { status: StatusCode::OK, stream, readable: true, after: Duration::from_millis(3) }
+}
+
+fn delta(text: &str) -> AnswerPart {
+    let event = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+    AnswerPart::Bytes(format!("data: {event}\n\n").into())
+}
+
+/// A text that does not compress, in words of eight letters.
+fn noise(number: u64, words: u64) -> String {
+    let keys = keys();
+    let letter = |digit: u8| char::from(b'a' + char::from(digit).to_digit(16).map_or(0, |digit| digit as u8));
+    let word = |m: u64| {
+        keys.digest(format!("{number} {m}").as_bytes()).bytes().take(8).map(letter).collect::<String>()
+    };
+    (0..words * 8).map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn taken(recorded: Recorded) {
+    assert!(matches!(recorded, Recorded::Taken), "{recorded:?}");
+}
+
+/// Every byte of every file of a folder.
+fn files(folder: &Path) -> Vec<u8> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    files.flatten().collect()
+}
+
+#[test]
+fn a_request_and_its_answer_come_back_masked() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let body = body(&[format!("the key is {}", secret())]);
+    taken(store.request(request(1, &body)));
+    store.answer(RecordId(1), head(true));
+    // Cut within the secret.
+    for text in ["I see ", &secret()[..10], &secret()[10..], " there"] {
+        store.answer(RecordId(1), delta(text));
+    }
+    let usage = json!({ "choices": [], "usage": { "prompt_tokens": 7, "completion_tokens": 3,
+        "prompt_tokens_details": { "cached_tokens": 5 } } });
+    store.answer(RecordId(1), AnswerPart::Bytes(format!("data: {usage}\n\ndata: [DONE]\n\n").into()));
+    store.answer(RecordId(1), AnswerPart::End { complete: true });
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    let shown = log.show(1).unwrap();
+    let text = String::from_utf8(shown.body.0.clone()).unwrap();
+    assert!(text.contains("the key is ‹") && !text.contains(&secret()), "{text}");
+    let answer = shown.answer.unwrap();
+    assert!(
+        answer.content.starts_with("I see ‹") && answer.content.ends_with("› there"),
+        "{}",
+        answer.content
+    );
+    assert_eq!((shown.line.input_tokens, shown.line.cached_tokens), (Some(7), Some(5)));
+    assert_eq!((shown.line.status, &*shown.line.answer), (Some(200), "complete"));
+    assert_eq!(shown.line.received, keys().digest(&body));
+    assert_eq!(shown.edits[0].detector.as_deref(), Some("secrets/github"));
+    let summary = &log.redactions(&Filter::default()).unwrap()[0];
+    assert_eq!((&*summary.label, summary.count, &*summary.place), ("GITHUB", 1, "messages[].content"));
+    let files = files(folder.path());
+    assert!(!files.windows(12).any(|bytes| bytes == &secret().as_bytes()[4..16]));
+}
+
+#[test]
+fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    taken(store.request(request(1, &body(&["hello".to_owned()]))));
+    store.answer(RecordId(1), head(true));
+    store.answer(RecordId(1), delta("one two th"));
+    let log = Log::open(folder.path()).unwrap();
+    let content = || log.show(1).ok()?.answer.map(|answer| answer.content);
+    // Saved without another word from the gate: the thread wakes by itself.
+    while content().as_deref() != Some("one two") {
+        std::thread::yield_now();
+    }
+    assert_eq!(log.show(1).unwrap().line.answer, "open");
+    store.answer(RecordId(1), delta("ree"));
+    store.answer(RecordId(1), AnswerPart::End { complete: false });
+    store.close();
+    assert_eq!(content().as_deref(), Some("one two three"));
+    assert_eq!(log.show(1).unwrap().line.answer, "broken");
+}
+
+#[test]
+fn calls_are_put_together_and_their_arguments_masked_like_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    taken(store.request(request(1, &body(&["hello".to_owned()]))));
+    store.answer(RecordId(1), head(true));
+    let arguments = json!({ "path": "a", "token": secret(), "password": "hunter2hunter2" }).to_string();
+    let call = |call: Value| {
+        let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+        AnswerPart::Bytes(format!("data: {event}\n\n").into())
+    };
+    store.answer(RecordId(1), delta("I write it."));
+    let function = json!({ "name": "write", "arguments": "" });
+    store.answer(
+        RecordId(1),
+        call(json!({ "index": 0, "id": "c1", "type": "function", "function": function })),
+    );
+    for piece in arguments.as_bytes().chunks(7) {
+        let piece = std::str::from_utf8(piece).unwrap();
+        store.answer(RecordId(1), call(json!({ "index": 0, "function": { "arguments": piece } })));
+    }
+    store.answer(RecordId(1), AnswerPart::End { complete: true });
+    store.close();
+    let answer = Log::open(folder.path()).unwrap().show(1).unwrap().answer.unwrap();
+    assert_eq!(
+        (&*answer.content, &*answer.calls[0].id, &*answer.calls[0].name),
+        ("I write it.", "c1", "write")
+    );
+    let written: Value = serde_json::from_str(&answer.calls[0].arguments).unwrap();
+    assert_eq!(written["path"], "a");
+    for masked in ["token", "password"] {
+        assert!(written[masked].as_str().unwrap().starts_with('‹'), "{written}");
+    }
+}
+
+#[test]
+fn what_every_turn_repeats_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let messages: Vec<String> = (0..60).map(|n| noise(n, 120)).collect();
+    for turn in 1..=60 {
+        taken(store.request(request(turn as u64, &body(&messages[..turn]))));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    for turn in [1, 30, 60] {
+        let shown = log.show(i64::try_from(turn).unwrap()).unwrap().body.0;
+        assert!(shown == body(&messages[..turn]), "turn {turn}");
+    }
+    let all: usize = (1..=60).map(|turn| body(&messages[..turn]).len()).sum();
+    let written = files(folder.path()).len();
+    assert!(written * 8 < all, "{written} of {all}");
+}
+
+#[test]
+fn what_only_the_policy_knows_is_masked_in_monitor_mode_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let policy = policy(
+        r#"
+[[detector]]
+id = "projects"
+words = ["bluebird-17"]
+[[rule]]
+id = "projects"
+mode = "monitor"
+match = {}
+detect = ["own/projects"]
+action = "redact"
+with = "mask"
+"#,
+    );
+    let mut record = request(1, &body(&["about bluebird-17, please".to_owned()]));
+    record.policy = policy;
+    taken(store.request(record));
+    store.close();
+    let shown = Log::open(folder.path()).unwrap().show(1).unwrap().body.0;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(!shown.contains("bluebird-17") && shown.contains("please"), "{shown}");
+}
+
+#[test]
+fn receipts_of_a_log_hold_over_restarts_and_removals() {
+    let folder = tempfile::tempdir().unwrap();
+    for run in 0..3_u64 {
+        let store = open(folder.path(), |_| ());
+        for number in 1..=4 {
+            taken(store.request(request(number, &body(&[format!("{run} {number}")]))));
+        }
+    }
+    let log = Log::open(folder.path()).unwrap();
+    let export = || {
+        let mut file = Vec::new();
+        log.export_receipts(&keys(), None, &mut file).unwrap();
+        file
+    };
+    let verified = receipt::verify(&*export(), Some(&keys().verifying_key())).unwrap();
+    assert_eq!(verified.numbers, Some((1, 12)));
+    let database = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    database.execute("DELETE FROM request WHERE id <= 3", []).unwrap();
+    assert_eq!(receipt::verify(&*export(), None).unwrap().numbers, Some((4, 12)));
+    database.execute("DELETE FROM request WHERE id = 7", []).unwrap();
+    let error = receipt::verify(&*export(), None).unwrap_err().to_string();
+    assert!(error.ends_with("receipt 8 follows 6: 7 is missing"), "{error}");
+}
+
+#[test]
+fn what_left_is_compared_with_what_was_agreed_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let to = Destination {
+        upstream: "https://api.example".into(),
+        method: "POST".into(),
+        path: "/v1/chat/completions".into(),
+        options: "".into(),
+    };
+    for (number, shown) in [(1, "shown"), (2, "something else")] {
+        let mut record = request(number, &body(&["shown".to_owned()]));
+        let digest = Digest::of(&to, &body(&[shown.to_owned()]));
+        record.approved = Some(Approval { to: to.clone(), digest, by: "user" });
+        taken(store.request(record));
+    }
+    store.close();
+    assert_eq!(store.status().mismatches, 1);
+    let log = Log::open(folder.path()).unwrap();
+    assert_eq!(log.show(1).unwrap().line.shown_is_sent, Some(true));
+    assert_eq!(log.show(2).unwrap().line.shown_is_sent, Some(false));
+}
+
+#[test]
+fn a_store_that_is_locked_is_said_and_stops_what_must_be_logged() {
+    for required in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path(), |config| config.required = required);
+        let other = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let recorded = store.request(request(1, &body(&["one".to_owned()])));
+        match recorded {
+            Recorded::Taken => assert!(!required),
+            Recorded::Awaited(kept) => {
+                assert!(required);
+                kept.blocking_recv().unwrap_err();
+                assert!(store.status().failing.unwrap().contains("locked"));
+            }
+            Recorded::Refused => panic!("there is room"),
+        }
+        other.execute_batch("COMMIT").unwrap();
+        if let Recorded::Awaited(kept) = store.request(request(2, &body(&["two".to_owned()]))) {
+            kept.blocking_recv().unwrap();
+        }
+        store.close();
+        let status = store.status();
+        let kept = Log::open(folder.path()).unwrap().list(&Filter::default(), None, 9).unwrap().len();
+        assert_eq!(status.failing, None);
+        assert_eq!(kept as u64 + status.missed, 2, "each is there, or said to be missed");
+    }
+}
+
+#[test]
+fn what_comes_faster_than_it_is_written_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |config| config.queue = 1);
+    let other = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for number in 1..=10 {
+        taken(store.request(request(number, &body(&[number.to_string()]))));
+    }
+    other.execute_batch("COMMIT").unwrap();
+    store.close();
+    let kept = Log::open(folder.path()).unwrap().list(&Filter::default(), None, 20).unwrap().len();
+    assert_eq!(kept as u64 + store.status().missed, 10);
+    assert!(kept < 10);
+}
+
+#[test]
+fn old_requests_give_way_and_those_that_stay_are_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = 300 * 1024;
+    let store = open(folder.path(), |config| config.limit = limit);
+    for number in 1..=600_u64 {
+        // Without a queue that overflows.
+        while !matches!(store.status().written, written if written + 200 > number) {
+            std::thread::yield_now();
+        }
+        taken(store.request(request(number, &body(&["begins alike".to_owned(), noise(number, 40)]))));
+    }
+    store.close();
+    // The bounds are looked at when a store is opened.
+    drop(open(folder.path(), |config| config.limit = limit));
+    let log = Log::open(folder.path()).unwrap();
+    let kept = log.list(&Filter::default(), None, 2000).unwrap();
+    assert!(kept.len() < 500 && kept.len() > 10, "{}", kept.len());
+    for line in &kept {
+        let number = u64::try_from(line.id).unwrap();
+        let shown = log.show(line.id).unwrap().body.0;
+        assert!(shown == body(&["begins alike".to_owned(), noise(number, 40)]), "{number}");
+    }
+    assert!(store.status().missed == 0);
+    let size = std::fs::metadata(folder.path().join("log.db")).unwrap().len();
+    assert!(size <= limit, "{size}");
+}
+
+#[test]
+fn words_are_found_where_they_were_said_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let filler = "lorem ipsum ".repeat(200);
+    let mut messages = vec![format!("about marmots {filler}")];
+    for number in 1..=3 {
+        taken(store.request(request(number, &body(&messages))));
+        store.answer(RecordId(number), head(true));
+        store.answer(RecordId(number), delta(&format!("answer {number} of otters")));
+        store.answer(RecordId(number), AnswerPart::End { complete: true });
+        messages.push(format!("message {number} {filler}"));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    let found = |words: &str| -> Vec<i64> {
+        log.search(words, None, 10).unwrap().into_iter().map(|line| line.id).collect()
+    };
+    assert_eq!(found("marmots"), [1]);
+    assert_eq!(found("otters"), [3, 2, 1]);
+    assert_eq!(found("answer 2"), [2]);
+    assert!(found("nothing-like-it").is_empty());
+    assert!(found("\" OR *").is_empty());
+    log.search(" ", None, 10).unwrap_err();
+}
+
+#[test]
+fn the_files_are_private_and_open_ones_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("log");
+    let store = open(&folder, |_| ());
+    taken(store.request(request(1, &body(&["one".to_owned()]))));
+    store.close();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+    let file = folder.join("log.db");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let error = Store::open(StoreConfig::new(folder), keys()).unwrap_err().to_string();
+    assert!(error.contains("mode 640") && error.contains("chmod"), "{error}");
+}
+
+/// A body whose tools, system prompt and messages are all there.
+fn agent_body(turn: usize) -> Value {
+    let messages: Vec<Value> = (0..=turn * 2)
+        .map(|n| {
+            json!({ "role": if n % 2 == 0 { "user" } else { "assistant" },
+            "content": [{ "type": "text", "text": format!("message {n}") }] })
+        })
+        .collect();
+    json!({
+        "model": "m",
+        "tools": [{ "name": "read", "description": "Reads", "input_schema": { "type": "object" } }, { "name": "write" }],
+        "system": [{ "type": "text", "text": "Be brief." }, { "type": "text", "text": "Be kind." }],
+        "messages": messages,
+    })
+}
+
+#[test]
+fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
+    let breaks = [
+        ("/model", "model", "client"),
+        ("/tools/0/name", "tools[0].name", "client"),
+        ("/tools/0/description", "tools[0].description", "client"),
+        ("/tools/0/input_schema/type", "tools[0].input_schema.type", "tools-rule"),
+        ("/tools/1/name", "tools[1].name", "client"),
+        ("/system/0/text", "system[0].text", "clock"),
+        ("/system/1/text", "system[1].text", "person"),
+        ("/messages/0/content/0/text", "messages[0].content[0].text", "client"),
+        ("/messages/1/role", "messages[1].role", "client"),
+        ("/messages/2/content/0/text", "messages[2].content[0].text", "saved:a"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let mut number = 0;
+    let mut tell = |session: String, body: &Value, edits: Vec<RecordedEdit>| {
+        number += 1;
+        let mut record = request(number, &body.to_string().into());
+        (record.session, record.edits) = (session.into(), edits);
+        taken(store.request(record));
+    };
+    for (at, (pointer, path, by)) in breaks.iter().enumerate() {
+        tell(format!("S{at}"), &agent_body(3), Vec::new());
+        let mut body = agent_body(4);
+        *body.pointer_mut(pointer).unwrap() = "changed".into();
+        let edit = RecordedEdit {
+            kind: "set",
+            path: (*path).to_owned(),
+            rule: (*by).to_owned(),
+            label: None,
+            detector: None,
+            length: None,
+        };
+        tell(format!("S{at}"), &body, if *by == "client" { Vec::new() } else { vec![edit] });
+    }
+    for turn in 0..20 {
+        let mut body = agent_body(turn);
+        // Where a client wants the cache to end wanders from turn to turn.
+        body["messages"][turn * 2]["content"][0]["cache_control"] = json!({ "type": "ephemeral" });
+        tell("steady".to_owned(), &body, Vec::new());
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    for (at, (_, path, by)) in breaks.iter().enumerate() {
+        let filter = Filter { session: Some(format!("S{at}")), ..Filter::default() };
+        let lines = log.ledger(&filter, 10).unwrap();
+        let [line] = &lines[..] else { panic!("{} lines", lines.len()) };
+        let broken = line.broken.as_ref().unwrap();
+        assert_eq!((&*broken.path, &*broken.by), (*path, *by));
+        assert!(broken.lost_tokens_estimate > 0);
+    }
+    let filter = Filter { session: Some("steady".to_owned()), ..Filter::default() };
+    let steady = log.ledger(&filter, 50).unwrap();
+    assert_eq!(steady.len(), 19);
+    assert!(steady.iter().all(|line| line.broken.is_none() && line.common_bytes == line.before_bytes));
+}
