@@ -19,7 +19,10 @@ use crate::chat::ChatCommand;
 use crate::doctor;
 use crate::except::{BaselineArgs, ExceptCommand};
 use crate::explain::ExplainArgs;
+use crate::log::cache::CacheArgs;
+use crate::log::{KeepArgs, LogArgs};
 use crate::plugin::PluginCommand;
+use crate::receipt::ReceiptCommand;
 use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
 use crate::scan::ScanArgs;
@@ -36,7 +39,7 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or the request is forwarded · 1 a check found what it looks for, or a test failed · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
 3 the request waits for a person · 4 the request is blocked. `exec` ends with the code of its program.
-Environment: LEAFGATE_DATA_DIR (where the installation's key lies), LEAFGATE_RUNTIME_DIR (where running gates are found), \
+Environment: LEAFGATE_DATA_DIR (where the installation's key and the log lie), LEAFGATE_RUNTIME_DIR (where running gates are found), \
 LEAFGATE_<KEY> for every key of the configuration (LEAFGATE_LOG, LEAFGATE_LIMITS_BODY), NO_COLOR, VISUAL and EDITOR.";
 
 #[derive(Subcommand)]
@@ -73,6 +76,15 @@ pub(crate) enum Command {
     Pending {
         #[command(subcommand)]
         command: PendingCommand,
+    },
+    /// Show what was redacted, and look into the log of requests and answers
+    Log(LogArgs),
+    /// Show what a provider could have read from its cache turn by turn, and what broke it
+    Cache(CacheArgs),
+    /// Write the signed receipts of the log, and check them
+    Receipt {
+        #[command(subcommand)]
+        command: ReceiptCommand,
     },
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
@@ -229,6 +241,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     answer_cancelled: bool,
     #[command(flatten)]
+    keep: KeepArgs,
+    #[command(flatten)]
     pub(crate) config: ConfigArgs,
     #[command(flatten)]
     waiting: WaitingArgs,
@@ -258,6 +272,7 @@ impl RunArgs {
                 layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
             }
         }
+        self.keep.add_to(&mut layer)?;
         Ok(layer)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) enum Exit {
     /// The command succeeded. For a request: it would be forwarded.
     Done,
     /// The claim that the command checks does not hold: a secret would leave or stands in a file, a
-    /// test of a policy fails.
+    /// test of a policy fails, a receipt was changed.
     Unmet,
     /// A bad call, an unreadable input, an unusable policy, or a gate that refuses. clap uses the
     /// same code.

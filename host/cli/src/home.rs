@@ -19,8 +19,12 @@ const KEY_BYTES: usize = 32;
 
 /// Returns the keys of this installation's local client, which `run` and `apply` share.
 pub(crate) fn token_keys() -> anyhow::Result<TokenKeys> {
-    let key = installation_key(&data_folder()?)?;
-    Ok(TokenKeys::derive(&key, &ClientIdentity::new(LOCAL_CLIENT)))
+    Ok(TokenKeys::derive(&installation()?, &ClientIdentity::new(LOCAL_CLIENT)))
+}
+
+/// Returns the secret of this installation.
+pub(crate) fn installation() -> anyhow::Result<InstallationKey> {
+    installation_key(&data_folder()?)
 }
 
 /// Returns the secret that compiled plugins are kept under.

@@ -17,6 +17,7 @@ mod explain;
 mod home;
 mod inspect;
 mod kept;
+mod log;
 mod masking;
 mod mode;
 mod notify;
@@ -25,6 +26,7 @@ mod plugin;
 mod policy;
 mod print;
 mod private;
+mod receipt;
 mod redact;
 mod reload;
 mod request;
@@ -71,6 +73,9 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Saved { command } => saved::run(&command, printer),
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
+        Command::Log(args) => log::run(&args, printer),
+        Command::Cache(args) => log::cache::run(&args, printer),
+        Command::Receipt { command } => receipt::run(&command, printer),
         Command::Pending { command } => pending::run(&command, printer),
         Command::Apply(args) => apply::run(&args, printer),
         Command::Agents { command } => agents::run(&command, printer),

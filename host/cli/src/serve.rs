@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use leafgate_admin::{Status, TurnMode};
+use leafgate_gate::record::Recorder;
 use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};
+use leafgate_store::{Store, StoreConfig};
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
@@ -79,6 +81,8 @@ pub(crate) struct GateSetup {
     pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
     pub(crate) log_level: String,
+    /// The log of requests that it writes, if any.
+    pub(crate) keep: Option<StoreConfig>,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
 }
@@ -92,6 +96,7 @@ pub(crate) struct OpenGate {
     listener: Listener,
     address: SocketAddr,
     admin: Option<AdminListener>,
+    store: Option<Arc<Store>>,
     _watches: Vec<PolicyWatch>,
 }
 
@@ -116,6 +121,10 @@ impl OpenGate {
             team.team();
             gate.serve_team(team);
         }
+        let store = setup.keep.take().map(crate::log::open_store).transpose()?;
+        if let Some(store) = &store {
+            gate.record(Arc::clone(store) as Arc<dyn Recorder>);
+        }
         let listener = Listener::bind(setup.listen).await?;
         let admin = AdminListener::open(&setup, &listener).await?;
         let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
@@ -123,7 +132,7 @@ impl OpenGate {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
         let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, _watches })
+        Ok(OpenGate { gate, policy, mode, listener, address, admin, store, _watches })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -140,13 +149,16 @@ impl OpenGate {
 
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
-        let OpenGate { gate, listener, admin, _watches, .. } = self;
+        let OpenGate { gate, listener, admin, store, _watches, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
             }
         };
         tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
+        if let Some(store) = store {
+            store.close();
+        }
     }
 
     /// Prints the URL as the first and only line of standard output, for scripts that let the system

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leafgate_admin::{Answers, ApiError, RuntimeFile, SavedStatus, Status};
+use leafgate_admin::{Answers, ApiError, RuntimeFile, SavedStatus, Status, StoreStatus};
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -124,6 +124,9 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
             row("edits", saved_edits(saved))?;
         }
     }
+    if let Some(store) = &status.store {
+        row("log", log(store))?;
+    }
     if !policy.pauses.is_empty() {
         row("pausing", format!("rules {}", policy.pauses.join(", ")))?;
     }
@@ -155,6 +158,29 @@ pub(crate) fn saved_edits(saved: &SavedStatus) -> String {
         }
     };
     format!("{}: {}{drifted}", saved.title, saved.subtitle)
+}
+
+/// Returns how the log is.
+fn log(store: &StoreStatus) -> String {
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let mut said = format!(
+        "{} written, {} of {} MiB in {}",
+        store.written,
+        mib(store.bytes),
+        mib(store.limit),
+        store.path
+    );
+    if store.missed > 0 {
+        let _ = write!(said, "; {} requests or parts of answers are not in it", store.missed);
+    }
+    if store.mismatches > 0 {
+        let _ = write!(said, "; {} SENT OTHERWISE THAN SHOWN", store.mismatches);
+    }
+    if let Some(why) = &store.failing {
+        let then = if store.required { "requests stop" } else { "requests go on" };
+        let _ = write!(said, "; IT CANNOT BE WRITTEN, {then}: {why}");
+    }
+    said
 }
 
 /// Returns the upstream's answers. A class without answers is left out, but for the first.

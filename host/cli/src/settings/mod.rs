@@ -115,6 +115,7 @@ fn add_defaults(settings: &mut Settings) {
         settings.default_to(key, value.into());
     }
     limits::add_defaults(settings);
+    crate::log::add_defaults(settings);
 }
 
 /// Returns what a gate is started with that these settings describe.
@@ -177,6 +178,7 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
         workspace: settings.text("workspace").unwrap_or(".").into(),
         agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
+        keep: crate::log::store_config(settings)?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
     })

@@ -13,6 +13,7 @@ mod explain;
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;
 mod live;
+mod log;
 mod plugin;
 mod redact;
 mod replay;

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use crate::support::{Bench, Ran};
 
+const RUN: &[&str] = &["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"];
+
 /// Far longer than anything takes; a test that waits so long has failed.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -68,6 +70,18 @@ impl Running {
         Running { bench, url, process }
     }
 
+    /// Starts one that may make no file larger than so many KiB, as on a disk without room.
+    pub(crate) fn start_within(bench: Bench, args: &[&str], most: usize) -> Running {
+        let call = bench.command(&[RUN, args].concat());
+        let mut limited = std::process::Command::new("bash");
+        // The signal would end the process; without it, a write fails.
+        let script = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" \"$@\"");
+        limited.args(["-c", &script]).arg(call.get_program()).args(call.get_args());
+        limited.current_dir(bench.path()).env_clear().env("LEAFGATE_DATA_DIR", bench.path().join("data"));
+        let (process, url) = spawned(limited);
+        Running { bench, url, process }
+    }
+
     /// Starts another gate with the same folders.
     pub(crate) fn another(&self, args: &[&str]) -> Other {
         Other(spawn(&self.bench, args).0)
@@ -115,6 +129,14 @@ impl Running {
         send(&self.url, body)
     }
 
+    /// Sends one that may get no answer; gives whether it got one.
+    pub(crate) fn chat_may_fail(&self, body: &str) -> JoinHandle<bool> {
+        let (url, body) = (self.url.clone(), body.to_owned());
+        std::thread::spawn(move || {
+            try_send(&url, &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+        })
+    }
+
     /// Sends one that will have to wait.
     pub(crate) fn chat_later(&self, body: &str) -> JoinHandle<Answer> {
         let (url, body) = (self.url.clone(), body.to_owned());
@@ -160,9 +182,11 @@ impl Events {
 }
 
 fn spawn(bench: &Bench, args: &[&str]) -> (Process, String) {
-    let call = [&["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"], args].concat();
-    let child =
-        bench.command(&call).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    spawned(bench.command(&[RUN, args].concat()))
+}
+
+fn spawned(mut command: std::process::Command) -> (Process, String) {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut process = Process(child.unwrap());
     let mut line = String::new();
     BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -176,16 +200,20 @@ fn connect(address: &str) -> TcpStream {
 }
 
 fn send(url: &str, body: &str) -> Answer {
+    Answer::parse(&try_send(url, body).unwrap())
+}
+
+fn try_send(url: &str, body: &str) -> std::io::Result<String> {
     let address = url.strip_prefix("http://").unwrap();
-    let mut stream = connect(address);
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(LONG))?;
     write!(
         stream,
         "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
-    )
-    .unwrap();
+    )?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    Answer::parse(&answer)
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }

@@ -1,0 +1,342 @@
+//! `log`: what the gates of this user did, from the log that they write. It needs no gate.
+
+pub(crate) mod cache;
+mod list;
+mod show;
+mod tail;
+mod time;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use leafgate_config::{Layer, Settings};
+use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
+
+use crate::exit::Exit;
+use crate::home;
+use crate::print::{Printer, Style};
+
+/// The folder of the log in the data folder.
+const FOLDER: &str = "log";
+
+/// Bytes of a log.
+const SIZE: usize = 1 << 30;
+
+/// Days of a log.
+const DAYS: usize = 30;
+
+/// Whether and how `run` keeps a log.
+#[derive(Args)]
+pub(crate) struct KeepArgs {
+    /// Keep no log of requests. Otherwise each request and its answer is logged in the data folder,
+    /// with all findings masked: see `leafgate log`
+    #[arg(long)]
+    no_log: bool,
+    /// Send a request only when it is in the log, and none that cannot be logged
+    #[arg(long, conflicts_with = "no_log")]
+    log_required: bool,
+    /// MiB of log beyond which the oldest requests are removed [default: 1024]
+    #[arg(long, value_name = "MIB", conflicts_with = "no_log",
+        value_parser = clap::value_parser!(u64).range(1..=1024 * 1024))]
+    log_size: Option<u64>,
+    /// Days after which requests are removed from the log [default: 30]
+    #[arg(long, value_name = "DAYS", conflicts_with = "no_log",
+        value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    log_days: Option<u32>,
+}
+
+impl KeepArgs {
+    /// Adds what the flags set.
+    pub(crate) fn add_to(&self, layer: &mut Layer) -> anyhow::Result<()> {
+        for (flag, key, value) in [
+            ("--no-log", "store.enabled", self.no_log.then(|| false.to_string())),
+            ("--log-required", "store.required", self.log_required.then(|| true.to_string())),
+            ("--log-size", "store.size", self.log_size.map(|size| format!("{size} MiB"))),
+            ("--log-days", "store.days", self.log_days.map(|days| days.to_string())),
+        ] {
+            if let Some(value) = value {
+                layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what is built in.
+pub(crate) fn add_defaults(settings: &mut Settings) {
+    settings.default_to("store.enabled", true.into());
+    settings.default_to("store.required", false.into());
+    settings.default_to("store.size", SIZE.into());
+    settings.default_to("store.days", DAYS.into());
+}
+
+/// Returns the log that settings describe; `None` where none is wanted.
+pub(crate) fn store_config(settings: &Settings) -> anyhow::Result<Option<StoreConfig>> {
+    if settings.switch("store.enabled") == Some(false) {
+        return Ok(None);
+    }
+    let days = settings.number("store.days").unwrap_or(DAYS);
+    Ok(Some(StoreConfig {
+        required: settings.switch("store.required") == Some(true),
+        limit: settings.number("store.size").unwrap_or(SIZE) as u64,
+        age: Duration::from_secs(days as u64 * 24 * 3600),
+        ..StoreConfig::new(folder()?)
+    }))
+}
+
+/// Opens the log that a gate writes.
+pub(crate) fn open_store(config: StoreConfig) -> anyhow::Result<Arc<Store>> {
+    let store = Store::open(config, keys()?).context("run without a log by --no-log, or mend this")?;
+    Ok(Arc::new(store))
+}
+
+/// Returns the folder of the log.
+pub(crate) fn folder() -> anyhow::Result<PathBuf> {
+    Ok(home::data_folder()?.join(FOLDER))
+}
+
+/// Returns the keys of this installation's log.
+pub(crate) fn keys() -> anyhow::Result<StoreKeys> {
+    Ok(StoreKeys::derive(&home::installation()?, home::token_keys()?))
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LogArgs {
+    #[command(subcommand)]
+    command: Option<LogCommand>,
+    #[command(flatten)]
+    which: WhichArgs,
+}
+
+/// Which requests are meant, and how they are written.
+#[derive(Args)]
+pub(crate) struct WhichArgs {
+    /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
+    #[arg(long, value_name = "TIME", value_parser = time::span)]
+    since: Option<Duration>,
+    /// Only this conversation, by its id or the beginning of it
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum LogCommand {
+    /// List requests, the newest first
+    List(ListArgs),
+    /// Show a request: what was changed in it, what left, and its answer
+    Show(ShowArgs),
+    /// Show what differs between two requests, or between one and the turn before it
+    Diff(DiffArgs),
+    /// Print requests as they come, until Ctrl-C
+    Tail(TailArgs),
+    /// Find the requests in which words were said first, and the answers that said them
+    Search(SearchArgs),
+    /// Write requests to a file that other programs read
+    Export(ExportArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+/// A page of a list.
+#[derive(Args)]
+pub(crate) struct PageArgs {
+    /// How many requests
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = 1..=10_000)]
+    limit: i64,
+    /// Only those before this request: the next page
+    #[arg(long, value_name = "ID")]
+    before: Option<i64>,
+}
+
+impl PageArgs {
+    fn most(&self) -> usize {
+        usize::try_from(self.limit).unwrap_or(1)
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// The request, by its number in lists
+    id: i64,
+    /// Write JSON
+    #[arg(long, conflicts_with = "body")]
+    json: bool,
+    /// Write the body alone, as it stands in the log
+    #[arg(long)]
+    body: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DiffArgs {
+    /// A request
+    id: i64,
+    /// The other one; without it, the turn before the request in its conversation
+    other: Option<i64>,
+}
+
+#[derive(Args)]
+pub(crate) struct TailArgs {
+    /// How many of the last requests to begin with
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = 0..=10_000)]
+    lines: i64,
+    /// Write a line of JSON for each
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// The words, all of which must be there
+    #[arg(required = true)]
+    words: Vec<String>,
+    #[command(flatten)]
+    page: PageArgs,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    /// The file to write; - is standard output. Without it, chat.json for a chat, and standard
+    /// output for all else
+    file: Option<PathBuf>,
+    /// The form of the file
+    #[arg(long, value_enum, default_value_t = Form::Jsonl)]
+    format: Form,
+    /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
+    #[arg(long, value_name = "TIME", value_parser = time::span)]
+    since: Option<Duration>,
+    /// Only this conversation, by its id or the beginning of it. A chat is one: without it, the
+    /// newest
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Form {
+    /// A line of JSON for each request
+    Jsonl,
+    /// A chat replay of VS Code
+    Replay,
+    /// A chat that VS Code imports
+    Chat,
+    /// An HTTP archive 1.2
+    Har,
+}
+
+impl WhichArgs {
+    fn filter(&self) -> Filter {
+        filter(self.since, self.session.as_ref())
+    }
+}
+
+fn filter(since: Option<Duration>, session: Option<&String>) -> Filter {
+    let since = since.map(|span| {
+        let since = SystemTime::now().checked_sub(span).unwrap_or(UNIX_EPOCH);
+        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    });
+    Filter { since, session: session.cloned() }
+}
+
+pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let log = Log::open(&folder()?)?;
+    match &args.command {
+        None => summary(&log, &args.which, printer)?,
+        Some(LogCommand::List(args)) => {
+            let lines = log.list(&args.which.filter(), args.page.before, args.page.most())?;
+            list::print(&lines, args.which.json, printer)?;
+        }
+        Some(LogCommand::Show(args)) => show::show(&log, args, printer)?,
+        Some(LogCommand::Diff(args)) => show::diff(&log, args, printer)?,
+        Some(LogCommand::Export(args)) => export(&log, args, printer)?,
+        Some(LogCommand::Tail(args)) => tail::run(&log, args, printer)?,
+        Some(LogCommand::Search(args)) => {
+            let lines = log.search(&args.words.join(" "), args.page.before, args.page.most())?;
+            list::print(&lines, args.json, printer)?;
+        }
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Writes a file, or standard output.
+fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<()> {
+    let mut filter = filter(args.since, args.session.as_ref());
+    let is_chat = matches!(args.format, Form::Chat);
+    if is_chat && filter.session.is_none() {
+        filter.session = log.list(&filter, None, 1)?.pop().map(|newest| newest.session);
+    }
+    let format = match args.format {
+        Form::Jsonl => ExportFormat::Jsonl,
+        Form::Replay => ExportFormat::Replay,
+        Form::Chat => ExportFormat::Chat,
+        Form::Har => ExportFormat::Har,
+    };
+    let file = args.file.clone().or_else(|| is_chat.then(|| PathBuf::from("chat.json")));
+    let Some(file) = file.filter(|file| file.as_os_str() != "-") else {
+        let mut written = Vec::new();
+        log.export(&filter, format, &mut written)?;
+        return Ok(printer.bytes(&written)?);
+    };
+    let shown = file.display();
+    let mut out = std::io::BufWriter::new(
+        std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?,
+    );
+    let count = log.export(&filter, format, &mut out)?;
+    std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
+    printer.error_line(&format!("{count} requests in {shown}"));
+    Ok(())
+}
+
+/// Prints what was redacted: how often, what, by which detector and rule, and where.
+fn summary(log: &Log, which: &WhichArgs, printer: &mut Printer) -> anyhow::Result<()> {
+    let filter = which.filter();
+    let redactions = log.redactions(&filter)?;
+    if which.json {
+        return Ok(printer.json(&redactions)?);
+    }
+    let (requests, stayed) = log.count(&filter)?;
+    let times: i64 = redactions.iter().map(|line| line.count).sum();
+    let stayed = if stayed == 0 { String::new() } else { format!(", {stayed} of them did not leave") };
+    printer.line(&format!("{requests} requests{stayed}; {times} redactions"))?;
+    if redactions.is_empty() {
+        return Ok(());
+    }
+    let width = |text: fn(&leafgate_store::RedactionLine) -> usize| {
+        redactions.iter().map(text).max().unwrap_or(0).min(48)
+    };
+    let labels = width(|line| line.label.chars().count()).max(5);
+    let detectors = width(|line| line.detector.as_deref().unwrap_or("-").chars().count()).max(8);
+    let rules = width(|line| line.rule.chars().count()).max(4);
+    printer.text(
+        Style::Faint,
+        &format!(
+            "{:>7} {:>8}  {:labels$}  {:detectors$}  {:rules$}  where\n",
+            "times", "requests", "label", "detector", "rule"
+        ),
+    )?;
+    for line in &redactions {
+        printer.text(Style::Plain, &format!("{:>7} {:>8}  ", line.count, line.requests))?;
+        printer.inline(Style::Marked, &line.label, labels + 2)?;
+        printer.inline(Style::Plain, line.detector.as_deref().unwrap_or("-"), detectors + 2)?;
+        printer.inline(Style::Plain, &line.rule, rules + 2)?;
+        printer.inline(Style::Plain, &line.place, 0)?;
+        printer.line("")?;
+    }
+    Ok(())
+}

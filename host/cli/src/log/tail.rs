@@ -1,0 +1,41 @@
+//! Requests as they come.
+
+use std::time::Duration;
+
+use leafgate_store::{Log, RequestLine};
+
+use super::TailArgs;
+use super::list;
+use crate::print::Printer;
+
+/// How often the log is looked at. Looking costs one read of its header.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Requests that are read at a time.
+const PAGE: usize = 500;
+
+/// Prints the last requests, and all that come, until the process is ended or nobody reads.
+pub(super) fn run(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow::Result<()> {
+    let mut last = log.newest()? - args.lines;
+    let mut version = None;
+    loop {
+        let found = log.data_version()?;
+        if version.replace(found) != Some(found) {
+            loop {
+                let lines = log.after(last, PAGE)?;
+                let Some(newest) = lines.last() else { break };
+                last = newest.id;
+                lines.iter().try_for_each(|request| print(request, args.json, printer))?;
+            }
+            printer.flush()?;
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+fn print(request: &RequestLine, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+    match json {
+        true => Ok(printer.json_line(request)?),
+        false => list::line(request, printer),
+    }
+}

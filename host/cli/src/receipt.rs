@@ -1,0 +1,105 @@
+//! `receipt`: the signed receipts of the log as a file, and whether such a file holds.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use leafgate_store::{Log, receipt};
+
+use crate::exit::Exit;
+use crate::log;
+use crate::print::Printer;
+
+#[derive(Subcommand)]
+pub(crate) enum ReceiptCommand {
+    /// Write the receipts of the log to a file that `verify` checks
+    Export(ExportArgs),
+    /// Check a file of receipts: signatures, order, and that none is missing
+    Verify(VerifyArgs),
+    /// Print the key that verifies this installation's receipts
+    Key,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    /// The file to write; - is standard output
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Only receipts from this number on
+    #[arg(long, value_name = "ID")]
+    from: Option<i64>,
+}
+
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// The file; - is standard input
+    file: PathBuf,
+    /// The key that must have signed it, as `leafgate receipt key` printed it there. Without it, the
+    /// file's own key is believed, and printed
+    #[arg(long, value_name = "HEX")]
+    key: Option<String>,
+}
+
+pub(crate) fn run(command: &ReceiptCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    match command {
+        ReceiptCommand::Export(args) => export(args, printer),
+        ReceiptCommand::Verify(args) => verify(args, printer),
+        ReceiptCommand::Key => {
+            printer.line(&log::keys()?.verifying_key())?;
+            printer.flush()?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn export(args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let log = Log::open(&log::folder()?)?;
+    let keys = log::keys()?;
+    let mut written = Vec::new();
+    let count = log.export_receipts(&keys, args.from, &mut written)?;
+    if args.file == Path::new("-") {
+        printer.bytes(&written)?;
+        printer.flush()?;
+    } else {
+        let shown = args.file.display();
+        let write = || {
+            let mut file = BufWriter::new(File::create(&args.file)?);
+            file.write_all(&written)?;
+            file.flush()
+        };
+        write().with_context(|| format!("cannot write {shown}"))?;
+        printer.error_line(&format!("{count} receipts in {shown}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Exits with 1 where the file does not hold.
+fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let shown = args.file.display();
+    let file: Box<dyn BufRead> = match args.file == Path::new("-") {
+        true => Box::new(std::io::stdin().lock()),
+        false => {
+            Box::new(BufReader::new(File::open(&args.file).with_context(|| format!("cannot read {shown}"))?))
+        }
+    };
+    match receipt::verify(file, args.key.as_deref()) {
+        Ok(verified) => {
+            let numbers = verified.numbers.map(|(first, last)| format!(", {first} to {last}"));
+            printer.line(&format!(
+                "{} receipts{}: all hold",
+                verified.receipts,
+                numbers.unwrap_or_default()
+            ))?;
+            printer.line(&format!("signed by {}", verified.key))?;
+            printer.line(&format!("the last one is {}", verified.last))?;
+            printer.flush()?;
+            Ok(Exit::Done)
+        }
+        Err(broken) => {
+            printer.error_line(&format!("leafgate: {shown}: {broken}"));
+            Ok(Exit::Unmet)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The log that a gate writes: what it shows, that it is whole after any end, and that receipts hold.
+
+use serde_json::Value;
+
+use crate::running::Running;
+use crate::support::{Bench, EMAIL, RULES, request, secret};
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    bench
+}
+
+fn start(bench: Bench, args: &[&str]) -> Running {
+    Running::start(bench, &[&["--policy", "policy"], args].concat())
+}
+
+/// Every byte of every file below the data folder, but for the key.
+fn written(bench: &Bench) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut folders = vec![bench.path().join("data")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => bytes.extend(std::fs::read(path).unwrap()),
+            }
+        }
+    }
+    bytes
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
+    let gate = start(bench(), &[]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let bench = gate.stop();
+    let told = bench.run(&["log", "--since", "1h"], "");
+    assert_eq!(told.code, 0, "{}", told.shown());
+    insta::assert_snapshot!(told.out, @r"
+    2 requests; 4 redactions
+      times requests  label   detector              rule     where
+          2        2  EMAIL   pii/email             secrets  messages[].content
+          2        2  SECRET  secrets/github-token  secrets  messages[].content
+    ");
+    let lines: Value = serde_json::from_str(&bench.run(&["log", "--json"], "").out).unwrap();
+    assert_eq!(lines.as_array().unwrap().len(), 2);
+    let list: Value = serde_json::from_str(&bench.run(&["log", "list", "--json"], "").out).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&list[0]["id"], &list[0]["status"], &list[0]["answer"]),
+        (&2.into(), &200.into(), &"complete".into())
+    );
+    let shown: Value = serde_json::from_str(&bench.run(&["log", "show", "1", "--json"], "").out).unwrap();
+    assert_eq!(shown["body"]["messages"][0]["content"], "Be brief. Be polite.");
+    assert!(shown["operations"].as_array().unwrap().iter().any(|made| made["rule"] == "polite"));
+    let found = bench.run(&["log", "search", "polite"], "");
+    assert!(found.out.lines().count() >= 1, "{}", found.shown());
+    let diff = bench.run(&["log", "diff", "2"], "");
+    assert!(diff.err.contains("the same"), "{}", diff.shown());
+    assert!(bench.run(&["log", "list", "--since", "soon"], "").err.contains("as in 90s or 1h"));
+    assert!(bench.run(&["log", "show", "9"], "").err.contains("request 9 is not in the log"));
+}
+
+#[test]
+fn nothing_secret_is_in_the_log_in_monitor_mode_either() {
+    for policy in
+        [RULES.to_owned(), RULES.replace("action = \"redact\"", "action = \"redact\"\nmode = \"monitor\"")]
+    {
+        let bench = Bench::new();
+        bench.file("policy/rules.toml", &policy);
+        let gate = start(bench, &[]);
+        assert_eq!(gate.chat(&request()).status, 200);
+        let bench = gate.stop();
+        let bytes = written(&bench);
+        assert!(!holds(&bytes, &secret()) && !holds(&bytes, EMAIL));
+        for args in [
+            &["log"][..],
+            &["log", "show", "1"],
+            &["log", "show", "1", "--json"],
+            &["log", "list"],
+            &["log", "show", "1", "--body"],
+            &["receipt", "export"],
+        ] {
+            let ran = bench.run(args, "");
+            assert_eq!(ran.code, 0, "{}", ran.shown());
+            assert!(!ran.out.contains(&secret()) && !ran.out.contains(EMAIL), "{}", ran.shown());
+        }
+    }
+}
+
+#[test]
+fn a_gate_without_a_log_writes_none() {
+    let gate = start(bench(), &["--no-log"]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let status = gate.json(&["status", "--json"]);
+    assert_eq!(status["store"], Value::Null);
+    let told = gate.run(&["log"]);
+    assert!(told.code == 2 && told.err.contains("there is no log yet"), "{}", told.shown());
+}
+
+#[test]
+fn what_was_answered_is_in_the_log_whenever_the_gate_is_killed() {
+    let rounds = if std::env::var_os("LEAFGATE_SOAK").is_some() { 100 } else { 4 };
+    let mut bench = bench();
+    let mut answered = 0;
+    for round in 0..rounds {
+        let gate = start(bench, &["--log-required"]);
+        let clients: Vec<_> = (0..4).map(|_| gate.chat_later(&request())).collect();
+        answered += clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .filter(|answer| answer.status == 200)
+            .count();
+        // More are under way when it ends.
+        let late: Vec<_> = (0..round % 4).map(|_| gate.chat_may_fail(&request())).collect();
+        bench = gate.kill();
+        answered += late.into_iter().map(|late| late.join().unwrap()).filter(|&answered| answered).count();
+        let list: Value =
+            serde_json::from_str(&bench.run(&["log", "list", "--limit", "10000", "--json"], "").out).unwrap();
+        let logged = list.as_array().unwrap().len();
+        assert!(logged >= answered, "round {round}: {logged} of {answered}");
+        bench.run(&["receipt", "export", "receipts.jsonl"], "");
+        let key = bench.run(&["receipt", "key"], "").out;
+        let verified = bench.run(&["receipt", "verify", "receipts.jsonl", "--key", key.trim()], "");
+        assert_eq!(verified.code, 0, "{}", verified.shown());
+        assert!(
+            verified.out.starts_with(&format!("{logged} receipts, 1 to {logged}: all hold")),
+            "{}",
+            verified.out
+        );
+    }
+}
+
+#[test]
+fn a_receipt_that_was_changed_is_named() {
+    let gate = start(bench(), &[]);
+    for _ in 0..3 {
+        gate.chat(&request());
+    }
+    let bench = gate.stop();
+    let export = bench.run(&["receipt", "export"], "").out;
+    let verified = bench.run(&["receipt", "verify", "-"], &export);
+    assert_eq!(verified.code, 0, "{}", verified.shown());
+    let without: String =
+        export.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| format!("{line}\n")).collect();
+    let broken = bench.run(&["receipt", "verify", "-"], &without);
+    assert_eq!((broken.code, &*broken.err), (1, "leafgate: -: line 3: receipt 3 follows 1: 2 is missing\n"));
+}
+
+#[test]
+fn a_disk_without_room_is_said_and_stops_what_must_be_logged() {
+    for required in [false, true] {
+        let args: &[&str] = if required { &["--log-required"] } else { &[] };
+        let gate = Running::start_within(bench(), &[&["--policy", "policy"], args].concat(), 256);
+        // Texts that no compression makes small.
+        let large: String = (0..4000_u32).map(|n| format!("{:08x}", n.wrapping_mul(2_654_435_761))).collect();
+        let body = |n: u32| serde_json::json!({ "model": "m", "messages": [{ "role": "user", "content": format!("{n} {large}") }] });
+        let mut stopped = false;
+        for n in 0..40 {
+            let large: String = (0..6000_u32)
+                .map(|m| format!("{:08x}", (n * 6000 + m).wrapping_mul(2_654_435_761)))
+                .collect();
+            let mut body = body(n);
+            body["messages"][0]["content"] = large.into();
+            let answer = gate.chat(&body.to_string());
+            stopped |= answer.status != 200;
+            if stopped {
+                assert!(answer.body.contains("must log every request"), "{}", answer.body);
+                break;
+            }
+        }
+        assert_eq!(stopped, required);
+        let then = if required { "requests stop" } else { "requests go on" };
+        let mut status = gate.run(&["status"]).out;
+        // Without a wait for the log, it may still be writing.
+        while !required && !status.contains("CANNOT BE WRITTEN") {
+            gate.chat(&body(999).to_string());
+            status = gate.run(&["status"]).out;
+        }
+        assert!(status.contains("CANNOT BE WRITTEN") && status.contains(then), "{status}");
+    }
+}
+
+#[test]
+fn exports_are_what_other_programs_read() {
+    let gate = start(bench(), &[]);
+    gate.chat(&request());
+    gate.chat(&request());
+    let bench = gate.stop();
+    let lines = bench.run(&["log", "export"], "").out;
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["body"]["messages"][0]["content"], "Be brief. Be polite.");
+    let archive: Value =
+        serde_json::from_str(&bench.run(&["log", "export", "--format", "har"], "").out).unwrap();
+    let entry = &archive["log"]["entries"][0];
+    assert_eq!((&archive["log"]["version"], &entry["response"]["status"]), (&"1.2".into(), &200.into()));
+    assert_eq!(entry["request"]["headers"], serde_json::json!([]));
+    // A replay is read again, and a chat would be imported.
+    assert_eq!(bench.run(&["log", "export", "replay.json", "--format", "replay"], "").code, 0);
+    let raw = bench.run(&["chat", "raw", "replay.json", "--request", "1"], "");
+    assert!(raw.code == 0 && raw.out.contains("Be polite."), "{}", raw.shown());
+    assert_eq!(bench.run(&["log", "export", "--format", "chat"], "").code, 0);
+    let checked = bench.run(&["chat", "check", "chat.json"], "");
+    assert!(checked.code == 0 && !checked.out.contains("refuse"), "{}", checked.shown());
+    let shown = bench.run(&["chat", "show", "chat.json"], "");
+    assert!(shown.code == 0 && shown.out.contains("Write to"), "{}", shown.shown());
+}
