@@ -133,17 +133,19 @@ impl Check {
 
 fn is_random(text: &str, sure: bool) -> bool {
     let look = Look::of(text);
-    let likely = score(text);
-    let mixed = (look.digits >= 2 || likely > 0.0) && look.letters() >= 4;
     // The alphabet itself, as encoders and their tests spell it.
     let alphabet = text.contains("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && text.contains("0123456789");
-    value::could_be_token(text, &look, sure)
+    let plausible = value::could_be_token(text, &look, sure)
         && !value::is_uuid(text)
         && !alphabet
         && look.len >= 16
-        && mixed
-        && likely > LIKELY
-        && look.entropy >= 3.0
+        && look.letters() >= 4
+        && look.entropy >= 3.0;
+    // The dearest measure comes last.
+    plausible && {
+        let likely = score(text);
+        likely > LIKELY && (look.digits >= 2 || likely > 0.0)
+    }
 }
 
 /// Decodes base64 in either alphabet up to the first byte that is none; padding is not asked for.
