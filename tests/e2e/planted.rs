@@ -49,7 +49,7 @@ reason = "A person looks first"
 fn policy(folder: &Path, planted: &mut Planted, monitor: bool) {
     let mode = if monitor { "mode = \"monitor\"\n" } else { "" };
     let rules = format!(
-        "# {comment}\nextends = \"default\"\n{mode}{PAUSE}\n[[exception]]\nrule = \"default-secrets\"\nvalue = \"{value}\"\nreason = \"known\"\nby = \"tests\"\n",
+        "# {comment}\nextends = \"default\"\n{mode}{PAUSE}\n[[exception]]\nrule = \"default-secrets\"\nvalue = \"{value}\"\nreason = \"known\"\nby = \"tests\"\nuntil = \"never\"\n",
         comment = planted.at("a comment of a rule file"),
         value = planted.at("an exception of a rule file"),
     );
