@@ -173,6 +173,9 @@ async fn a_client_that_can_only_choose_models_chooses_an_agent_by_one() {
     assert_eq!(stage.bodies_of("reviewer")[0]["model"], "gpt-x");
 }
 
+/// As many as a slow machine answers before a client of these tests gives up.
+const RUNS: usize = 25;
+
 #[tokio::test]
 async fn many_runs_at_a_time_do_not_cross() {
     let upstream = Upstream::start(|seen| async move {
@@ -200,7 +203,7 @@ async fn many_runs_at_a_time_do_not_cross() {
     .await;
     let stage =
         Arc::new(Stage::before(&team(&[agent("lead"), agent("reviewer"), agent("reader")]), upstream).await);
-    let runs = (0..100).map(|number| {
+    let runs = (0..RUNS).map(|number| {
         let stage = Arc::clone(&stage);
         tokio::spawn(async move {
             let mut client = Conversation::new(Api::Chat, false, &format!("Tell word-{number}."));
@@ -211,5 +214,5 @@ async fn many_runs_at_a_time_do_not_cross() {
         let (number, said) = run.await.unwrap();
         assert_eq!(said, format!("said-{number}"));
     }
-    assert_eq!(stage.upstream.seen().len(), 500);
+    assert_eq!(stage.upstream.seen().len(), 5 * RUNS);
 }
