@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
 use http::header::EXPECT;
-use http::{Request, Response, request};
+use http::{Method, Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{Event, Status, TurnMode};
@@ -29,7 +29,7 @@ use crate::events::Hub;
 use crate::flow::Delivered;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::listener::Listener;
-use crate::log::{self, RequestLog, RequestLogProgress};
+use crate::log::{self, RequestLog, RequestLogProgress, Tally};
 use crate::metrics::Metrics;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
@@ -356,7 +356,8 @@ impl Shared {
             Route::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;
                 let progress = request_log.progress();
-                match self.for_team(&lane, parts, &to.base, &policy, came, progress).await? {
+                let path = request_log.path();
+                match self.for_team(&lane, parts, path, &to.base, &policy, came, progress).await? {
                     ForTeam::Yes(request) => return self.run_team(*request).await,
                     ForTeam::No(came) => self.walk(&lane, parts, chosen, policy, came, request_log).await?,
                 }
@@ -532,12 +533,6 @@ impl Shared {
     ) -> Result<Outcome, Refusal> {
         let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let (received, coded, agent) = (body.clone(), !codings.is_empty(), agent::agent(&parts.headers));
-        let recorder = self.recorder().cloned();
-        let began = (SystemTime::now(), Instant::now());
-        let judged_by = Arc::clone(&policy);
-        let to = pending::destination(lane, parts);
-        let upstream = Arc::clone(&to.upstream);
         let case = Case {
             body,
             codings,
@@ -555,19 +550,40 @@ impl Shared {
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
-            to,
-            agent: agent.into(),
+            to: pending::destination(lane, parts),
+            agent: agent::agent(&parts.headers).into(),
             chosen,
             assembler: Some(Arc::clone(&self.assembler)),
             assembly: None,
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
             session: None,
             asker: None,
-            recorded: recorder.is_some(),
+            recorded: false,
         };
+        let (outcome, tally) =
+            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
+        request_log.judged(tally);
+        outcome
+    }
+
+    /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
+    /// `progress`. `path` is masked.
+    pub(crate) async fn judge_told(
+        &self,
+        mut case: Case,
+        method: &Method,
+        path: &str,
+        progress: &RequestLogProgress,
+    ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
+        let recorder = self.recorder().cloned();
+        case.recorded = recorder.is_some();
+        let (at, began) = (SystemTime::now(), Instant::now());
+        let (received, coded) = (case.body.clone(), !case.codings.is_empty());
+        let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));
+        let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
         let Judged { outcome, tally, seen } = self.judge(case).await?;
         self.counters.judged(&tally);
-        let judging = began.1.elapsed();
+        let judging = began.elapsed();
         self.metrics.judged(
             judging,
             tally.rules.iter().map(String::as_str),
@@ -577,16 +593,16 @@ impl Shared {
         if let (Some(recorder), Some(seen)) = (recorder, seen) {
             let record = Box::new(RequestRecord {
                 id: RecordId(0),
-                at: began.0,
-                method: parts.method.to_string(),
-                path: request_log.path().to_owned(),
+                at,
+                method: method.to_string(),
+                path: path.to_owned(),
                 upstream,
-                api: api.name(),
+                api,
                 agent,
                 class: seen.class.name(),
                 session: seen.session,
                 model: seen.model,
-                policy: judged_by,
+                policy,
                 verdict: "forwarded",
                 rules: tally.rules.clone(),
                 held: tally.held.clone(),
@@ -600,10 +616,9 @@ impl Shared {
                 waiting: None,
             });
             let waits = matches!(outcome, Ok(Outcome::Wait(_)));
-            request_log.progress().records(Recording::new(recorder, record, waits));
+            progress.records(Recording::new(recorder, record, waits));
         }
-        request_log.judged(tally);
-        outcome
+        Ok((outcome, tally))
     }
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.

@@ -92,6 +92,11 @@ impl RequestLogProgress {
         self.sent.store(bytes, Relaxed);
     }
 
+    /// A request of so many bytes goes to the upstream, one of several that it takes to answer it.
+    pub(crate) fn sent_for_frame(&self, bytes: usize) {
+        self.sent.fetch_add(bytes, Relaxed);
+    }
+
     /// A person let it go, who may have made more edits than the policy, or taken some back.
     pub(crate) fn made(&self, edits: usize, redactions: usize) {
         // A request is let go once.

@@ -68,8 +68,8 @@ pub struct RequestRecord {
     pub upstream: Arc<str>,
     /// The API that it asks, by our own name.
     pub api: &'static str,
-    /// The client program.
-    pub agent: &'static str,
+    /// The client program, or the agent of a team: `agents/reviewer`.
+    pub agent: Arc<str>,
     /// Whose request it is: `main`, `subagent`, `side`.
     pub class: &'static str,
     /// The key of its conversation: opaque, the same for every turn.

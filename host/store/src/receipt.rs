@@ -68,7 +68,7 @@ impl Receipt {
             number: 0,
             at: crate::writer::millis(record.at),
             session: record.session.to_string(),
-            agent: record.agent.to_owned(),
+            agent: record.agent.to_string(),
             upstream: record.upstream.to_string(),
             method: record.method.clone(),
             path: path.to_owned(),

@@ -58,7 +58,7 @@ fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
         path: "/v1/chat/completions".to_owned(),
         upstream: "https://api.example".into(),
         api: "chat",
-        agent: "curl",
+        agent: "curl".into(),
         class: "main",
         session: "SESSION_habcdef".into(),
         model: Some("m".to_owned()),

@@ -166,6 +166,8 @@ impl<'p> AdminCall<'p> {
             AdminCall::Select(_) => "select",
             AdminCall::Dispose(_) => "close_session",
             AdminCall::Subagents => "subagents",
+            AdminCall::Agents => "agents",
+            AdminCall::AgentRun(_) => "agent_run",
             AdminCall::Saved => "saved",
             AdminCall::SetSaved => "set_saved",
             AdminCall::ArmCapture => "arm_capture",

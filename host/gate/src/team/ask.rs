@@ -12,6 +12,7 @@ use leafgate_assemble::{Refused, refused};
 use super::drive::RunCase;
 use crate::content::Content;
 use crate::judge::{Asker, Case, Outcome};
+use crate::log::RequestLogProgress;
 use crate::media;
 use crate::outgoing::{Outgoing, Passed};
 use crate::refusal::Refusal;
@@ -37,21 +38,29 @@ impl RunCase {
             Ok(case) => Case { asker: Some(asker), ..case },
             Err(refusal) => return self.not_asked(&refusal),
         };
-        let passed = match self.let_through(case).await {
+        // A recorder is told of each frame's request by itself.
+        let progress = RequestLogProgress::default();
+        let passed = match self.let_through(case, &progress).await {
             Ok(passed) => passed,
-            Err(refusal) => return self.not_asked(&refusal),
+            Err(refusal) => {
+                self.shared.refused(&refusal, &progress);
+                return Asked::Failed(Why::Policy);
+            }
         };
         let mut outgoing = Outgoing::for_begun_stream(&self.parts, passed);
         // What frames hear stays as the model says it: values come back in what the client reads.
         outgoing.restoring = None;
-        match self.shared.send(&self.lane, outgoing, &self.progress).await {
+        self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
+        let answer = self.shared.send(&self.lane, outgoing, &progress).await;
+        progress.recorded();
+        match answer {
             Ok(answer) if answer.status().is_success() => match self.read(answer).await {
                 Some(answer) => Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply }),
                 None => Asked::Failed(Why::Unreadable),
             },
             Ok(answer) => self.refused(answer).await,
             Err(refusal) => {
-                self.shared.refused(&refusal, &self.progress);
+                self.shared.refused(&refusal, &progress);
                 Asked::Failed(Why::Upstream)
             }
         }
@@ -63,14 +72,13 @@ impl RunCase {
     }
 
     /// Has a body judged, and waits where a person must decide.
-    async fn let_through(&self, case: Case) -> Result<Passed, Refusal> {
-        let judged = self.shared.judge(case).await?;
-        self.shared.counters.judged(&judged.tally);
-        match judged.outcome? {
+    async fn let_through(&self, case: Case, progress: &RequestLogProgress) -> Result<Passed, Refusal> {
+        let (outcome, _) = self.shared.judge_told(case, &self.parts.method, &self.path, progress).await?;
+        match outcome? {
             Outcome::Pass(passed) => Ok(passed),
             Outcome::Wait(mut held) => {
                 let decision = held.waiter.decision().await;
-                self.shared.release(held, decision, &self.progress).await
+                self.shared.release(held, decision, progress).await
             }
         }
     }

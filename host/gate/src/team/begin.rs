@@ -26,6 +26,8 @@ pub(crate) struct TeamRequest {
     /// Where its frames' requests go.
     pub(crate) lane: Arc<Lane>,
     pub(crate) parts: request::Parts,
+    /// Its path, masked.
+    pub(crate) path: Arc<str>,
     pub(crate) api: Api,
     pub(crate) document: Arc<Document>,
     pub(super) body: Arc<Body>,
@@ -44,6 +46,7 @@ pub(crate) struct TeamRequest {
 struct Coming {
     lane: Arc<Lane>,
     parts: request::Parts,
+    path: Arc<str>,
     api: Api,
     format: Format,
     /// The agent that its base URL names, where that names the team.
@@ -66,6 +69,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: &request::Parts,
+        path: &str,
         base: &Base,
         policy: &Arc<Policy>,
         came: Came,
@@ -85,7 +89,7 @@ impl Shared {
             Base::Plain => None,
         };
         let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
-        let coming = Coming { lane, parts, api, format, by_base, policy, came, progress };
+        let coming = Coming { lane, parts, path: path.into(), api, format, by_base, policy, came, progress };
         if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
             return self.read_for_team(coming);
         }
@@ -94,7 +98,7 @@ impl Shared {
     }
 
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
-        let Coming { lane, parts, api, format, by_base, policy, mut came, progress } = coming;
+        let Coming { lane, parts, path, api, format, by_base, policy, mut came, progress } = coming;
         let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
         let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
         came.reservation.cover(came.body.len() + body.len())?;
@@ -116,6 +120,7 @@ impl Shared {
             policy,
             hints: Hints::of(&parts.headers),
             parts,
+            path,
             progress,
             at,
             by_model: is_by_model,

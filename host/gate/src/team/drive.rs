@@ -45,6 +45,8 @@ pub(super) struct RunCase {
     pub(super) lane: Arc<Lane>,
     /// The client's present request, as of a body that is not compressed.
     pub(super) parts: Arc<request::Parts>,
+    /// Its path, masked.
+    pub(super) path: Arc<str>,
     pub(super) progress: Arc<RequestLogProgress>,
     pub(super) api: Api,
     pub(super) wire: &'static dyn Wire,
@@ -106,6 +108,7 @@ impl Shared {
             class: ClassHint::of(&request.parts.headers),
             parts: Arc::new(plain_parts(request.parts)),
             streams: request.api.streams(&request.document),
+            path: request.path,
             progress: request.progress,
             api: request.api,
             document: request.document,

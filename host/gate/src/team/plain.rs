@@ -48,6 +48,7 @@ impl RunCase {
             answers_cancel: None,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
             asker: None,
+            recorded: false,
         })
     }
 
@@ -62,9 +63,9 @@ impl RunCase {
             _ => self.document.source().clone(),
         };
         let case = self.case(body, agent::agent(&self.parts.headers).into())?;
-        let judged = self.shared.judge(case).await?;
-        self.shared.counters.judged(&judged.tally);
-        let passed = match judged.outcome? {
+        let (outcome, _) =
+            self.shared.judge_told(case, &self.parts.method, &self.path, &self.progress).await?;
+        let passed = match outcome? {
             Outcome::Wait(held) => {
                 return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
             }
