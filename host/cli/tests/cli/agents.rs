@@ -69,7 +69,7 @@ fn an_exported_team_is_the_same_team() {
     assert_eq!(serde_json::from_str::<Value>(&exported.out).unwrap()["leafgate"]["maxDepth"], json!(2));
 }
 
-/// The built-in endpoint says what it heard last, so the entry's answer is the task itself.
+/// The built-in endpoint says the request that it got, so the answer is what the entry was asked.
 #[test]
 fn a_task_goes_to_the_team_of_a_running_gate() {
     let bench = Bench::new();
@@ -78,7 +78,12 @@ fn a_task_goes_to_the_team_of_a_running_gate() {
     let gate = Running::start(bench, &["--policy", "policy"]);
     let task = format!("Write to {EMAIL}.");
     let ran = gate.run(&["agents", "run", &task, "--model", "m"]);
-    assert_eq!((ran.code, ran.out.trim_end()), (0, task.as_str()), "{}", ran.err);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let asked: Value = serde_json::from_str(&ran.out).unwrap();
+    let messages = asked["messages"].as_array().unwrap();
+    assert!(messages[0]["content"].as_str().unwrap().starts_with("You coordinate."), "{asked}");
+    // What left as a token comes back in the answer.
+    assert_eq!(messages.last().unwrap()["content"], *task, "{asked}");
     let unknown = gate.run(&["agents", "run", "Go.", "--model", "m", "--agent", "nobody"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("its agents are: coordinator"), "{}", unknown.err);

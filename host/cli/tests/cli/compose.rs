@@ -93,7 +93,7 @@ fn what_cannot_be_made_is_told_by_name() {
 #[test]
 fn the_vault_of_the_examples_makes_the_request_of_the_examples() {
     let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let (policy, request) = (examples.join("policies/vault"), examples.join("requests/chat.json"));
+    let (policy, request) = (examples.join("policies/vault"), examples.join("requests/question.json"));
     let args =
         ["compose", "--policy", policy.to_str().unwrap(), "--profile", "vault", request.to_str().unwrap()];
     let made = Bench::new().run(&args, "");
