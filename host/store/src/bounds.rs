@@ -66,6 +66,8 @@ fn remove_up_to(database: &mut Connection, id: i64) -> rusqlite::Result<()> {
         transaction.execute("DELETE FROM piece WHERE id = ?1", [piece])?;
     }
     drop((rest, old));
+    // The index of words only marks what was removed, and keeps its pages until it is merged.
+    transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;
     transaction.commit()?;
     // Gives a row for each page; all of them must be asked for.
     let mut vacuum = database.prepare("PRAGMA incremental_vacuum")?;
