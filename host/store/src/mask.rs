@@ -5,7 +5,8 @@
 //! encoded is looked at too; where a finding has no place of its own, the whole encoded stretch is
 //! masked. A string that is JSON is walked like JSON. Long stretches of base64 are media or
 //! signatures: nobody reads them in a log, and nobody can tell what they show, so only their length
-//! is kept.
+//! is kept. So it is with texts of megabytes: to mask one takes several times its size, and the gate
+//! is to need less than three times a body while it passes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,6 +23,9 @@ const DEPTH: usize = 4;
 
 /// Base64 without a blank that is so long is left out. Keys and tokens are shorter.
 const MEDIA: usize = 1024;
+
+/// Bytes of a text, as it is spelled, beyond which only its length is kept.
+const LONG: usize = 2 << 20;
 
 /// Fewer digits than any number that tells of a person.
 const DIGITS: usize = 7;
@@ -88,6 +92,9 @@ impl Masker {
 
     /// Returns a body that is no JSON with all findings masked.
     pub(crate) fn plain(&self, policy: Option<&Policy>, body: &[u8]) -> Masked {
+        if body.len() > LONG {
+            return Masked { json: length_of(body).into_bytes(), words: String::new() };
+        }
         let text = String::from_utf8_lossy(body);
         let text = self.text(policy, "", &text).into_owned();
         Masked { json: text.clone().into_bytes(), words: text }
@@ -197,6 +204,13 @@ impl<'m> Walk<'m> {
     }
 
     fn string(&mut self, spelled: &[u8], is_key: bool) {
+        if spelled.len() > LONG {
+            let length = length_of(spelled);
+            if is_key && let Some(Open::Object { key }) = self.open.last_mut() {
+                key.clear();
+            }
+            return self.write(&length);
+        }
         let Some(text) = decoded(spelled) else { return self.write(UNREADABLE) };
         if is_key {
             let masked = self.masker.text(self.policy, "", &text);
@@ -298,6 +312,11 @@ impl<'de> serde::Deserialize<'de> for LossyBytes {
     }
 }
 
+/// What stands for a text that is too long.
+fn length_of(text: &[u8]) -> String {
+    format!("‹{} bytes›", text.len())
+}
+
 /// Returns what is shown for media, a signature, or anything of that kind; `None` for other texts.
 fn media(text: &str) -> Option<String> {
     let data = match text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
@@ -375,6 +394,15 @@ mod tests {
         let data = "QUJD".repeat(1000);
         let shown = masked(&json!({ "url": format!("data:image/png;base64,{data}"), "signature": data }));
         assert!(!shown.contains("QUJDQUJD") && shown.contains("‹4000 bytes of base64›"), "{shown}");
+    }
+
+    #[test]
+    fn of_a_text_of_megabytes_the_length_is_kept() {
+        let long = "a b ".repeat(LONG / 4);
+        let shown = masked(&json!({ "text": long, "b": "c" }));
+        assert_eq!(shown, format!("{{\"b\":\"c\",\"text\":\"‹{} bytes›\"}}", LONG + 2));
+        let plain = masker().plain(None, format!("{long}.").as_bytes()).json;
+        assert_eq!(plain, format!("‹{} bytes›", LONG + 1).into_bytes());
     }
 
     #[test]
