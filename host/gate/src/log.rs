@@ -267,7 +267,7 @@ impl Drop for RequestLog {
         let (edits, redactions) = self.made();
         tracing::info!(
             target: "leafgate::request",
-            method = %self.method,
+            method = method_name(&self.method),
             path = %Visible(&self.path),
             status = self.status.map(|status| status.as_u16()),
             verdict = self.status.map_or("abandoned", |_| verdict),
@@ -287,6 +287,21 @@ impl Drop for RequestLog {
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         );
     }
+}
+
+/// Returns a method of RFC 9110 or 5789. Any other word is the client's own text, and stays out.
+fn method_name(method: &Method) -> &str {
+    let known = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::PATCH,
+    ];
+    let is_known = known.contains(method) || [Method::CONNECT, Method::TRACE].contains(method);
+    if is_known { method.as_str() } else { "other" }
 }
 
 /// A client's text with every character that is not printable ASCII as its number, `\u{1b}`. URLs have no other characters.

@@ -3,12 +3,16 @@
 //! Loading collects as many diagnostics as it can before it gives up, so that one run shows all
 //! that must be mended. An error refuses the policy. A warning does not: it names what is sound and
 //! yet can hardly be meant. Diagnostics quote rule files and nothing else: no request exists yet
-//! when they are made.
+//! when they are made. They stand in the log and in the answers of the admin API, so what looks like
+//! a secret in a rule file has stars in their quotes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use leafgate_detect::{Engine, Input};
 use memchr::memchr_iter;
 use serde::Serialize;
 
@@ -21,12 +25,19 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
     /// Where its lines start: every rule asks for its own.
     line_starts: Vec<usize>,
+    /// The text as it is quoted, once it was: as long as the text.
+    quoted: OnceLock<String>,
 }
 
 impl SourceFile {
     fn new(name: String, text: String) -> Self {
         let line_starts = std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-        SourceFile { name, line_starts: line_starts.collect(), text }
+        SourceFile { name, line_starts: line_starts.collect(), text, quoted: OnceLock::new() }
+    }
+
+    /// Returns the text as diagnostics quote it.
+    fn quoted(&self) -> &str {
+        self.quoted.get_or_init(|| starred(&self.text).into_owned())
     }
 
     /// Returns the 1-based line and column of a place.
@@ -183,6 +194,7 @@ impl Diagnostics {
     ) {
         let source = &self.files[file];
         let span = within(&source.text, span);
+        let (message, hint) = (without_secrets(message), hint.map(without_secrets));
         let (line, column) = source.position(span.start);
         let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
         let file_name = source.name.clone();
@@ -198,7 +210,8 @@ impl Diagnostics {
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
-        let (file, message, hint) = (file.into(), message.into(), hint.into());
+        let (file, message) = (file.into(), without_secrets(message.into()));
+        let hint = hint.into().map(without_secrets);
         let word = match severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -241,7 +254,7 @@ fn render(
     message: &str,
     hint: Option<&str>,
 ) -> String {
-    let snippet = Snippet::source(source.text.as_str())
+    let snippet = Snippet::source(source.quoted())
         .path(source.name.as_str())
         .annotation(AnnotationKind::Primary.span(span));
     let level = match severity {
@@ -253,6 +266,30 @@ fn render(
         group = group.element(Level::HELP.message(hint));
     }
     Renderer::plain().render(&[group])
+}
+
+/// Returns a text with a star for each byte of what looks like a secret, so that carets stay right.
+pub(crate) fn starred(text: &str) -> Cow<'_, str> {
+    static SECRETS: LazyLock<Engine> =
+        LazyLock::new(|| Engine::new(&["secrets"]).expect("the built-in pack has this name"));
+    let found = SECRETS.scan(&Input::new(text));
+    if found.is_empty() {
+        return text.into();
+    }
+    let mut shown = text.to_owned();
+    for finding in found {
+        // A secret over several lines keeps its lines.
+        let stars = text[finding.range.clone()].split('\n').map(|line| "*".repeat(line.len()));
+        shown.replace_range(finding.range.clone(), &stars.collect::<Vec<_>>().join("\n"));
+    }
+    shown.into()
+}
+
+fn without_secrets(text: String) -> String {
+    match starred(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
+    }
 }
 
 /// Keeps a span inside the text and to its first line: a caret under forty lines is of no use.
@@ -316,6 +353,20 @@ mod tests {
         for typed in ["pattern", "pass", "x", ""] {
             assert_eq!(did_you_mean(typed, known), None, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_secret_of_a_rule_file_is_quoted_as_stars() {
+        let secret = format!("ghp_{}", "x7Kq2mPf9LwT4vBn8RcY1dHs6JgZ3aEu5oQi");
+        let text = format!("[[rule]]\nwhen = 'leaf.text == \"{secret}\"'\nmore\n");
+        let mut diagnostics = Diagnostics::default();
+        let file = diagnostics.add_file("a.toml".into(), text.clone());
+        let at = text.find(&secret).unwrap();
+        diagnostics.error(file, at..at + 3, format!("no `{secret}`"), format!("not {secret}"));
+        diagnostics.without_place(Severity::Warning, "a.toml", format!("no `{secret}`"), None);
+        let all = diagnostics.into_all();
+        assert!(!format!("{all:?}").contains(&secret[4..]), "{all:?}");
+        assert!(all[1].to_string().contains(&format!("\"{}\"", "*".repeat(secret.len()))), "{}", all[1]);
     }
 
     #[test]
