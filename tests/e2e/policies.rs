@@ -66,9 +66,9 @@ fn an_empty_or_missing_folder_is_refused() {
 
 #[test]
 fn what_is_not_built_yet_is_refused_and_not_ignored() {
-    let folder = policy("[[rule]]\nid = \"tools\"\nmatch = {}\naction = \"strip-tools\"\n");
+    let folder = policy("[[rule]]\nid = \"tools\"\nmatch = {}\naction = \"route\"\n");
     let said = refusal(folder.path());
-    assert!(said.contains("strip-tools") && said.contains("not supported yet"), "{said}");
+    assert!(said.contains("route") && said.contains("not supported yet"), "{said}");
 }
 
 #[test]

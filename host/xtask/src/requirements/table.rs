@@ -196,7 +196,10 @@ mod tests {
             .map(|number| row(format!("S0-{number:02}")))
             .chain((1..=18).map(|number| row(format!("S1-{number:02}"))))
             .chain((1..=31).map(|number| row(format!("S2-{number:02}"))))
-            .chain([row("S1-18".into()), row("S0-128".into()), row("S3-07".into())])
+            .chain(
+                (1..=27).flat_map(|number| [row(format!("S3-{number:02}")), row(format!("S4-{number:02}"))]),
+            )
+            .chain([row("S1-18".into()), row("S0-128".into())])
             .collect();
         text += &format!("{PAGE_ONLY} S0-109, S0-110.\n");
         assert_eq!(
