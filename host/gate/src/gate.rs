@@ -355,9 +355,7 @@ impl Shared {
             }
             Route::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;
-                let progress = request_log.progress();
-                let path = request_log.path();
-                match self.for_team(&lane, parts, path, &to.base, &policy, came, progress).await? {
+                match self.for_team(&lane, parts, &to.base, &policy, came, request_log).await? {
                     ForTeam::Yes(request) => return self.run_team(*request).await,
                     ForTeam::No(came) => self.walk(&lane, parts, chosen, policy, came, request_log).await?,
                 }

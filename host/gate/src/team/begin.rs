@@ -13,7 +13,7 @@ use crate::budget::Reservation;
 use crate::coding::{self, Caps, Decoded};
 use crate::gate::{Came, INLINE_BODY, Shared};
 use crate::judge::unreadable;
-use crate::log::RequestLogProgress;
+use crate::log::{RequestLog, RequestLogProgress};
 use crate::refusal::Refusal;
 use crate::session::Hints;
 use crate::upstreams::Lane;
@@ -69,11 +69,10 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: &request::Parts,
-        path: &str,
         base: &Base,
         policy: &Arc<Policy>,
         came: Came,
-        progress: Arc<RequestLogProgress>,
+        request_log: &RequestLog,
     ) -> Result<ForTeam, Refusal> {
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let Some(format) = api.format().filter(|format| api.converses() && wire::of(*format).is_some())
@@ -89,7 +88,8 @@ impl Shared {
             Base::Plain => None,
         };
         let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
-        let coming = Coming { lane, parts, path: path.into(), api, format, by_base, policy, came, progress };
+        let (path, progress) = (request_log.path().into(), request_log.progress());
+        let coming = Coming { lane, parts, path, api, format, by_base, policy, came, progress };
         if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
             return self.read_for_team(coming);
         }
