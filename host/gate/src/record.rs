@@ -34,6 +34,9 @@ pub trait Recorder: Send + Sync {
     /// Something of the answer to a request.
     fn answer(&self, request: RecordId, part: AnswerPart);
 
+    /// Whether it must have every request, those too that nobody would read but for it.
+    fn is_required(&self) -> bool;
+
     /// How it is.
     fn status(&self) -> StoreStatus;
 }

@@ -4,7 +4,8 @@
 //! body that is no JSON, it says itself. The promises that are not about looking hold all the same:
 //! route, header, size and pace of a body are checked before and while it passes, and the upstream
 //! is told its length. As long as anything else could ask for a body (values that an earlier policy
-//! redacted, turns that wait, a recorder), it is read and walked.
+//! redacted, turns that wait, a recorder that must have everything), it is read and walked. What is
+//! not read is not recorded either.
 //!
 //! - A body that says its length passes while it comes. One that breaks off, or comes too slowly,
 //!   breaks off at the upstream too: no server takes a part of a body for the whole.
@@ -45,7 +46,7 @@ impl Shared {
         policy.is_empty()
             && self.sessions.remember_nothing()
             && self.turns.is_idle()
-            && self.recorder().is_none()
+            && !self.recorder().is_some_and(|recorder| recorder.is_required())
             // What is compressed is unpacked within limits, or refused.
             && !parts.headers.contains_key(CONTENT_ENCODING)
     }

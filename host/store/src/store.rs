@@ -44,7 +44,7 @@ pub struct StoreConfig {
 }
 
 impl StoreConfig {
-    /// Returns the defaults for a folder: a gibibyte, 30 days, and 64 MiB that wait.
+    /// Returns the defaults for a folder: a gibibyte, 30 days, and 32 MiB that wait.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         StoreConfig {
@@ -52,7 +52,7 @@ impl StoreConfig {
             required: false,
             limit: 1 << 30,
             age: Duration::from_secs(30 * 24 * 3600),
-            queue: 64 << 20,
+            queue: 32 << 20,
         }
     }
 }
@@ -160,7 +160,15 @@ impl Store {
             let state = Arc::new(State::default());
             let writer = Writer::new(database, keys, &config, receiver, Arc::clone(&state));
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
-            let writer = Mutex::new(Some(thread.spawn(move || writer.run())?));
+            let required = config.required;
+            let run = move || {
+                // A request that waits for the log must not wait for the whole machine.
+                if !required {
+                    give_way();
+                }
+                writer.run();
+            };
+            let writer = Mutex::new(Some(thread.spawn(run)?));
             Ok(Store { sender, state, path: path.clone(), config: config.clone(), writer })
         };
         open().map_err(|why| StoreError { path: path.clone(), why })
@@ -219,6 +227,10 @@ impl Recorder for Store {
         self.offer(Message::Answer(request, part));
     }
 
+    fn is_required(&self) -> bool {
+        self.config.required
+    }
+
     fn status(&self) -> StoreStatus {
         StoreStatus {
             path: self.path.display().to_string(),
@@ -243,6 +255,18 @@ impl Drop for Store {
         self.close();
     }
 }
+
+/// Gives the present thread the time that nobody else needs: masking a body takes as long as judging
+/// it, and requests come first.
+#[cfg(target_os = "linux")]
+fn give_way() {
+    // Of Linux' threads each has a niceness of its own. Where it cannot be set, the log costs more.
+    let _ = rustix::process::setpriority_process(None, 19);
+}
+
+/// Other systems know the niceness of processes alone.
+#[cfg(not(target_os = "linux"))]
+fn give_way() {}
 
 /// Makes the folder and the file, both for their owner alone. SQLite gives its further files the
 /// mode of the first.

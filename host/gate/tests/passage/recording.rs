@@ -40,6 +40,10 @@ impl Recorder for Kept {
         self.answers.lock().unwrap().push((request, part));
     }
 
+    fn is_required(&self) -> bool {
+        true
+    }
+
     fn status(&self) -> StoreStatus {
         StoreStatus::default()
     }
