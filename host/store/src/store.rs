@@ -44,7 +44,7 @@ pub struct StoreConfig {
 }
 
 impl StoreConfig {
-    /// Returns the defaults for a folder: a gibibyte, 30 days, and 32 MiB that wait.
+    /// Returns the defaults for a folder: a gibibyte, 30 days, and 16 MiB that wait.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         StoreConfig {
@@ -52,7 +52,7 @@ impl StoreConfig {
             required: false,
             limit: 1 << 30,
             age: Duration::from_secs(30 * 24 * 3600),
-            queue: 32 << 20,
+            queue: 16 << 20,
         }
     }
 }
