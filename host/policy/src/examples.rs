@@ -6,16 +6,16 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Limits};
+use leafgate_tree::{Document, Limits, NodeId};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
-use crate::evaluate::{Which, evaluate_by, selected_by};
+use crate::evaluate::{Which, is_about_any, selected_by};
 use crate::file::Complaints;
 use crate::file::raw::RawRule;
 use crate::index::RuleIndex;
 use crate::report::RuleReport;
 use crate::rule::{Action, Edit, Rewrite, Rule};
-use crate::{Context, Policy, samples};
+use crate::{Policy, samples};
 
 /// Returns the keys under which rules are tried: always the same, so that a test means the same
 /// everywhere. They guard nothing.
@@ -66,24 +66,27 @@ fn is_about(policy: &Policy, index: RuleIndex, text: &str) -> Option<bool> {
             continue;
         };
         let document = Arc::new(document);
-        let looks = selected_by(policy, index, &document).any(|leaf| leaf.text().expose() == text);
-        if !looks {
+        let holding = selected_by(policy, index, &document).filter(|leaf| leaf.text().expose() == text);
+        let holding: Vec<NodeId> = holding.map(|leaf| leaf.id()).collect();
+        if holding.is_empty() {
             continue;
         }
-        let redacted = !matches!(policy.rules[index].action, Action::Redact(_));
+        let rule = &policy.rules[index];
+        let redacted = !matches!(rule.action, Action::Redact(_));
         let which = Which::Example { rule: index, redacted };
-        let evaluation = evaluate_by(which, policy, &document, &Context::default(), &Vault::new(keys()));
-        let matched = is_match(&policy.rules[index], &evaluation.report.rules[index.get()]);
+        let (evaluation, is_about) =
+            is_about_any(which, policy, &document, &Vault::new(keys()), index, &holding);
+        let matched = is_about && has_done(rule, &evaluation.report.rules[index.get()]);
         is_anywhere = Some(is_anywhere.unwrap_or(false) || matched);
     }
     is_anywhere
 }
 
-/// Whether a rule had something to do. One that replaces or shortens selects more than it changes.
-pub(crate) fn is_match(rule: &Rule, report: &RuleReport) -> bool {
+/// Whether a rule did something. One that finds, replaces or shortens is about more than it changes.
+fn has_done(rule: &Rule, report: &RuleReport) -> bool {
     match rule.action {
         Action::Edit(Edit::Rewrite(Rewrite::Replace { .. } | Rewrite::Shorten(_))) => report.edits > 0,
         Action::Redact(_) => report.matched > 0 || report.unredactable > 0 || !report.published.is_empty(),
-        Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => report.matched > 0,
+        Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => true,
     }
 }

@@ -67,6 +67,7 @@ pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;
+pub use file::schema::{REFERENCE, rules_schema};
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
 pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};

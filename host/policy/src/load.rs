@@ -22,6 +22,7 @@ use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
 use crate::file::requires;
+use crate::file::useless::Shadows;
 use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
@@ -208,6 +209,7 @@ impl Loading {
             warnings: Vec::new(),
         };
         self.try_examples(&policy);
+        self.warn_of_useless(&policy.rules);
         match self.diagnostics.errors() {
             0 => Ok(Policy { warnings: self.diagnostics.into_all(), ..policy }),
             _ => Err(self.diagnostics.into_error()),
@@ -220,6 +222,16 @@ impl Loading {
         for (index, (file, raw)) in files.enumerate() {
             let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
             examples::check(policy, RuleIndex::new(index), raw.get_ref(), &mut complaints);
+        }
+    }
+
+    /// Warns of rules that do nothing, by themselves or beside those before them.
+    fn warn_of_useless(&mut self, rules: &[Rule]) {
+        let mut shadows = Shadows::default();
+        let files = self.files.iter().flat_map(|read| read.raw.rules.iter().map(move |raw| (read.file, raw)));
+        for ((file, raw), rule) in files.zip(rules) {
+            let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
+            shadows.warn(rule, raw, &mut complaints);
         }
     }
 

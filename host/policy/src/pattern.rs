@@ -28,7 +28,7 @@ use leafgate_tree::{Document, NodeId, Segment};
 const MAX_SEGMENTS: usize = 62;
 
 /// A compiled path pattern.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathPattern {
     source: String,
     steps: Vec<Step>,

@@ -12,7 +12,7 @@ use crate::condition::RequestFacts;
 use crate::glob::Glob;
 use crate::outside::{Outside, Part};
 use crate::rule::Rule;
-use crate::selector::{Bits, words_of};
+use crate::selector::{Bits, covers_any, words_of};
 
 /// The fields of a selector that name no leaf. The default lets every request through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,23 @@ impl OfRequest {
             .or_else(|| named("endpoint", &self.endpoints, &request.endpoint))
             .or_else(|| said("header", &self.headers, &request.said.headers))
             .or_else(|| said("option", &self.options, &request.said.options))
+    }
+
+    /// Returns true where it lets through every request that another one does. It may be so and not be
+    /// seen.
+    pub(crate) fn covers(&self, other: &OfRequest) -> bool {
+        let truth = |this: Option<bool>, other: Option<bool>| this.is_none() || this == other;
+        let named = |these: &[Named], others: &[Named]| these.iter().all(|named| others.contains(named));
+        self.formats.covers(other.formats)
+            && covers_any(&self.models, &other.models)
+            && covers_any(&self.agents, &other.agents)
+            && covers_any(&self.sessions, &other.sessions)
+            && covers_any(&self.upstreams, &other.upstreams)
+            && covers_any(&self.endpoints, &other.endpoints)
+            && truth(self.stream, other.stream)
+            && truth(self.subagent, other.subagent)
+            && named(&self.headers, &other.headers)
+            && named(&self.options, &other.options)
     }
 
     /// Calls `field` with the name and the words of each field that was given.

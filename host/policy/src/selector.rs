@@ -42,6 +42,11 @@ impl Bits {
         self.is_empty() || self.0 & other.0 != 0
     }
 
+    /// Whether it allows whatever another set does.
+    pub(crate) fn covers(self, other: Bits) -> bool {
+        self.is_empty() || !other.is_empty() && other.0 & !self.0 == 0
+    }
+
     fn union(self, other: Bits) -> Bits {
         Bits(self.0 | other.0)
     }
@@ -52,7 +57,7 @@ impl Bits {
 }
 
 /// A compiled `match`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     pub(crate) kinds: Bits,
     pub(crate) roles: Bits,
@@ -88,6 +93,18 @@ impl Selector {
     /// Whether the place of a value decides: a path, or the message that it stands in.
     fn is_by_place(&self) -> bool {
         !self.paths.is_empty() || self.latest
+    }
+
+    /// Returns true where everything that another selector selects is selected by this one too. It may
+    /// be so and not be seen: globs and paths are compared as they are written.
+    pub(crate) fn covers(&self, other: &Selector) -> bool {
+        covers_any(&self.tools, &other.tools)
+            && covers_any(&self.paths, &other.paths)
+            && self.kinds.covers(other.kinds)
+            && self.roles.covers(other.roles)
+            && self.sections.covers(other.sections)
+            && (!self.latest || other.latest)
+            && self.request.covers(&other.request)
     }
 
     /// Returns the words of a field.
@@ -378,6 +395,11 @@ impl fmt::Display for Selector {
         }
         f.write_str(&fields.join(", "))
     }
+}
+
+/// Whether each of some words stands among others, of which none at all allow everything.
+pub(crate) fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
+    these.is_empty() || !others.is_empty() && others.iter().all(|other| these.contains(other))
 }
 
 /// Returns the words of a set of bits.

@@ -182,6 +182,16 @@ impl Condition {
         failed.map(Unmet::Failed)
     }
 
+    /// Its terms as they are written.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.written.iter().map(String::as_str)
+    }
+
+    /// The expression as it is written.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Returns a term as it is written.
     pub(crate) fn term(&self, place: usize) -> &str {
         self.written.get(place).unwrap_or(&self.source)
@@ -426,7 +436,11 @@ fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault>
     let fault = |error: &cel::ParseError| {
         let at = offset_of_position(source, error.pos);
         let message = error.msg.lines().next().unwrap_or("cannot be read").to_owned();
-        ConditionFault { at: at..at + 1, message: format!("not CEL: {message}"), hint: None }
+        let hint = match at >= source.len() {
+            true => "it ends too early: close what is open",
+            false => "conditions are CEL: `leaf.text.contains(\"x\") && request.tools > 2`",
+        };
+        ConditionFault { at: at..at + 1, message: format!("not CEL: {message}"), hint: Some(hint.into()) }
     };
     // The parser recovers and complains again; the first complaint is the one that helps.
     errors.errors.first().map(fault).into_iter().collect()

@@ -164,7 +164,7 @@ pub(crate) use replay::replay;
 pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;
 pub(crate) use saved::evaluate_with_saved;
-pub(crate) use trace::explain;
+pub(crate) use trace::{explain, is_about_any};
 
 /// Evaluates one request.
 pub(crate) fn evaluate(

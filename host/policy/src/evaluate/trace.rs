@@ -10,7 +10,7 @@ use std::sync::Arc;
 use leafgate_tree::{Author, Document, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
-use super::{Evaluation, Run};
+use super::{Evaluation, Run, Which};
 use crate::condition::Unmet;
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 use crate::index::RuleIndex;
@@ -127,6 +127,25 @@ pub(crate) fn explain(
         leaves,
     };
     (evaluation, explanation)
+}
+
+/// Evaluates one request by some rules, and says whether one of them is about any of some leaves.
+pub(crate) fn is_about_any(
+    which: Which<'_>,
+    policy: &Policy,
+    document: &Arc<Document>,
+    vault: &Vault,
+    index: RuleIndex,
+    leaves: &[NodeId],
+) -> (Evaluation, bool) {
+    let context = Context::default();
+    let mut run = Run::asking(which, policy, document, &context, vault);
+    run.trace = Some(Trace(policy.rules.iter().map(|_| None).collect()));
+    run.run_phases(|_| {});
+    let trace = run.trace.take().unwrap_or_default();
+    let answers = trace.answers(index.get()).unwrap_or_default();
+    let is_about = answers.iter().any(|answer| answer.miss.is_none() && leaves.contains(&answer.node));
+    (run.finish(), is_about)
 }
 
 impl Run<'_> {

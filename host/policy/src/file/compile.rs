@@ -23,7 +23,7 @@ use crate::rule::{
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
 
-const ACTIONS: &[&str] = &[
+pub(super) const ACTIONS: &[&str] = &[
     "redact",
     "pin",
     "rewrite",

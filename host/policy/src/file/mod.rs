@@ -21,7 +21,9 @@ pub(crate) mod raw;
 mod reference_tests;
 mod replacement;
 pub(crate) mod requires;
+pub(crate) mod schema;
 pub(crate) mod tables;
+pub(crate) mod useless;
 
 use std::ops::Range;
 
@@ -47,6 +49,20 @@ impl Complaints<'_> {
         hint: impl Into<String>,
     ) {
         self.diagnostics.warning(self.file, span, message, Some(hint.into()));
+    }
+
+    /// Records a warning at a range of a string's content.
+    pub(crate) fn warning_inside(
+        &mut self,
+        string: Range<usize>,
+        content: &str,
+        at: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let text = &self.diagnostics.file(self.file).text;
+        let span = span_inside(text, string, content, at);
+        self.warning(span, message, hint);
     }
 
     /// Records an error at a range of a string's *content*, wherever in the file that content

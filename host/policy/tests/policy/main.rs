@@ -22,6 +22,7 @@ mod excepted_recordings;
 mod exceptions;
 mod explain;
 mod explain_request;
+mod forty;
 mod insert;
 mod memo;
 mod monitor;

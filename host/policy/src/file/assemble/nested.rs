@@ -7,7 +7,7 @@ use super::raw::{RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::{Complaints, check, number, path, text, words};
 use crate::assembly::{Downgrade, Otherwise};
 
-const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
+pub(in crate::file) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
 const DOWNGRADES: &[&str] = &["images", "tools"];
 
 /// Deeper maps and longer ones say nothing that a model could use.

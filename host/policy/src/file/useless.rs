@@ -1,0 +1,159 @@
+//! Rules that are sound and do nothing, or not what their author can have meant: beside other rules, or
+//! by what they say themselves.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use leafgate_tree::{LeafKind, Role};
+use regex::{Regex, RegexBuilder};
+use toml::Spanned;
+
+use super::Complaints;
+use super::raw::RawRule;
+use crate::condition::Condition;
+use crate::rule::{Action, Decide, Edit, FilterTools, Mode, Pin, Rewrite, Rule};
+use crate::selector::{Bits, Field};
+
+/// A pattern that compiles to more than this walks through a text slowly.
+const SLOW_REGEX: usize = 1 << 17;
+
+/// Rules that a rule is compared with, at most: a policy of thousands loads as fast.
+const MAX_COMPARED: usize = 256;
+
+/// The rules so far that may leave later ones nothing to do.
+#[derive(Default)]
+pub(crate) struct Shadows<'r> {
+    /// Those that act on all that they select.
+    earlier: Vec<&'r Rule>,
+    /// What each rule says, to find one that says the same.
+    said: HashMap<String, &'r Rule>,
+}
+
+impl<'r> Shadows<'r> {
+    /// Warns of a rule that does nothing beside the rules before it, or by itself.
+    pub(crate) fn warn(&mut self, rule: &'r Rule, raw: &Spanned<RawRule>, complaints: &mut Complaints<'_>) {
+        let header = raw.span();
+        let raw = raw.get_ref();
+        match self.shadow(rule) {
+            Some((message, hint)) => {
+                let place = raw.id.as_ref().map_or(header, Spanned::span);
+                complaints.warning(place, message, hint);
+            }
+            None => {
+                condition(rule, raw, complaints);
+                action(rule, raw, complaints);
+            }
+        }
+        let acts = rule.mode == Mode::Enforce && rule.when.is_none();
+        let leaves_nothing = matches!(rule.action, Action::Pin(_) | Action::Decide(Decide::Block));
+        if acts && leaves_nothing && self.earlier.len() < MAX_COMPARED {
+            self.earlier.push(rule);
+        }
+    }
+
+    /// Why a rule has nothing left to do behind an earlier one, and what to do about it.
+    fn shadow(&mut self, rule: &'r Rule) -> Option<(String, String)> {
+        let says = (&rule.selector, rule.when.as_ref().map(Condition::source), rule.mode, &rule.action);
+        let id = &rule.id;
+        if let Some(first) = self.said.insert(format!("{says:?}"), rule) {
+            let message = format!("rule `{id}` says what rule `{}` says", first.id);
+            return Some((message, "leave one of them out".to_owned()));
+        }
+        let covering = self.earlier.iter().filter(|earlier| earlier.selector.covers(&rule.selector));
+        covering.into_iter().find_map(|earlier| match (&earlier.action, &rule.action) {
+            (
+                Action::Pin(_),
+                Action::Pin(Pin { to: Some(_) })
+                | Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_)),
+            ) => Some((
+                format!("rule `{id}` can never act: rule `{}` pins all that it selects", earlier.id),
+                format!("narrow `match` of `{}`, or leave `{id}` out", earlier.id),
+            )),
+            (Action::Decide(Decide::Block), Action::Decide(_)) => Some((
+                format!("rule `{id}` can never act: rule `{}` blocks all that it is about", earlier.id),
+                format!("narrow `match` of `{}`, or leave `{id}` out", earlier.id),
+            )),
+            _ => None,
+        })
+    }
+}
+
+static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^leaf\.(kind|role)\s*==\s*["']([a-z-]+)["']$"#).expect("it is a sound pattern")
+});
+
+/// A `when` that is never true, or always.
+fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let (Some(when), Some(written)) = (&rule.when, &raw.when) else { return };
+    for term in when.terms() {
+        let message = match term {
+            "false" => Some("`when` is never true".to_owned()),
+            "true" => Some("`true` adds nothing to `when`".to_owned()),
+            term => contradiction(rule, term),
+        };
+        if let Some(message) = message {
+            let at = written.get_ref().find(term).unwrap_or_default();
+            let hint = "take it out, or mend it".to_owned();
+            complaints.warning_inside(written.span(), written.get_ref(), at..at + term.len(), message, hint);
+        }
+    }
+}
+
+/// A term that asks for a leaf which `match` does not select.
+fn contradiction(rule: &Rule, term: &str) -> Option<String> {
+    let parts = EQUALITY.captures(term)?;
+    let (field, word) = (parts.get(1)?.as_str(), parts.get(2)?.as_str());
+    let (place, of, wanted) = match field {
+        "kind" => (LeafKind::from_name(word)? as usize, rule.selector.kinds, Field::Kind),
+        _ => (Role::from_name(word)? as usize, rule.selector.roles, Field::Role),
+    };
+    let selected = rule.selector.words(wanted).join(" or ");
+    (!of.allows(Bits::of(place))).then(|| format!("no leaf fits: `match` selects the {field} {selected}"))
+}
+
+/// An action that changes nothing, or too much.
+fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let text = |value: &Option<Spanned<String>>| value.as_ref().map(Spanned::span);
+    let at_action = raw.action.as_ref().map(Spanned::span).unwrap_or_default();
+    match &rule.action {
+        Action::Edit(Edit::Rewrite(Rewrite::Prepend(new) | Rewrite::Append(new))) if new.is_empty() => {
+            let place = text(&raw.prepend).or(text(&raw.append)).unwrap_or(at_action);
+            complaints.warning(place, "an empty text changes nothing", "write what is to stand there");
+        }
+        Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
+            if let Some(replace) = raw.replace.as_ref().filter(|_| is_slow(pattern.as_str())) {
+                complaints.warning(
+                    replace.get_ref().pattern.span(),
+                    "this pattern is slow: it compiles to a large automaton",
+                    "count less: `\\w{1,500}` has five hundred states, `\\w+` has one",
+                );
+            }
+        }
+        Action::Edit(Edit::FilterTools(FilterTools { keep, drop })) => {
+            if drop.is_empty() && keep.iter().any(|glob| glob.to_string() == "*") {
+                let place = raw.keep.as_ref().map_or(at_action, Spanned::span);
+                complaints.warning(
+                    place,
+                    "`*` keeps every tool: nothing is filtered",
+                    "name the tools that stay",
+                );
+            }
+        }
+        Action::Decide(Decide::Block) => {
+            let all = rule.mode == Mode::Enforce && rule.when.is_none() && rule.selector.is_everything();
+            if all {
+                complaints.warning(
+                    at_action,
+                    "this rule blocks every request",
+                    "say in `match` or `when` which",
+                );
+            }
+        }
+        Action::Edit(_) | Action::Redact(_) | Action::Pin(_) | Action::Decide(Decide::Pause(_)) => {}
+    }
+}
+
+/// Whether a pattern compiles to a large automaton.
+fn is_slow(pattern: &str) -> bool {
+    RegexBuilder::new(pattern).size_limit(SLOW_REGEX).build().is_err()
+}
