@@ -31,6 +31,7 @@ use crate::verify::VerifyArgs;
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
 #[command(name = "leafgate", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -148,6 +149,12 @@ pub(crate) enum Command {
     },
     /// Write the manual page
     Man,
+    /// Print this message or the help of the given subcommand(s); `help rules`: the reference of rule
+    /// files
+    Help {
+        /// The subcommand, or `rules`
+        words: Vec<String>,
+    },
 }
 
 #[derive(Subcommand)]
@@ -173,6 +180,8 @@ pub(crate) enum SchemaCommand {
     Admin,
     /// The configuration file as a JSON Schema
     Config,
+    /// Rule files as a JSON Schema, for editors: their keys, types, words and what they mean
+    Rules,
 }
 
 /// Where settings come from beside the environment and the flags that have names of their own.

@@ -1,5 +1,6 @@
 //! Commands that need no request: the program's own documentation.
 
+use anyhow::Context as _;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -18,6 +19,31 @@ pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result
 /// Writes the schema of the admin API.
 pub(crate) fn admin_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
     printer.json(&leafgate_admin::schema::schema())?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Writes the schema of rule files.
+pub(crate) fn rules_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.json(&leafgate_policy::rules_schema())?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Writes the help of the program or of a subcommand, or the reference of rule files.
+pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Exit> {
+    if words.len() == 1 && words.iter().all(|word| word == "rules") {
+        printer.line(leafgate_policy::REFERENCE.trim_end())?;
+    } else {
+        let mut command = Cli::command();
+        command.build();
+        let mut asked = &mut command;
+        for word in words {
+            let unknown = || format!("there is no subcommand `{word}`: `leafgate help` lists them");
+            asked = asked.find_subcommand_mut(word).with_context(unknown)?;
+        }
+        printer.line(asked.render_long_help().to_string().trim_end())?;
+    }
     printer.flush()?;
     Ok(Exit::Done)
 }

@@ -95,6 +95,8 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Config { command: ConfigCommand::Show(args) } => settings::run(&args, printer),
         Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
         Command::Schema { command: SchemaCommand::Config } => settings::schema(printer),
+        Command::Schema { command: SchemaCommand::Rules } => inspect::rules_schema(printer),
+        Command::Help { words } => inspect::help(&words, printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man => inspect::man(printer),
     }

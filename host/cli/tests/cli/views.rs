@@ -108,6 +108,19 @@ fn detectors_completions_and_the_manual() {
 }
 
 #[test]
+fn rule_files_have_a_schema_and_a_reference() {
+    let bench = Bench::new();
+    let schema: Value = serde_json::from_str(&bench.run(&["schema", "rules"], "").out).unwrap();
+    assert_eq!(schema["properties"]["rule"]["items"]["properties"]["action"]["enum"][0], "redact");
+    let reference = bench.run(&["help", "rules"], "");
+    assert!(reference.code == 0 && reference.out.starts_with("# Rule files"), "{}", reference.shown());
+    assert!(bench.run(&["help", "apply"], "").out.contains("Usage: leafgate apply"));
+    assert!(bench.run(&["help", "pending", "show"], "").out.contains("Usage: leafgate pending show"));
+    let unknown = bench.run(&["help", "nothing"], "");
+    assert!(unknown.code == 2 && unknown.err.contains("no subcommand `nothing`"), "{}", unknown.shown());
+}
+
+#[test]
 fn what_is_no_plugin() {
     let bench = Bench::new();
     bench.file("text.wasm", "no wasm");
