@@ -23,5 +23,6 @@ mod saved;
 mod scan;
 mod serve;
 mod support;
+mod tutorial;
 mod verify;
 mod views;
