@@ -19,6 +19,7 @@ use crate::chat::ChatCommand;
 use crate::doctor;
 use crate::except::{BaselineArgs, ExceptCommand};
 use crate::explain::ExplainArgs;
+use crate::known::KnownCommand;
 use crate::log::cache::CacheArgs;
 use crate::log::{KeepArgs, LogArgs};
 use crate::plugin::PluginCommand;
@@ -125,6 +126,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DetectorsCommand,
     },
+    /// Have your own secrets found wherever they stand
+    Known {
+        #[command(subcommand)]
+        command: KnownCommand,
+    },
     /// Redact sessions of Claude Code and Codex on disk (JSONL)
     Redact(RedactArgs),
     /// Convert raw messages, and show, redact and check VS Code chat exports
@@ -185,7 +191,7 @@ pub(crate) enum SchemaCommand {
 }
 
 /// Where settings come from beside the environment and the flags that have names of their own.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct ConfigArgs {
     /// A configuration file that wins against that of the user, or `none` for neither
     #[arg(long, value_name = "FILE|none")]

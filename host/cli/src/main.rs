@@ -17,6 +17,7 @@ mod explain;
 mod home;
 mod inspect;
 mod kept;
+mod known;
 mod log;
 mod masking;
 mod mode;
@@ -90,6 +91,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Test(args) => rule_tests::run(&args, printer),
         Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),
+        Command::Known { command } => known::run(&command, printer),
         Command::Redact(args) => redact::run(&args, printer),
         Command::Chat { command } => chat::run(&command, printer),
         Command::Config { command: ConfigCommand::Show(args) } => settings::run(&args, printer),

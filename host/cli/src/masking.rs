@@ -1,13 +1,23 @@
 //! Masks the findings of the built-in detectors in shown text: in keys of paths, in labels, and in
 //! text that no rule redacted.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use leafgate_detect::{Engine, Input, unite};
+use leafgate_detect::{Engine, Input, KnownValues, unite};
 use leafgate_tree::display_mask;
 
 static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
+
+/// The same with the values that are known, once they were read.
+static KNOWING: OnceLock<Engine> = OnceLock::new();
+
+/// Has the values masked too that a command's policy knows.
+pub(crate) fn know(values: &Arc<KnownValues>) {
+    KNOWING.get_or_init(|| {
+        Engine::with_known(&["secrets", "pii"], Some(values)).expect("the built-in packs have these names")
+    });
+}
 
 /// Returns the text with every finding masked.
 pub(crate) fn masked(text: &str) -> String {
@@ -16,7 +26,7 @@ pub(crate) fn masked(text: &str) -> String {
 
 /// Returns the value of a key, masked like [`masked`]: some secrets are known by their key alone.
 pub(crate) fn masked_beside(key: &str, text: &str) -> String {
-    let mut findings = ENGINE.scan(&Input::new(text).with_key(key));
+    let mut findings = KNOWING.get().unwrap_or(&*ENGINE).scan(&Input::new(text).with_key(key));
     unite(&mut findings);
     let mut shown = String::with_capacity(text.len());
     let mut at = 0;

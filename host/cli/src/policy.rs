@@ -12,12 +12,19 @@ use serde::Serialize;
 
 use crate::args::PolicyArgs;
 use crate::exit::Exit;
-use crate::home;
 use crate::print::Printer;
+use crate::{home, known, masking};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
-    Policy::load_at(source, &LazyLoader::default(), SystemTime::now())
+    let known = known::of_user().map_err(|error| {
+        let hint = "mend it, or take it out of `[known]` in the configuration";
+        leafgate_policy::LoadError::because("known values", format!("{error:#}"), hint)
+    })?;
+    if let Some(known) = &known {
+        masking::know(known);
+    }
+    Policy::load_knowing(source, &LazyLoader::default(), SystemTime::now(), known)
 }
 
 /// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start

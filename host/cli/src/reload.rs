@@ -25,6 +25,7 @@ use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
 use crate::args::policy_name;
+use crate::known::{KnownNow, KnownWatch};
 use crate::policy::LazyLoader;
 
 /// The source of a gate's policy, now and later.
@@ -37,14 +38,18 @@ pub(crate) struct Reload {
     loaded: Option<Snapshot>,
     /// When the policy that was loaded last ends by itself, because an exception of it does.
     ends_at: Cell<Option<SystemTime>>,
+    /// The values that are looked for besides.
+    known: Option<Arc<KnownNow>>,
     /// The policy has no clock: what time it is comes from here.
     clock: Box<dyn Fn() -> SystemTime + Send>,
 }
 
 /// Both threads. Dropping it ends them, a running load included.
 pub(crate) struct PolicyWatch {
-    /// `None` only while this is being dropped.
+    /// `None` for a policy without a folder, and while this is being dropped.
     folder: Option<FolderWatch>,
+    /// `None` where nothing can be known, and while this is being dropped.
+    known: Option<KnownWatch>,
     loading: Busy,
     wanted: Arc<Wanted>,
     /// Disconnected once the loading thread has ended.
@@ -91,7 +96,12 @@ impl Reload {
         };
         let clock = Box::new(SystemTime::now);
         let loader = LazyLoader::default();
-        Reload { source, loader, requires_tests: false, loaded, ends_at: Cell::new(None), clock }
+        Reload { source, loader, requires_tests: false, loaded, ends_at: Cell::new(None), known: None, clock }
+    }
+
+    /// Has the values that are known now looked for too, and others once they change.
+    pub(crate) fn knowing(self, known: &Arc<KnownNow>) -> Self {
+        Reload { known: Some(Arc::clone(known)), ..self }
     }
 
     /// Has a policy count only where it passes its tests, which are watched too. Must be called before
@@ -119,7 +129,9 @@ impl Reload {
         // Without a policy there is nothing that could end, until the files change.
         self.ends_at.take();
         let now = (self.clock)();
-        let loaded = Policy::load_at(&self.source, &Attempt { loader: &self.loader, abandoned }, now)?;
+        let attempt = Attempt { loader: &self.loader, abandoned };
+        let known = self.known.as_ref().and_then(|known| known.values());
+        let loaded = Policy::load_knowing(&self.source, &attempt, now, known)?;
         if let (true, PolicySource::Folder(folder)) = (self.requires_tests, &self.source) {
             RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;
         }
@@ -144,8 +156,14 @@ impl Reload {
         timing: Timing,
         publish: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
     ) -> anyhow::Result<Option<PolicyWatch>> {
-        let PolicySource::Folder(folder) = self.source.clone() else { return Ok(None) };
-        let Some(loaded) = self.loaded.take() else { return Ok(None) };
+        let folder = match &self.source {
+            PolicySource::Folder(folder) => self.loaded.take().map(|loaded| (folder.clone(), loaded)),
+            PolicySource::Default | PolicySource::None => None,
+        };
+        let known = self.known.clone().filter(|_| self.source != PolicySource::None);
+        if folder.is_none() && known.is_none() {
+            return Ok(None);
+        }
         let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
         let (changed, changes): (Sender<()>, _) = mpsc::channel();
         let (ends, ended) = mpsc::channel();
@@ -161,12 +179,15 @@ impl Reload {
             .spawn(move || loads.run(publish))
             .context("cannot start the thread that loads the policy")?;
         let asked = Arc::clone(&wanted);
-        let folder = FolderWatch::start(folder, timing, loaded, move |_| {
+        let ask = move || {
             asked.another();
             // The loading thread ends only after this closure.
             let _ = changed.send(());
-        });
-        Ok(Some(PolicyWatch { folder: Some(folder), loading, wanted, ended }))
+        };
+        let known = known.map(|known| known.watch(timing.rescan, ask.clone())).transpose()?;
+        let folder =
+            folder.map(|(folder, loaded)| FolderWatch::start(folder, timing, loaded, move |_| ask()));
+        Ok(Some(PolicyWatch { folder, known, loading, wanted, ended }))
     }
 }
 
@@ -227,6 +248,7 @@ impl Drop for PolicyWatch {
         // The sender of changes is dropped with the watch, so the other thread has nothing to wait
         // for.
         self.folder = None;
+        self.known = None;
         let _ = self.ended.recv_timeout(LAST_WAIT);
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use self::stop::Stop;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
+use crate::known::{KnownNow, KnownSource};
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
@@ -75,6 +76,8 @@ pub(crate) struct GateSetup {
     pub(crate) requires_tests: bool,
     /// The policies of named upstreams.
     pub(crate) upstream_policies: Vec<(UpstreamName, PolicySource)>,
+    /// Where values come from that are looked for besides.
+    pub(crate) known: KnownSource,
     /// The folder whose saved edits are used.
     pub(crate) workspace: PathBuf,
     /// The file of the team; without it, that of the policy folder.
@@ -104,13 +107,14 @@ impl OpenGate {
     /// Loads the policy and listens.
     pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
         log::start(setup.log, &setup.log_level)?;
-        let mut reload = Reload::new(setup.policy.clone());
+        let known = KnownNow::open(setup.known.clone())?;
+        let mut reload = Reload::new(setup.policy.clone()).knowing(&known);
         if setup.requires_tests {
             reload = reload.requiring_tests()?;
         }
         let policy = Arc::new(reload.load()?);
         setup.config.policy_source = reload.name();
-        let own = own_policies(&mut setup)?;
+        let own = own_policies(&mut setup, &known)?;
         let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
         let kept = KeptMode::in_folder(home::data_folder()?);
         let mode = kept.read()?;
@@ -180,11 +184,11 @@ impl OpenGate {
 }
 
 /// Loads the policies of upstreams that have their own.
-fn own_policies(setup: &mut GateSetup) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
+fn own_policies(setup: &mut GateSetup, known: &Arc<KnownNow>) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
     let mut loaded = Vec::new();
     for (name, source) in std::mem::take(&mut setup.upstream_policies) {
         let has_tests = setup.requires_tests && matches!(source, PolicySource::Folder(_));
-        let mut reload = Reload::new(source);
+        let mut reload = Reload::new(source).knowing(known);
         if has_tests {
             reload = reload.requiring_tests()?;
         }

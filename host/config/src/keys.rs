@@ -56,6 +56,12 @@ pub const KEYS: &[Key] = &[
     key("store.required", Switch, "Whether a request leaves only when it is in the log"),
     key("store.size", Size, "Bytes of log beyond which the oldest requests are removed"),
     key("store.days", Count, "Days after which requests are removed from the log"),
+    key(
+        "known.files",
+        Texts,
+        "Files whose secrets are looked for, as `.env*`: from the workspace, from `~/`, or absolute",
+    ),
+    key("known.command", Secret, "A command for `sh -c` that writes further such secrets, one a line"),
     key("admin.enabled", Switch, "Whether there is an admin API"),
     key("admin.listen", Text, "The loopback address of the admin API"),
     key("limits.body", Size, "Bytes of a request body, as it comes and decoded"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::checks::Check;
 use crate::finding::Finding;
 use crate::input::Input;
+use crate::known::KnownValues;
 use crate::pack::{Row, Shape};
 use crate::prefilter::Prefilter;
 use crate::registry::{self, DetectorInfo, UnknownDetector};
@@ -21,6 +22,8 @@ pub struct Engine {
     infos: Vec<DetectorInfo>,
     pub(crate) prefilter: Prefilter,
     pub(crate) walkers: Walkers,
+    /// The values that are known, with the row that names them.
+    pub(crate) known: Option<(usize, Arc<KnownValues>)>,
     digest: [u8; 32],
 }
 
@@ -44,12 +47,23 @@ impl Engine {
     /// Compiles the detectors that the selectors name: packs (`secrets`) or single ones
     /// (`pii/email`), in any order.
     pub fn new<S: AsRef<str>>(selectors: &[S]) -> Result<Self, UnknownDetector> {
+        Self::with_known(selectors, None)
+    }
+
+    /// The same, and where `secrets/known` is among the detectors, it finds these values.
+    pub fn with_known<S: AsRef<str>>(
+        selectors: &[S],
+        known: Option<&Arc<KnownValues>>,
+    ) -> Result<Self, UnknownDetector> {
         let rows = registry::select(selectors)?;
+        let row = rows.iter().position(|row| matches!(row.shape, Shape::Known));
+        let known = row.zip(known.filter(|known| !known.is_empty()).map(Arc::clone));
         let prefilter = Prefilter::new(rows.iter().enumerate().map(|(index, row)| (index, &**row)));
         Ok(Self {
             infos: rows.iter().map(|row| registry::info(row)).collect(),
             walkers: Walkers::of(&rows),
-            digest: digest(&rows),
+            digest: digest(&rows, known.as_ref().map(|(_, known)| &**known)),
+            known,
             prefilter,
             rows,
         })
@@ -105,7 +119,7 @@ impl Walkers {
                 Shape::Phone => all.phone.push(index),
                 Shape::Device => all.device.push(index),
                 Shape::Word => all.word.push(index),
-                Shape::Token | Shape::Near { .. } | Shape::Assigned { .. } | Shape::Block => {}
+                Shape::Token | Shape::Near { .. } | Shape::Assigned { .. } | Shape::Block | Shape::Known => {}
             }
         }
         all
@@ -118,12 +132,15 @@ fn least_digits(row: &Row) -> usize {
     row.checks.iter().find_map(asked).unwrap_or(0)
 }
 
-fn digest(rows: &[Arc<Row>]) -> [u8; 32] {
+fn digest(rows: &[Arc<Row>], known: Option<&KnownValues>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(ENGINE_VERSION.as_bytes());
     for row in rows {
         hasher.update(&(row.fingerprint.len() as u64).to_le_bytes());
         hasher.update(row.fingerprint.as_bytes());
+    }
+    if let Some(known) = known {
+        hasher.update(&known.digest());
     }
     *hasher.finalize().as_bytes()
 }

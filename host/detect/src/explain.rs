@@ -74,6 +74,7 @@ fn candidates(shape: &Shape) -> &'static str {
         Shape::Phone => "telephone numbers, of many countries' forms",
         Shape::Device => "addresses of network devices",
         Shape::Word => "words that begin with 1 or 3, as long as an address of money",
+        Shape::Known => "values that you named: `leafgate known list` counts them",
     }
 }
 
@@ -103,8 +104,16 @@ mod tests {
     }
 
     fn is_walked(explained: &Explanation) -> bool {
-        ["two letters", "digits around", "three parts", "what stands around an @", "addresses", "words that"]
-            .iter()
-            .any(|start| explained.candidates.starts_with(start))
+        [
+            "two letters",
+            "digits around",
+            "three parts",
+            "what stands around an @",
+            "addresses",
+            "words that",
+            "values that",
+        ]
+        .iter()
+        .any(|start| explained.candidates.starts_with(start))
     }
 }

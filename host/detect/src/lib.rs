@@ -31,6 +31,7 @@ mod finding;
 mod identity;
 mod input;
 mod keyed;
+mod known;
 mod lead;
 mod literals;
 mod names;
@@ -57,5 +58,8 @@ pub use engine::Engine;
 pub use explain::{Explanation, explain};
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;
+pub use known::{
+    KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, named_values,
+};
 pub use pack::{Context, PackError};
 pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

@@ -135,6 +135,7 @@ enum RawShape {
     Phone,
     Device,
     Word,
+    Known,
 }
 
 /// How a row finds its candidates.
@@ -166,6 +167,8 @@ pub(crate) enum Shape {
     Device,
     /// Candidates are words that begin with 1 or 3 and are as long as an address of money.
     Word,
+    /// Values that somebody named, by code alone.
+    Known,
 }
 
 /// A detector, ready to run.
@@ -333,7 +336,8 @@ impl Row {
         if let Some(short) = raw.keywords.iter().find(|word| word.len() < 2 || !word.is_ascii()) {
             return Err(wrong(format!("keyword {short:?} must be two or more ASCII characters")));
         }
-        if raw.examples.is_empty() {
+        // What is known is somebody's own, so no example of it could stand here.
+        if raw.examples.is_empty() && !matches!(raw.shape, RawShape::Known) {
             return Err(wrong("it needs `examples`: they are its tests".to_owned()));
         }
         let shape = shape(&raw).map_err(wrong)?;
@@ -417,5 +421,6 @@ fn shape(raw: &RawRow) -> Result<Shape, String> {
         RawShape::Phone => Shape::Phone,
         RawShape::Device => Shape::Device,
         RawShape::Word => Shape::Word,
+        RawShape::Known => Shape::Known,
     })
 }

@@ -83,6 +83,7 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn run(mut self, key: &str, out: &mut Vec<Finding>) {
+        self.known();
         self.leaf(key);
         self.keywords();
         if !self.prefix_only {
@@ -93,6 +94,16 @@ impl<'a> Scan<'a> {
 
     fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
+    }
+
+    /// The values that somebody named, before any pattern. What is known needs no check.
+    fn known(&mut self) {
+        let Some((row, known)) = &self.engine.known else { return };
+        let text = self.text;
+        known.each(text, |range| {
+            let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end);
+            self.hits.push(Match { row: *row, range, published: false });
+        });
     }
 
     /// The whole leaf as the value of its key.

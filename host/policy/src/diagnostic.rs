@@ -113,6 +113,14 @@ pub struct LoadError {
 }
 
 impl LoadError {
+    /// Returns an error that no line of a rule file is to blame for.
+    #[must_use]
+    pub fn because(of: &str, message: String, hint: &str) -> LoadError {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.without_place(Severity::Error, of, message, Some(hint.to_owned()));
+        diagnostics.into_error()
+    }
+
     /// Every diagnostic, in the order of the files.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {

@@ -47,7 +47,7 @@ mod work;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use leafgate_detect::Engine;
+use leafgate_detect::{Engine, KnownValues};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::Vault;
 
@@ -88,6 +88,8 @@ pub struct Policy {
     /// Those that the files declare, and behind them the detectors of the policy's own, which answer
     /// like plugins.
     plugins: Vec<LoadedPlugin>,
+    /// Whether it looks for known values.
+    knows: bool,
     declared: usize,
     digest: [u8; 32],
     memo: memo::Memo,
@@ -125,7 +127,7 @@ impl Policy {
     /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
     /// in part.
     pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
-        load::load(source, plugins, None)
+        load::load(source, plugins, None, None)
     }
 
     /// Loads a policy at a moment, on which depends which of its exceptions are in force. Without a
@@ -138,7 +140,21 @@ impl Policy {
         plugins: &dyn plugin::PluginLoader,
         now: SystemTime,
     ) -> Result<Policy, LoadError> {
-        load::load(source, plugins, Some(now))
+        load::load(source, plugins, Some(now), None)
+    }
+
+    /// Loads a policy as [`Policy::load_at`] does, with values that are looked for besides. Where
+    /// no rule names `secrets/known`, a rule of its own redacts them, in any policy that has rules.
+    ///
+    /// # Errors
+    /// As [`Policy::load`].
+    pub fn load_knowing(
+        source: &PolicySource,
+        plugins: &dyn plugin::PluginLoader,
+        now: SystemTime,
+        known: Option<Arc<KnownValues>>,
+    ) -> Result<Policy, LoadError> {
+        load::load(source, plugins, Some(now), known)
     }
 
     /// The moment at which an exception ends, and with it this generation: the same files mean
@@ -212,10 +228,11 @@ impl Policy {
         evaluate::masked_text(self, text, vault)
     }
 
-    /// Whether it has detectors that are not built in: its own, or plugins.
+    /// Whether it finds what detectors that are built in do not: by its own, by plugins, or by
+    /// values that are known.
     #[must_use]
     pub fn detects_by_itself(&self) -> bool {
-        !self.plugins.is_empty()
+        !self.plugins.is_empty() || self.knows
     }
 
     /// Looks again at a request that a person has changed: redacts what is written in it, then asks

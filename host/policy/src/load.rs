@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_detect::KnownValues;
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use sha2::{Digest, Sha256};
 
@@ -45,6 +46,11 @@ pub enum PolicySource {
 const DEFAULT_NAME: &str = "built-in default policy";
 const DEFAULT_TEXT: &str = include_str!("default.toml");
 
+/// The rule for values that are known, and the detector that finds them.
+const KNOWN_NAME: &str = "built-in rule for known values";
+const KNOWN_TEXT: &str = include_str!("known.toml");
+const KNOWN: &str = "secrets/known";
+
 /// Largest rule file, in bytes. A larger one is not a rule file.
 const MAX_FILE: usize = 1 << 20;
 
@@ -57,13 +63,15 @@ pub(crate) fn load(
     source: &PolicySource,
     plugins: &dyn PluginLoader,
     now: Option<SystemTime>,
+    known: Option<Arc<KnownValues>>,
 ) -> Result<Policy, LoadError> {
-    let mut loading = Loading { today: now.map(Day::of), ..Loading::default() };
+    let mut loading = Loading { today: now.map(Day::of), known, ..Loading::default() };
     match source {
         PolicySource::None => {}
         PolicySource::Default => loading.add_default(),
         PolicySource::Folder(folder) => loading.add_folder(folder),
     }
+    loading.apply_known();
     loading.compile(plugins)
 }
 
@@ -73,6 +81,7 @@ struct Loading {
     files: Vec<Read>,
     /// `None` where nobody says which day it is.
     today: Option<Day>,
+    known: Option<Arc<KnownValues>>,
 }
 
 /// One file after the first stage.
@@ -167,10 +176,24 @@ impl Loading {
         }
     }
 
+    /// Puts the rule for known values last, so that of equals the policy's own rules name a finding.
+    /// A policy whose rules name the detector, or leave it out, has said what it wants.
+    fn apply_known(&mut self) {
+        let says = |read: &Read| {
+            let rules = read.raw.rules.iter().filter_map(|raw| raw.get_ref().detect.as_ref());
+            let mut words = rules.flat_map(|detect| detect.get_ref().words(detect.span()));
+            words.any(|(word, _)| word.trim_start_matches('!') == KNOWN)
+        };
+        let any = self.known.as_ref().is_some_and(|known| !known.is_empty());
+        if any && !self.files.is_empty() && !self.files.iter().any(says) {
+            self.add_file(KNOWN_NAME, KNOWN_TEXT.to_owned(), Path::new(""));
+        }
+    }
+
     fn compile(mut self, loader: &dyn PluginLoader) -> Result<Policy, LoadError> {
         let mut plugins = self.plugins(loader);
         let declared = plugins.loaded.len();
-        let mut engines = Engines::default();
+        let mut engines = Engines::knowing(self.known.clone());
         let own = self.own_detectors();
         let rules = self.rules(&plugins, &own, &mut engines);
         let exceptions = self.exceptions(&rules);
@@ -203,6 +226,7 @@ impl Loading {
             exceptions,
             assemblies,
             plugins: plugins.loaded,
+            knows: self.known.as_ref().is_some_and(|known| !known.is_empty()),
             declared,
             digest,
             memo: Memo::default(),

@@ -9,12 +9,14 @@ mod rows;
 mod sarif;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use leafgate_detect::{DetectorInfo, Engine, Finding, Input, UnknownDetector, pack_of};
+use leafgate_detect::{DetectorInfo, Engine, Finding, Input, KnownValues, UnknownDetector, pack_of};
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::known;
 use crate::print::{Printer, Style};
 use files::Files;
 use places::{Place, places};
@@ -53,9 +55,10 @@ struct ScanOutput {
 }
 
 pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let known = known::of_user()?;
     let scanner = match args.detect.is_empty() {
-        true => Scanner::new(&DEFAULT),
-        false => Scanner::new(&args.detect),
+        true => Scanner::new(&DEFAULT, known.as_ref()),
+        false => Scanner::new(&args.detect, known.as_ref()),
     }?;
     if args.output.jsonl {
         rows::run(&scanner, std::io::stdin().lock(), printer)?;
@@ -80,7 +83,7 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
 struct Scanner(Vec<Engine>);
 
 impl Scanner {
-    fn new<S: AsRef<str>>(names: &[S]) -> Result<Self, UnknownDetector> {
+    fn new<S: AsRef<str>>(names: &[S], known: Option<&Arc<KnownValues>>) -> Result<Self, UnknownDetector> {
         let mut by_pack: Vec<(&str, Vec<&str>)> = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
             let pack = name.split('/').next().unwrap_or(name);
@@ -89,7 +92,7 @@ impl Scanner {
                 None => by_pack.push((pack, vec![name])),
             }
         }
-        let engines = by_pack.iter().map(|(_, names)| Engine::new(names));
+        let engines = by_pack.iter().map(|(_, names)| Engine::with_known(names, known));
         Ok(Self(engines.collect::<Result<_, _>>()?))
     }
 

@@ -21,6 +21,7 @@ pub(crate) use self::command::{run, schema};
 pub(crate) use self::upstream::upstream_at;
 use crate::args::{ConfigArgs, policy_source};
 use crate::home;
+use crate::known::KnownSource;
 use crate::masking::masked;
 use crate::serve::{GateSetup, LogTo};
 
@@ -175,6 +176,7 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
         policy: source(settings.text("policy").unwrap_or("default"))?,
         requires_tests: settings.switch("require-tests") == Some(true),
         upstream_policies: policies,
+        known: KnownSource::of(settings),
         workspace: settings.text("workspace").unwrap_or(".").into(),
         agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,

@@ -12,6 +12,7 @@ mod explain;
 #[path = "../../../wasm/tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;
+mod known;
 mod live;
 mod log;
 mod plugin;

@@ -83,9 +83,10 @@ fn samples() -> Vec<Value> {
     let example = |row: &Value| {
         let id = row["id"].as_str().unwrap();
         let explained = leafgate_detect::explain(id).unwrap();
-        json!({ "id": id, "text": explained.examples[0] })
+        // Known values are somebody's own, so they have no example.
+        Some(json!({ "id": id, "text": explained.examples.first()? }))
     };
-    list.iter().map(example).collect()
+    list.iter().filter_map(example).collect()
 }
 
 #[test]

@@ -58,13 +58,12 @@ impl Bench {
     }
 
     pub(crate) fn run(&self, args: &[&str], input: &str) -> Ran {
-        let mut child = self
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.run_command(self.command(args), input)
+    }
+
+    pub(crate) fn run_command(&self, mut command: Command, input: &str) -> Ran {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A command that reads no input may be gone already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();

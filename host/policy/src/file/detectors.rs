@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use leafgate_detect::{DetectorInfo, Engine, all_detectors, selectors};
+use leafgate_detect::{DetectorInfo, Engine, KnownValues, all_detectors, selectors};
 
 use super::compile::Compiler;
 use super::plugins::{LoadedPlugin, Lookup};
@@ -18,12 +18,18 @@ use crate::plugin::World;
 #[derive(Debug, Default)]
 pub(crate) struct Engines {
     pub(crate) all: Vec<Engine>,
+    /// The values that `secrets/known` finds.
+    known: Option<Arc<KnownValues>>,
     by_names: BTreeMap<Vec<String>, EngineIndex>,
     /// Sets of the policy's own detectors; rules that name the same share one.
     own: Vec<(Vec<String>, OwnSet)>,
 }
 
 impl Engines {
+    pub(crate) fn knowing(known: Option<Arc<KnownValues>>) -> Self {
+        Engines { known, ..Engines::default() }
+    }
+
     /// Gives the sets of own detectors out, as what answers behind the declared plugins.
     pub(crate) fn take_own(&mut self) -> impl Iterator<Item = LoadedPlugin> {
         std::mem::take(&mut self.own).into_iter().map(|(_, set)| LoadedPlugin {
@@ -136,7 +142,7 @@ impl Compiler<'_, '_> {
         if let Some(&engine) = self.engines.by_names.get(&names) {
             return Some(Some(engine));
         }
-        match Engine::new(&names) {
+        match Engine::with_known(&names, self.engines.known.as_ref()) {
             Ok(engine) => {
                 let index = EngineIndex::new(self.engines.all.len());
                 self.engines.all.push(engine);

@@ -24,6 +24,7 @@ mod explain;
 mod explain_request;
 mod forty;
 mod insert;
+mod known;
 mod memo;
 mod monitor;
 mod options;

@@ -41,6 +41,12 @@ impl Kind {
         }
     }
 
+    /// Returns the secrets themselves, as they are spelled without an encoding.
+    #[must_use]
+    pub fn secrets(self) -> Vec<String> {
+        self.sample().secrets
+    }
+
     pub(super) fn sample(self) -> Sample {
         match self {
             Kind::Token => {

@@ -1,0 +1,141 @@
+//! The values that were added by hand, as they outlive a process: `known.json` of the data folder,
+//! for its owner alone. It has fingerprints under a key of this installation, and nothing of the
+//! values.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use leafgate_detect::KnownValue;
+use serde::{Deserialize, Serialize};
+
+use crate::private;
+
+const FILE: &str = "known.json";
+const LOCK: &str = "known.lock";
+const VERSION: u32 = 1;
+
+/// More belong in a file.
+const MOST: usize = 10_000;
+
+/// All that was added.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kept {
+    version: u32,
+    values: Vec<KeptValue>,
+}
+
+/// A value that was added.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct KeptValue {
+    pub(super) name: String,
+    /// The day, in UTC.
+    pub(super) added: String,
+    length: usize,
+    anchor_at: usize,
+    anchor: u64,
+    whole: [u8; 16],
+    blanks: bool,
+    pieces: Vec<u64>,
+}
+
+impl KeptValue {
+    pub(super) fn new(value: KnownValue, name: &str, added: &str) -> Self {
+        let KnownValue { length, anchor_at, anchor, whole, blanks, pieces } = value;
+        KeptValue {
+            name: name.to_owned(),
+            added: added.to_owned(),
+            length,
+            anchor_at,
+            anchor,
+            whole,
+            blanks,
+            pieces,
+        }
+    }
+
+    pub(super) fn known(&self) -> KnownValue {
+        KnownValue {
+            length: self.length,
+            anchor_at: self.anchor_at,
+            anchor: self.anchor,
+            whole: self.whole,
+            blanks: self.blanks,
+            pieces: self.pieces.clone(),
+        }
+    }
+
+    pub(super) fn id(&self) -> String {
+        self.known().id()
+    }
+}
+
+impl Kept {
+    /// Where it lies.
+    pub(super) fn file(data: &Path) -> PathBuf {
+        data.join(FILE)
+    }
+
+    pub(super) fn read(data: &Path) -> anyhow::Result<Kept> {
+        let path = Kept::file(data);
+        let unusable = || format!("the known values {} cannot be used: add them again", path.display());
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kept::default()),
+            text => {
+                let kept: Kept =
+                    serde_json::from_slice(&text.with_context(unusable)?).with_context(unusable)?;
+                ensure!(kept.version == VERSION, unusable());
+                Ok(kept)
+            }
+        }
+    }
+
+    /// Changes what is there, under the lock that all who change it take.
+    pub(super) fn change<R>(data: &Path, change: impl FnOnce(&mut Kept) -> R) -> anyhow::Result<R> {
+        private::make_folder(data)?;
+        let lock = data.join(LOCK);
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock)?;
+        lock.lock().context("cannot wait for others who change the known values")?;
+        let mut kept = Kept::read(data)?;
+        let changed = change(&mut kept);
+        ensure!(kept.values.len() <= MOST, "more than {MOST} values: name a file of them in `known.files`");
+        kept.version = VERSION;
+        let mut text = serde_json::to_vec(&kept)?;
+        text.push(b'\n');
+        private::write(data, FILE, &text).context("cannot write the known values")?;
+        Ok(changed)
+    }
+
+    pub(super) fn values(&self) -> &[KeptValue] {
+        &self.values
+    }
+
+    /// Adds values, and says how many of them are new.
+    pub(super) fn add(&mut self, values: &[KeptValue]) -> usize {
+        let before = self.values.len();
+        for value in values {
+            if !self.values.iter().any(|known| known.whole == value.whole) {
+                self.values.push(value.clone());
+            }
+        }
+        self.values.len() - before
+    }
+
+    /// Removes values by id or name, and says how many. One that is not there changes nothing.
+    pub(super) fn remove(&mut self, names: &[String], all: bool) -> anyhow::Result<usize> {
+        let before = self.values.len();
+        let is = |value: &KeptValue, name: &String| value.id() == *name || value.name == *name;
+        for name in names {
+            ensure!(
+                self.values.iter().any(|value| is(value, name)),
+                "no value `{name}` was added: `leafgate known list` shows all"
+            );
+        }
+        self.values.retain(|value| !all && !names.iter().any(|name| is(value, name)));
+        Ok(before - self.values.len())
+    }
+}

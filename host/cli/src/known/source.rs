@@ -1,0 +1,213 @@
+//! Where known values come from: files, a command, and what was added by hand. Each is read into
+//! memory that is wiped, and only fingerprints are handed on.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use leafgate_config::Settings;
+use leafgate_detect::{KnownKey, KnownValue, KnownValues, NotKnown, named_values};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::kept::Kept;
+use super::{files, key, values_of};
+use crate::home;
+
+/// A longer file is no file of settings.
+const MOST_FILE: u64 = 1 << 20;
+
+/// A password manager may ask its owner something.
+const COMMAND_TIME: Duration = Duration::from_secs(60);
+
+/// What the settings say about known values.
+#[derive(Clone)]
+pub(crate) struct KnownSource {
+    files: Vec<String>,
+    command: Option<String>,
+    /// Where patterns begin.
+    folder: PathBuf,
+}
+
+/// A file, or a pattern that names none.
+#[derive(Serialize)]
+pub(super) struct ReadFile {
+    pub(super) path: String,
+    #[serde(flatten)]
+    pub(super) fate: FileFate,
+    #[serde(skip)]
+    known: Vec<KnownValue>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub(super) enum FileFate {
+    Read { values: usize, too_short: usize },
+    Absent,
+}
+
+/// How the sources look from outside: it changes with them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Stamp(Vec<(PathBuf, Option<[i64; 5]>)>);
+
+impl KnownSource {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        KnownSource {
+            files: settings.texts("known.files").to_vec(),
+            command: settings.text("known.command").map(ToOwned::to_owned),
+            folder: settings.text("workspace").unwrap_or(".").into(),
+        }
+    }
+
+    /// Returns all values; `None` where there are none.
+    ///
+    /// # Errors
+    /// A source that cannot be read: its values would leave unseen.
+    pub(crate) fn values(&self) -> anyhow::Result<Option<Arc<KnownValues>>> {
+        if self.is_empty()? {
+            return Ok(None);
+        }
+        let key = key()?;
+        let mut all = self.outside(&key)?;
+        all.extend(self.added()?);
+        Ok((!all.is_empty()).then(|| Arc::new(KnownValues::new(key, &all))))
+    }
+
+    /// Whether nothing is named and nothing was added.
+    pub(super) fn is_empty(&self) -> anyhow::Result<bool> {
+        Ok(self.files.is_empty() && self.command.is_none() && self.added()?.is_empty())
+    }
+
+    /// Returns the values of files and of the command.
+    pub(super) fn outside(&self, key: &KnownKey) -> anyhow::Result<Vec<KnownValue>> {
+        let mut all: Vec<KnownValue> =
+            self.read_files(key)?.into_iter().flat_map(|file| file.known).collect();
+        all.extend(self.read_command(key)?.unwrap_or_default());
+        Ok(all)
+    }
+
+    /// Returns the values that were added by hand.
+    pub(super) fn added(&self) -> anyhow::Result<Vec<KnownValue>> {
+        let kept = Kept::read(&home::data_folder()?)?;
+        Ok(kept.values().iter().map(|value| value.known()).collect())
+    }
+
+    pub(super) fn read_files(&self, key: &KnownKey) -> anyhow::Result<Vec<ReadFile>> {
+        let mut read: Vec<ReadFile> = Vec::new();
+        for pattern in &self.files {
+            let named = files::named(pattern, &self.folder)?;
+            if named.is_empty() {
+                read.push(ReadFile { path: pattern.clone(), fate: FileFate::Absent, known: Vec::new() });
+            }
+            for path in named {
+                let path_text = path.display().to_string();
+                if !read.iter().any(|known| known.path == path_text) {
+                    read.push(read_file(&path, key).with_context(|| {
+                        format!(
+                            "{path_text} of `known.files` cannot be read, so its values would leave unseen"
+                        )
+                    })?);
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// Runs the command; `None` where there is none.
+    pub(super) fn read_command(&self, key: &KnownKey) -> anyhow::Result<Option<Vec<KnownValue>>> {
+        let Some(command) = &self.command else { return Ok(None) };
+        let written = run(command).context("`known.command` gave no values")?;
+        let values = values_of(&written, false, key).context("a value of `known.command` cannot be used")?;
+        Ok(Some(values))
+    }
+
+    /// Looks at the sources without reading them.
+    pub(super) fn stamp(&self) -> Stamp {
+        let named =
+            self.files.iter().flat_map(|pattern| files::named(pattern, &self.folder).unwrap_or_default());
+        let kept = home::data_folder().map(|data| Kept::file(&data)).ok();
+        Stamp(
+            named
+                .chain(kept)
+                .map(|path| (stamp_of(&path), path))
+                .map(|(stamp, path)| (path, stamp))
+                .collect(),
+        )
+    }
+}
+
+fn stamp_of(path: &Path) -> Option<[i64; 5]> {
+    let about = fs::metadata(path).ok()?;
+    Some([
+        about.dev().cast_signed(),
+        about.ino().cast_signed(),
+        about.size().cast_signed(),
+        about.mtime(),
+        about.mtime_nsec(),
+    ])
+}
+
+fn read_file(path: &Path, key: &KnownKey) -> anyhow::Result<ReadFile> {
+    let size = fs::metadata(path)?.len();
+    ensure!(size <= MOST_FILE, "it has more than {MOST_FILE} bytes");
+    let mut bytes = Zeroizing::new(Vec::with_capacity(size as usize + 1));
+    File::open(path)?.take(MOST_FILE + 1).read_to_end(&mut bytes)?;
+    let text = std::str::from_utf8(&bytes).ok().context("it is no text")?;
+    let (mut known, mut too_short) = (Vec::new(), 0);
+    for named in named_values(text).into_iter().filter(|named| named.secret) {
+        match key.value(named.value) {
+            Ok(value) => known.push(value),
+            Err(NotKnown::TooShort | NotKnown::TooPlain) => too_short += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let fate = FileFate::Read { values: known.len(), too_short };
+    Ok(ReadFile { path: path.display().to_string(), fate, known })
+}
+
+/// Returns what a command writes. What it says on standard error its owner reads.
+fn run(command: &str) -> anyhow::Result<Zeroizing<String>> {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    let mut child = shell.spawn().context("it cannot be run")?;
+    let out = child.stdout.take().context("it has no output")?;
+    let (sender, written) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Zeroizing::new(String::new());
+        let read = out.take(MOST_FILE + 1).read_to_string(&mut text);
+        let _ = sender.send(read.map(|_| text));
+    });
+    let Ok(text) = written.recv_timeout(COMMAND_TIME) else {
+        end(&mut child);
+        bail!("it was ended after {} seconds", COMMAND_TIME.as_secs());
+    };
+    let text = match text {
+        Ok(text) if text.len() as u64 <= MOST_FILE => text,
+        Ok(_) => {
+            end(&mut child);
+            bail!("it wrote more than {MOST_FILE} bytes");
+        }
+        Err(error) => {
+            end(&mut child);
+            return Err(error).context("its output is no text");
+        }
+    };
+    let status = child.wait()?;
+    ensure!(status.success(), "it ended with {status}");
+    Ok(text)
+}
+
+fn end(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Where it has ended in this moment, there is nothing to end.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+}

@@ -1,0 +1,125 @@
+//! `known suggest`: files of the workspace that git ignores and of the home folder, which hold
+//! secrets and are not known yet. They are offered and never taken: their owner decides.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use leafgate_detect::named_values;
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::{ListArgs, files, user_settings};
+use crate::home;
+use crate::print::Printer;
+
+/// Files of programs that keep credentials, from the home folder.
+const OF_PROGRAMS: [&str; 8] = [
+    ".aws/credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".docker/config.json",
+    ".config/gh/hosts.yml",
+    ".cargo/credentials.toml",
+];
+
+/// Ignored files that are looked at: a workspace may ignore very many.
+const MOST: usize = 5_000;
+
+/// A longer file is no file of settings.
+const LONGEST: u64 = 64 << 10;
+
+#[derive(Serialize)]
+struct Suggested {
+    /// As `known.files` takes it.
+    path: String,
+    values: usize,
+}
+
+pub(super) fn run(args: &ListArgs, printer: &mut Printer) -> anyhow::Result<()> {
+    let settings = user_settings(&args.config)?;
+    let folder = Path::new(settings.text("workspace").unwrap_or("."));
+    let mut known: Vec<PathBuf> = Vec::new();
+    for pattern in settings.texts("known.files") {
+        known.extend(files::named(pattern, folder)?);
+    }
+    let home = home::variable("HOME");
+    let of_home = home.iter().flat_map(|home| OF_PROGRAMS.map(|name| (home.join(name), format!("~/{name}"))));
+    let ignored = ignored(folder).into_iter().map(|name| (folder.join(&name), name));
+    let suggested: Vec<Suggested> = ignored
+        .chain(of_home)
+        .filter(|(path, _)| !known.contains(path))
+        .filter_map(|(path, name)| Some(Suggested { path: name, values: secrets(&path)? }))
+        .collect();
+    if args.json.json {
+        return Ok(printer.json(&suggested)?);
+    }
+    for Suggested { path, values } in &suggested {
+        printer.line(&format!("{path}  {values} {}", if *values == 1 { "value" } else { "values" }))?;
+    }
+    let quoted: Vec<String> = suggested.iter().map(|file| format!("{:?}", file.path)).collect();
+    printer.error_line(&match quoted.is_empty() {
+        true => "no file that git ignores holds a secret that is not known".to_owned(),
+        false => format!(
+            "to have them found, write into the configuration:\n[known]\nfiles = [{}]",
+            quoted.join(", ")
+        ),
+    });
+    Ok(())
+}
+
+/// How many secrets a file holds; `None` where there are none.
+fn secrets(path: &Path) -> Option<usize> {
+    let about = fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > LONGEST {
+        return None;
+    }
+    let text = Zeroizing::new(fs::read_to_string(path).ok()?);
+    Some(named_values(&text).into_iter().filter(|named| named.secret).count()).filter(|count| *count > 0)
+}
+
+/// The files of a folder that git knows to ignore. Outside of a repository there are none.
+fn ignored(folder: &Path) -> Vec<String> {
+    let listed = Command::new("git")
+        .args(["ls-files", "--others", "--ignored", "--exclude-standard", "-z"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let Ok(listed) = listed else { return Vec::new() };
+    let names = listed.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let is_settings = |name: &&str| {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let is_code = ["node_modules/", "target/", ".venv/", "vendor/", "dist/", "build/"];
+        !is_code.iter().any(|folder| name.contains(folder))
+            && (last.starts_with('.') || !last.contains('.') || has_settings_extension(last))
+    };
+    names
+        .filter_map(|name| std::str::from_utf8(name).ok())
+        .filter(is_settings)
+        .take(MOST)
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+fn has_settings_extension(name: &str) -> bool {
+    let end = name.rsplit('.').next().unwrap_or_default();
+    [
+        "env",
+        "toml",
+        "yaml",
+        "yml",
+        "json",
+        "ini",
+        "cfg",
+        "conf",
+        "properties",
+        "pem",
+        "key",
+        "local",
+        "tfvars",
+    ]
+    .contains(&end)
+}

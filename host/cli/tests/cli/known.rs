@@ -1,0 +1,185 @@
+//! `known`: values are named, counted and forgotten, contained wherever they are planted, and nothing
+//! of them is written.
+
+use std::fs;
+use std::path::Path;
+
+use leafgate_harness::recordings;
+use leafgate_verify::canary::Family;
+use leafgate_verify::encoding::Kind;
+use serde_json::Value;
+
+use crate::running::Running;
+use crate::support::{Bench, request};
+
+/// Known by no form and no name.
+const VALUE: &str = "bq7xm2kd9vwt4hzr8pcy";
+const OTHER: &str = "zk4wq8nv2jx6tm9dbr3f";
+
+const KNOWN_ALONE: &str = "[[rule]]\nid = \"known\"\nmatch = {}\ndetect = [\"secrets/known\"]\naction = \"redact\"\nreason = \"Known\"\n";
+
+/// Every byte below a folder.
+fn all_below(folder: &Path) -> Vec<u8> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => all.extend(all_below(&path)),
+            false => all.extend(fs::read(path).unwrap()),
+        }
+    }
+    all
+}
+
+fn holds(all: &[u8], value: &str) -> bool {
+    value.as_bytes().windows(6).any(|part| all.windows(6).any(|window| window == part))
+}
+
+#[test]
+fn values_are_added_listed_and_removed_and_nothing_of_them_is_kept() {
+    let bench = Bench::new();
+    let added = bench.run(&["known", "add", "--name", "db"], &format!("{VALUE}\n\n{OTHER}\n"));
+    assert_eq!(added.code, 0, "{}", added.err);
+    let ids: Vec<&str> = added.out.lines().collect();
+    assert_eq!(ids.len(), 2);
+    let again = bench.run(&["known", "add"], VALUE);
+    assert!(again.err.contains("0 added, 1 known before"), "{}", again.err);
+    let listed = bench.run(&["known", "list", "--json"], "");
+    let list: Value = serde_json::from_str(&listed.out).unwrap();
+    assert_eq!(list["added"].as_array().unwrap().len(), 2);
+    assert_eq!((&list["added"][0]["id"], &list["added"][0]["name"]), (&ids[0].into(), &"db".into()));
+    let text = format!("a {VALUE} b");
+    let found = bench.run(&["scan", "-"], &text);
+    assert!(found.out.contains("KNOWN secrets/known"), "{}", found.out);
+    let kept = all_below(&bench.path().join("data"));
+    for ran in [&added, &again, &listed, &found] {
+        assert!(!holds(ran.shown().as_bytes(), VALUE) && !holds(&kept, VALUE) && !holds(&kept, OTHER));
+    }
+    let gone = bench.run(&["known", "remove", "no-such"], "");
+    assert!(gone.code == 2 && gone.err.contains("`leafgate known list` shows all"), "{}", gone.err);
+    assert_eq!(bench.run(&["known", "remove", ids[0]], "").code, 0);
+    assert_eq!(bench.run(&["scan", "-"], &text).code, 0);
+    assert_eq!(bench.run(&["scan", "-"], OTHER).code, 1);
+    assert_eq!(bench.run(&["known", "remove", "--all"], "").code, 0);
+    assert_eq!(bench.run(&["scan", "-"], OTHER).code, 0);
+}
+
+#[test]
+fn a_value_that_cannot_be_looked_for_is_refused_with_its_line() {
+    let bench = Bench::new();
+    let refused = bench.run(&["known", "add"], &format!("{VALUE}\nshort\n"));
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("line 2") && refused.err.contains("shorter than 8"), "{}", refused.err);
+    assert!(!refused.err.contains("short\n") && !refused.err.contains(VALUE));
+    assert_eq!(bench.run(&["scan", "-"], VALUE).code, 0, "nothing was added");
+    assert_eq!(bench.run(&["known", "add"], "\n").code, 2);
+}
+
+#[test]
+fn files_and_a_command_are_read_by_every_command() {
+    let bench = Bench::new();
+    bench.file(".env", &format!("NODE_ENV=production\nDB_PASSWORD={VALUE}\nPIN_TOKEN=abc\n"));
+    let with = |args: &[&str], input: &str| {
+        let mut command = bench.command(args);
+        command
+            .env("LEAFGATE_KNOWN_FILES", ".env*,gone")
+            .env("LEAFGATE_KNOWN_COMMAND", format!("echo {OTHER}"));
+        bench.run_command(command, input)
+    };
+    let listed = with(&["known", "list"], "");
+    assert!(
+        listed.out.contains(".env  1 value\n") && listed.out.contains("gone  matches no file"),
+        "{}",
+        listed.out
+    );
+    assert!(listed.out.contains("known.command  1 values"), "{}", listed.out);
+    for value in [VALUE, OTHER] {
+        let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"is {value} it"}}]}}"#);
+        let applied = with(&["apply", "--format", "openai-chat"], &body);
+        assert!(applied.out.contains("KNOWN_") && !applied.out.contains(value), "{}", applied.shown());
+        let shown = with(&["tree", "--format", "openai-chat", "-"], &body);
+        assert!(!holds(shown.shown().as_bytes(), value), "{}", shown.shown());
+    }
+    let mut broken = bench.command(&["apply"]);
+    broken.env("LEAFGATE_KNOWN_COMMAND", "exit 3");
+    let broken = bench.run_command(broken, &request());
+    assert_eq!((broken.code, broken.out.as_str()), (2, ""));
+    assert!(broken.err.contains("known.command") && broken.err.contains("exit status: 3"), "{}", broken.err);
+}
+
+#[test]
+fn files_that_git_ignores_are_offered_and_not_taken() {
+    let bench = Bench::new();
+    bench.file(".env.local", &format!("API_TOKEN={VALUE}\n"));
+    bench.file("notes.env", "MODE=fast\n");
+    bench.file(".gitignore", "*.local\n*.env\ndata\n");
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bench.path()).status();
+    assert!(git.unwrap().success());
+    let mut suggest = bench.command(&["known", "suggest"]);
+    suggest.env("PATH", std::env::var_os("PATH").unwrap());
+    let suggested = bench.run_command(suggest, "");
+    assert_eq!(suggested.out, ".env.local  1 value\n", "{}", suggested.err);
+    assert!(suggested.err.contains("files = [\".env.local\"]") && !suggested.shown().contains(VALUE));
+    assert_eq!(bench.run(&["scan", "-"], VALUE).code, 0, "offered, not taken");
+}
+
+#[test]
+fn a_running_gate_learns_of_values_as_they_are_named() {
+    let gate = Running::start(Bench::new(), &[]);
+    let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"is {VALUE} it"}}]}}"#);
+    let first = gate.chat(&body);
+    assert!(!first.body.contains("KNOWN_"));
+    let added = gate.run_with(&["known", "add"], VALUE);
+    assert_eq!(added.code, 0, "{}", added.err);
+    // The generation is another one as soon as the values serve.
+    let began = std::time::Instant::now();
+    let second = loop {
+        let answer = gate.chat(&body);
+        if answer.generation() != first.generation() {
+            break answer;
+        }
+        assert!(began.elapsed().as_secs() < 60, "the gate did not learn of the value");
+    };
+    assert!(second.body.contains("KNOWN_"), "what was sent stands in the answer: {}", second.body);
+}
+
+/// All that `verify` plants is known, and the policy looks for nothing else.
+#[test]
+fn invariant_3_known_values_are_contained_in_every_encoding_and_at_every_position() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", KNOWN_ALONE);
+    let planted = (0..9000).map(|n| Family::Github.canary(n));
+    let samples = [Kind::Token, Kind::AwsPair].into_iter().flat_map(Kind::secrets);
+    let values: Vec<String> = planted.chain(samples).collect();
+    let added = bench.run(&["known", "add"], &values.join("\n"));
+    assert_eq!(added.code, 0, "{}", added.err);
+    let key = Kind::PrivateKey.secrets().join("\n");
+    assert_eq!(bench.run(&["known", "add", "--whole"], &key).code, 0);
+    for (folder, format) in [
+        ("openai-chat", "openai-chat"),
+        ("openai-responses", "openai-responses"),
+        ("anthropic-messages", "anthropic-messages"),
+        ("gemini", "gemini"),
+    ] {
+        // A part of them: that every position is looked at in each, the built-in policy shows.
+        let files = recordings::read(folder, ".request.json");
+        let files: Vec<&str> = files.iter().map(|file| file.path.to_str().unwrap()).step_by(4).collect();
+        let call = ["verify", "--json", "--policy", "policy", "--format", format];
+        let ran = bench.run(&[&call[..], &files].concat(), "");
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!((ran.code, &report["leaked"]), (0, &0.into()), "{folder}: {}", ran.out);
+        assert!(report["planted"].as_u64().unwrap() > 100);
+    }
+    let ran = bench.run(&["verify", "--json", "--encodings", "--policy", "policy"], "");
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let mut wrong = Vec::new();
+    for row in report["encodings"].as_array().unwrap().iter().filter(|row| row["promised"] == true) {
+        for kind in ["token", "AWS pair", "private key"] {
+            let cell = &row["secrets"][kind];
+            if cell["alone"] == "leaves" || cell["besidePlainCopy"] == "leaves" {
+                wrong.push(format!("{} {kind}", row["encoding"]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

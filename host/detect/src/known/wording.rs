@@ -1,0 +1,137 @@
+//! The values of a file of settings: which of them are secret, by their names and by what they are.
+//!
+//! Read are lines of `NAME=value`, `name: value` and `name value`, as environment files, INI, YAML,
+//! JSON of one member a line and netrc have them, and blocks of keys. A file that is written in
+//! another way gives less, which `leafgate known list` shows by its count.
+
+use crate::block;
+use crate::names::NameRule;
+use crate::placeholder::is_placeholder;
+use crate::publishable::is_publishable;
+use crate::score::{LIKELY, score};
+
+use super::LEAST_KNOWN;
+
+/// A value that a file gives a name, and whether it is a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NamedValue<'t> {
+    /// The value.
+    pub value: &'t str,
+    /// Whether it is to be known: not a word, a number, a path or the name of a machine.
+    pub secret: bool,
+}
+
+/// The headers of keys.
+const BEGINS: &str = "-----BEGIN";
+
+/// Returns the values of a file of settings, in order.
+#[must_use]
+pub fn named_values(text: &str) -> Vec<NamedValue<'_>> {
+    let mut values = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(BEGINS) {
+        lines(&rest[..start], &mut values);
+        let end = block::end(rest.as_bytes(), start + BEGINS.len()).unwrap_or(rest.len());
+        let block = rest.get(start..end).unwrap_or(&rest[start..]);
+        let secret =
+            block.lines().next().is_some_and(|line| line.contains("PRIVATE") || line.contains("SECRET"));
+        values.push(NamedValue { value: block.trim_end(), secret });
+        rest = &rest[start + block.len()..];
+    }
+    lines(rest, &mut values);
+    values
+}
+
+fn lines<'t>(text: &'t str, values: &mut Vec<NamedValue<'t>>) {
+    for line in text.lines() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';', '[']) || line.starts_with("//") {
+            continue;
+        }
+        if let Some(netrc) = line.split_once("password ").filter(|(before, _)| !before.contains(['=', ':'])) {
+            values.extend(netrc.1.split_whitespace().next().map(|value| named("password", value)));
+            continue;
+        }
+        let Some(at) = line.find(['=', ':']) else { continue };
+        let name = line[..at].trim().trim_start_matches("export ").trim_matches(['"', '\'', ' ']);
+        let value = unquoted(line[at + 1..].trim());
+        if !name.is_empty() && !value.is_empty() {
+            values.push(named(name, password_of(value).unwrap_or(value)));
+        }
+    }
+}
+
+/// The value without what a file puts around it.
+fn unquoted(value: &str) -> &str {
+    let value = value.strip_suffix(',').unwrap_or(value).trim_end();
+    for quote in ['"', '\'', '`'] {
+        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+            return inner;
+        }
+    }
+    // A comment behind a value stands behind a blank.
+    value.split_once(" #").map_or(value, |(value, _)| value.trim_end())
+}
+
+/// The password of `scheme://user:password@host`, where a value is that.
+fn password_of(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let (authority, _) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password).or(Some(user))
+}
+
+fn named<'t>(name: &str, value: &'t str) -> NamedValue<'t> {
+    let fits = value.len() >= LEAST_KNOWN && !is_placeholder(value) && !is_publishable(value);
+    let secret = fits && (names_secret(name) || (score(value) > LIKELY && !is_place(value)));
+    NamedValue { value, secret }
+}
+
+/// The names that a person gives secrets, whatever their value looks like.
+fn names_secret(name: &str) -> bool {
+    let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let secrets = NameRule {
+        last: words(&[
+            "*password",
+            "*passwd",
+            "*pwd",
+            "*pass",
+            "*passphrase",
+            "*secret",
+            "*token",
+            "*apikey",
+            "*credential",
+            "*credentials",
+            "*privatekey",
+            "*auth",
+            "pat",
+            "dsn",
+            "salt",
+            "pepper",
+            "seed",
+            "mnemonic",
+        ]),
+        ..NameRule::default()
+    };
+    let keys = NameRule {
+        last: words(&["key"]),
+        not_after: words(&["public", "publishable", "primary", "foreign", "sort", "partition", "cache"]),
+        ..NameRule::default()
+    };
+    secrets.takes(name) || keys.takes(name)
+}
+
+/// Whether a value says where something is: a path, an address, the name of a machine.
+fn is_place(value: &str) -> bool {
+    let is_name =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let host = value.split(['/', ':']).next().unwrap_or(value);
+    let ends_in_name = host
+        .rsplit('.')
+        .next()
+        .is_some_and(|end| (2..=8).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase()));
+    value.contains("://")
+        || value.starts_with(['/', '~', '.', '$'])
+        || value.contains('@')
+        || (host.contains('.') && host.split('.').all(is_name) && ends_in_name)
+}
