@@ -79,9 +79,21 @@ fn public_part(value: &str) -> usize {
         run = if byte.is_ascii_alphanumeric() { run + 1 } else { 0 };
         if run == PIECE {
             let prefix = at + 1 - PIECE;
-            let has = prefix > 0 && prefix <= LONGEST_PREFIX;
+            let has = prefix > 0 && prefix <= LONGEST_PREFIX && is_prefix(&value[..prefix]);
             return if has { (prefix + BEHIND_PREFIX + 1).saturating_sub(PIECE) } else { 0 };
         }
     }
     0
+}
+
+/// Whether a text is what makers put before their tokens: short words in lower case, each with one
+/// sign behind it.
+fn is_prefix(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        (1..=8).contains(&word.len())
+            && word.len() - name.len() <= 2
+            && name.bytes().all(|byte| byte.is_ascii_lowercase())
+    };
+    text.ends_with(['-', '_']) && text[..text.len() - 1].split(['-', '_']).all(is_word)
 }

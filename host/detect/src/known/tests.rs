@@ -68,6 +68,12 @@ fn what_others_write_too_is_no_piece() {
 }
 
 #[test]
+fn signs_in_a_generated_value_are_no_prefix() {
+    let value = ["Aa++aAaa0A0", "AAa+A00A00AA0aaaa++Aa+0aA0a+0"].concat();
+    assert_eq!(found(&engine(&[&value]), &value[..PIECE]), [&value[..PIECE]]);
+}
+
+#[test]
 fn what_would_be_found_everywhere_is_refused() {
     for (value, why) in [
         ("short", NotKnown::TooShort),
