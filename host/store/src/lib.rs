@@ -20,7 +20,7 @@
 //!   missing, changed or moved one is found ([`receipt`]).
 //!
 //! Texts of a conversation are sent again with every turn. A body is therefore kept as pieces, each
-//! written once ([`mod@pieces`]).
+//! written once (`pieces.rs`).
 //!
 //! It knows no rules and changes no request.
 
