@@ -30,16 +30,25 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
 /// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start
 /// takes longer than judging a request.
 #[derive(Default)]
-pub(crate) struct LazyLoader(OnceLock<Result<WasmLoader, String>>);
+pub(crate) struct LazyLoader {
+    loader: OnceLock<Result<WasmLoader, String>>,
+    quarantine: bool,
+}
 
 impl LazyLoader {
+    /// The loader of a gate, which asks a plugin no more that fails on many texts.
+    pub(crate) fn of_gate() -> Self {
+        LazyLoader { quarantine: true, ..LazyLoader::default() }
+    }
+
     /// Loads a plugin, and stops compiling it once `abandoned` returns true.
     pub(crate) fn load_unless(
         &self,
         source: &PluginSource,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Plugin>, LoadError> {
-        match self.0.get_or_init(|| loader().map_err(|error| error.to_string())) {
+        let made = || loader_with(None, self.quarantine).map_err(|error| error.to_string());
+        match self.loader.get_or_init(made) {
             Ok(loader) => loader.load_unless(source, abandoned),
             Err(message) => Err(LoadError { message: message.clone(), hint: None }),
         }
@@ -54,16 +63,17 @@ impl PluginLoader for LazyLoader {
 
 /// Returns a loader that compiles in processes of this very program.
 pub(crate) fn loader() -> anyhow::Result<WasmLoader> {
-    loader_with(None)
+    loader_with(None, false)
 }
 
 /// Returns such a loader for an author, who reads what plugins log.
 pub(crate) fn loader_with_log(log: LogSink) -> anyhow::Result<WasmLoader> {
-    loader_with(Some(log))
+    loader_with(Some(log), false)
 }
 
-fn loader_with(log: Option<LogSink>) -> anyhow::Result<WasmLoader> {
-    let config = LoaderConfig { log, compiler: compiler()?, cache: code_cache(), ..LoaderConfig::default() };
+fn loader_with(log: Option<LogSink>, quarantine: bool) -> anyhow::Result<WasmLoader> {
+    let (compiler, cache) = (compiler()?, code_cache());
+    let config = LoaderConfig { log, compiler, cache, quarantine, ..LoaderConfig::default() };
     Ok(WasmLoader::new(config)?)
 }
 

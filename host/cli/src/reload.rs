@@ -95,7 +95,7 @@ impl Reload {
             PolicySource::Default | PolicySource::None => None,
         };
         let clock = Box::new(SystemTime::now);
-        let loader = LazyLoader::default();
+        let loader = LazyLoader::of_gate();
         Reload { source, loader, requires_tests: false, loaded, ends_at: Cell::new(None), known: None, clock }
     }
 

@@ -171,7 +171,7 @@ impl Walk {
             "toml" if !is_file => Some(Reason::NotRegular),
             "toml" if depth > 1 => Some(Reason::Subfolder),
             "toml" => return self.found.rules.push(path),
-            "wasm" if is_file && !hidden => return self.found.components.push(path),
+            "wasm" | "js" if is_file && !hidden => return self.found.components.push(path),
             "sig" if is_file && !hidden && is_signature(&path) => return self.found.components.push(path),
             "txt" if is_file && !hidden => return self.found.words.push(path),
             other if is_file && !hidden && depth == 1 && looks_like_rules(other) => Some(Reason::Extension),
@@ -185,9 +185,15 @@ impl Walk {
     }
 }
 
+/// Returns true for the files that can be plugins, `x.wasm` and `x.js`.
+#[must_use]
+pub fn is_plugin(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wasm" || extension == "js")
+}
+
 /// Returns true for `x.wasm.sig`.
 fn is_signature(path: &Path) -> bool {
-    path.file_stem().is_some_and(|plugin| Path::new(plugin).extension().is_some_and(|of| of == "wasm"))
+    path.file_stem().is_some_and(|plugin| is_plugin(Path::new(plugin)))
 }
 
 fn is_hidden(name: &std::ffi::OsStr) -> bool {
@@ -223,6 +229,8 @@ mod tests {
             "plugins/x.wasm",
             "y.wasm",
             "y.wasm.sig",
+            "z.js",
+            "z.js.sig",
             "other.sig",
             ".hidden.wasm",
             ".hidden.wasm.sig",
@@ -247,7 +255,10 @@ mod tests {
             paths.iter().map(|path| path.strip_prefix(folder).unwrap().display().to_string()).collect()
         };
         assert_eq!(shown(&listing.rules), ["a.toml", "b.toml", "link.toml"]);
-        assert_eq!(shown(&listing.components), ["plugins/x.wasm", "y.wasm", "y.wasm.sig"]);
+        assert_eq!(
+            shown(&listing.components),
+            ["plugins/x.wasm", "y.wasm", "y.wasm.sig", "z.js", "z.js.sig"]
+        );
         assert_eq!(shown(&listing.words), ["more/names.txt"]);
         let passed: Vec<(String, Reason)> = listing
             .passed_over

@@ -56,13 +56,18 @@ impl Binary {
 /// Checks that the file is WebAssembly and the very one that the rule file pins.
 pub(crate) fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Layer, Refusal> {
     let layer = anatomy::layer(&binary.bytes).ok_or(Refusal::NotWasm)?;
+    check_pin(binary, pinned).map(|()| layer)
+}
+
+/// Checks that the file is the very one that the rule file pins.
+pub(crate) fn check_pin(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
     match pinned {
         Some(expected) if expected != binary.digest => {
             let [expected, actual] =
                 [expected, binary.digest].map(|digest| base16ct::lower::encode_string(&digest));
             Err(Refusal::WrongDigest { expected, actual })
         }
-        _ => Ok(layer),
+        _ => Ok(()),
     }
 }
 

@@ -9,13 +9,14 @@ use crate::admission::{self, Binary};
 use crate::anatomy::{Anatomy, Layer};
 use crate::loader::{Described, WasmLoader};
 use crate::refusal::Refusal;
+use crate::script::Script;
 use crate::signature::{BadSignatures, Signatures, Verified};
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// Core module or component.
-    pub layer: Layer,
+    /// Core module or component; `None` for a script.
+    pub layer: Option<Layer>,
     /// Size of the file in bytes.
     pub size: usize,
     /// SHA-256 of the file, as `sha256` in a rule file pins it.
@@ -47,6 +48,9 @@ impl WasmLoader {
     /// Where the file cannot be read, is too large, or is no WebAssembly binary.
     pub fn inspect(&self, path: &Path) -> Result<Inspection, LoadError> {
         let binary = self.read(path)?;
+        if let Some(script) = self.script(path, &binary)? {
+            return Ok(self.inspect_script(path, &binary, &script));
+        }
         let layer = admission::identify(&binary, None)?;
         let anatomy = admission::read(&binary.bytes)?;
         let loaded = self.loaded(&binary);
@@ -55,7 +59,7 @@ impl WasmLoader {
         let configured_each_call = known.and_then(|loaded| loaded.each_call.clone());
         let config_schema = known.and_then(|loaded| loaded.described.config_schema.clone());
         Ok(Inspection {
-            layer,
+            layer: Some(layer),
             size: binary.bytes.len(),
             digest: binary.digest,
             signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
@@ -67,6 +71,28 @@ impl WasmLoader {
             config_schema,
             description: loaded.map(|loaded| loaded.described.description).map_err(LoadError::from),
         })
+    }
+
+    /// A script is evaluated, and not configured.
+    fn inspect_script(&self, path: &Path, binary: &Binary, script: &Script) -> Inspection {
+        let envelope = script.envelope("");
+        let name = "inspected".into();
+        let said = self.described_script(script, &name, self.limits(), &envelope, &|| false);
+        let (world, described) = said.map_or_else(|refusal| (None, Err(refusal)), |(w, d)| (Some(w), Ok(d)));
+        let described = described.map_err(LoadError::from);
+        Inspection {
+            layer: None,
+            size: binary.bytes.len(),
+            digest: binary.digest,
+            signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
+            imports: vec![],
+            exports: vec![],
+            world,
+            contract: None,
+            configured_each_call: Some("a script is evaluated for each call".to_owned()),
+            config_schema: described.as_ref().ok().and_then(|described| described.config_schema.clone()),
+            description: described.map(|described| described.description),
+        }
     }
 
     fn world_of(&self, anatomy: &Anatomy) -> Option<World> {

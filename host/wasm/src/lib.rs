@@ -13,9 +13,12 @@
 //! - All calls for one request together stay within a budget, however many batches its leaves make
 //!   (`budget`).
 //! - A fault is one call's: the instance is gone, its answer with it, and the next call starts
-//!   afresh (`instance`).
+//!   afresh (`instance`). A plugin that fails on many different texts is in quarantine, and asked no
+//!   more for a while (`ward`); whose text it was is found by asking again (`blame`).
 //! - The same call gives the same answer on every machine (`runtime`).
 //!
+//! - A file of JavaScript is a plugin too: what runs it is a component under the same limits
+//!   (`script`).
 //! - Compiling ends: it has a process of its own, which is killed when its time is over
 //!   (`compile`). What it made is kept on disk, and taken from there only if nobody changed it
 //!   (`cache`).
@@ -28,11 +31,13 @@ mod admission;
 mod anatomy;
 mod answer;
 mod bindings;
+mod blame;
 mod budget;
 mod cache;
 mod clock;
 mod compile;
 mod contract;
+mod engine;
 #[cfg(test)]
 #[path = "../tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the tests of this crate")]
@@ -45,10 +50,12 @@ mod module;
 mod plugin;
 mod refusal;
 mod runtime;
+mod script;
 mod signature;
 mod slots;
 mod snapshot;
 mod store;
+mod ward;
 
 pub use anatomy::Layer;
 pub use cache::{CacheError, CodeCache};

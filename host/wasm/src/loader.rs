@@ -11,9 +11,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_policy::plugin::{
-    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource,
+    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World,
 };
 use sha2::{Digest as _, Sha256};
+use wasmtime::component::Component;
 
 use crate::admission::{self, Admitted, Binary};
 use crate::bindings::lifecycle;
@@ -25,7 +26,9 @@ use crate::limits::Limits;
 use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::Refusal;
 use crate::runtime::{EngineError, LogSink, Runtime};
+use crate::script::{self, Script};
 use crate::snapshot::{NoSnapshot, Telling};
+use crate::ward::Ward;
 
 /// A component up to this many bytes stays compiled as it came, so that a new configuration of it
 /// compiles once and not twice. Native code is some five times as large.
@@ -45,6 +48,9 @@ pub struct LoaderConfig {
     pub cache: Option<Arc<CodeCache>>,
     /// When plugins are configured.
     pub configuring: Configuring,
+    /// Whether plugins that fail on many texts are asked no more for a while. A gate wants that;
+    /// whoever tries a plugin out wants to see each fault.
+    pub quarantine: bool,
 }
 
 /// When a plugin's `configure` is called. Its answers are the same either way.
@@ -61,6 +67,7 @@ pub enum Configuring {
 pub struct WasmLoader {
     runtime: Arc<Runtime>,
     configuring: Configuring,
+    quarantine: bool,
     cache: Mutex<Cache>,
 }
 
@@ -68,9 +75,16 @@ pub struct WasmLoader {
 #[derive(Default)]
 struct Cache {
     compiled: HashMap<[u8; 32], Weak<Compiled>>,
-    /// By digest of file and of configuration, and by the limits under which it was configured.
-    configured: HashMap<([u8; 32], [u8; 32], PluginLimits), Weak<Configured>>,
+    configured: HashMap<Configuration, Weak<Configured>>,
+    /// What counts the faults of each plugin. One that is changed in any way begins anew.
+    wards: HashMap<(Arc<str>, Configuration), Weak<Ward>>,
+    /// What runs scripts, once there has been one: a script that is saved then compiles nothing.
+    engine: Option<Component>,
 }
+
+/// What a configured plugin is: digests of its file and of its configuration, and the limits under
+/// which it was configured.
+type Configuration = ([u8; 32], [u8; 32], PluginLimits);
 
 /// The checked answer of `describe`.
 pub(crate) struct Described {
@@ -97,9 +111,9 @@ impl WasmLoader {
 
     /// Makes a loader that speaks other versions of the contract.
     pub(crate) fn of_contract(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
-        let configuring = config.configuring;
+        let (configuring, quarantine) = (config.configuring, config.quarantine);
         let runtime = Arc::new(Runtime::new(config, contract)?);
-        Ok(WasmLoader { runtime, configuring, cache: Mutex::default() })
+        Ok(WasmLoader { runtime, configuring, quarantine, cache: Mutex::default() })
     }
 
     /// Loads a plugin as [`PluginLoader::load`] does, and stops compiling it once `abandoned`
@@ -129,25 +143,111 @@ impl WasmLoader {
         abandoned: &dyn Fn() -> bool,
     ) -> Result<WasmPlugin, Refusal> {
         let binary = Binary::read(&source.path, self.limits())?;
-        admission::identify(&binary, source.sha256)?;
+        let script = self.script(&source.path, &binary)?.map(Arc::new);
+        match script {
+            Some(_) => admission::check_pin(&binary, source.sha256)?,
+            None => drop(admission::identify(&binary, source.sha256)?),
+        }
         admission::check_signed(&binary, source)?;
         let name: Arc<str> = source.name.as_str().into();
         let limits = Arc::new(self.limits().with(&source.limits)?);
-        let key = (binary.digest, Sha256::digest(&source.config).into(), source.limits);
+        let config = match &script {
+            Some(script) => script.envelope(&source.config),
+            None => source.config.clone(),
+        };
+        let key = (binary.digest, Sha256::digest(&config).into(), source.limits);
         let known = self.cache().configured.get(&key).and_then(Weak::upgrade);
-        let configured = match known {
-            Some(configured) => configured,
+        let configured = match (known, &script) {
+            (Some(configured), _) => configured,
+            (None, Some(script)) => {
+                self.keep(key, self.configured_script(script, &name, &limits, &config, abandoned)?)
+            }
+            (None, None) => self.keep(key, self.configured(&binary, &name, &limits, &config, abandoned)?),
+        };
+        let ward = self.quarantine.then(|| self.ward(&name, key));
+        let runtime = Arc::clone(&self.runtime);
+        Ok(WasmPlugin { name, runtime, limits, configured, digest: binary.digest, config, script, ward })
+    }
+
+    /// The script that a file is, if it is one.
+    pub(crate) fn script(&self, path: &Path, binary: &Binary) -> Result<Option<Script>, Refusal> {
+        script::is_script(path).then(|| Script::new(path, &binary.bytes)).transpose()
+    }
+
+    fn keep(&self, key: Configuration, configured: Configured) -> Arc<Configured> {
+        let configured = Arc::new(configured);
+        let mut cache = self.cache();
+        cache.configured.retain(|_, code| code.strong_count() > 0);
+        cache.configured.insert(key, Arc::downgrade(&configured));
+        configured
+    }
+
+    /// The count of this plugin's faults, that of an earlier generation if it is still there.
+    fn ward(&self, name: &Arc<str>, key: Configuration) -> Arc<Ward> {
+        let mut cache = self.cache();
+        cache.wards.retain(|_, ward| ward.strong_count() > 0);
+        let key = (Arc::clone(name), key);
+        if let Some(known) = cache.wards.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        let ward = Arc::new(Ward::default());
+        cache.wards.insert(key, Arc::downgrade(&ward));
+        ward
+    }
+
+    /// Has the engine take a script and its configuration. Every instance takes them anew.
+    fn configured_script(
+        &self,
+        script: &Script,
+        name: &Arc<str>,
+        limits: &Limits,
+        envelope: &str,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<Configured, Refusal> {
+        let (world, described) = self.described_script(script, name, limits, envelope, abandoned)?;
+        let compiled = Arc::new(self.compiled_engine(world, abandoned)?);
+        Ok(Configured { compiled, kept: None, description: described.description, pre_initialised: false })
+    }
+
+    /// Asks the engine what a script exports and says about itself.
+    pub(crate) fn described_script(
+        &self,
+        script: &Script,
+        name: &Arc<str>,
+        limits: &Limits,
+        envelope: &str,
+        abandoned: &dyn Fn() -> bool,
+    ) -> Result<(World, Described), Refusal> {
+        // Either world will do: what is called is in both.
+        let engine = self.compiled_engine(World::Detector, abandoned)?;
+        let canary = |call| move |fault: Fault| Refusal::Canary { call, fault };
+        let mut running =
+            Running::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
+        let taken = running.configure(envelope).map_err(canary("configure"))?;
+        taken.map_err(|findings| script.refused(findings))?;
+        let said = running.describe().map_err(canary("describe"))?;
+        let world = script.world(&said)?;
+        let Described { description, config_schema } = description(said, limits)?;
+        if world == World::Detector && description.labels.is_empty() {
+            let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
+            return Err(Refusal::Description(message));
+        }
+        Ok((world, Described { description: script::completed(description), config_schema }))
+    }
+
+    /// The engine, ready for one world.
+    fn compiled_engine(&self, world: World, abandoned: &dyn Fn() -> bool) -> Result<Compiled, Refusal> {
+        let known = self.cache().engine.clone();
+        let engine = match known {
+            Some(engine) => engine,
             None => {
-                let configured =
-                    Arc::new(self.configured(&binary, &name, &limits, &source.config, abandoned)?);
-                let mut cache = self.cache();
-                cache.configured.retain(|_, code| code.strong_count() > 0);
-                cache.configured.insert(key, Arc::downgrade(&configured));
-                configured
+                let engine = compile::compile(&self.runtime, script::ENGINE, abandoned)?;
+                self.cache().engine = Some(engine.clone());
+                engine
             }
         };
-        let (runtime, config) = (Arc::clone(&self.runtime), source.config.clone());
-        Ok(WasmPlugin { name, runtime, limits, configured, digest: binary.digest, config })
+        Compiled::new(&self.runtime, &engine, &script::exports(world))
+            .map_err(|error| Refusal::Compile(format!("{error:#}")))
     }
 
     /// Compiles a file, asks it for its description, and configures it.
@@ -266,6 +366,10 @@ impl WasmLoader {
 
     pub(crate) fn contract(&self) -> Contract {
         self.runtime.contract
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     pub(crate) fn limits(&self) -> &Limits {

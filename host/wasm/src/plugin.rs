@@ -3,18 +3,22 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use leafgate_policy::plugin::{
-    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, Plugin, Spent, TransformLeaf,
-    TransformRequest, TransformSection, World,
+    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, Plugin, Spent,
+    TransformLeaf, TransformRequest, TransformSection, World,
 };
 
 use crate::answer;
-use crate::bindings::{self, detect, transform};
+use crate::bindings::{self, detect, transform, types};
+use crate::blame::{self, Culprit, Outcome};
 use crate::budget::Budget;
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::runtime::Runtime;
+use crate::script::Script;
+use crate::ward::{Turn, Ward};
 
 /// One declared plugin.
 pub(crate) struct WasmPlugin {
@@ -25,6 +29,17 @@ pub(crate) struct WasmPlugin {
     pub(crate) configured: Arc<Configured>,
     pub(crate) digest: [u8; 32],
     pub(crate) config: String,
+    /// The script that it is, where its code is that of the engine.
+    pub(crate) script: Option<Arc<Script>>,
+    /// Its faults so far, those of earlier generations included; `None` where nobody counts them.
+    pub(crate) ward: Option<Arc<Ward>>,
+}
+
+/// A call that gave nothing.
+struct Failed {
+    fault: Fault,
+    /// Whether the plugin ran, so that the fault can be its own.
+    ran: bool,
 }
 
 /// Code of one file that has accepted one configuration; shared by all plugins that have both.
@@ -71,9 +86,86 @@ impl Plugin for WasmPlugin {
     }
 
     fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault> {
+        let texts: Vec<&str> = request.leaves.iter().map(|leaf| leaf.text).collect();
+        let some = |places: &[usize], spent: &Spent| {
+            let leaves: Vec<_> = places.iter().map(|&place| request.leaves[place]).collect();
+            self.ask_transformer(&TransformRequest { leaves: &leaves, ..*request }, spent).map(drop)
+        };
+        self.guarded(&texts, spent, || self.ask_transformer(request, spent), some)
+    }
+
+    fn health(&self) -> Health {
+        self.ward.as_ref().map_or_else(Health::default, |ward| ward.health(Instant::now()))
+    }
+
+    fn release(&self) -> bool {
+        self.ward.as_ref().is_some_and(|ward| ward.release())
+    }
+}
+
+impl WasmPlugin {
+    fn detect_batch(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+        let texts: Vec<&str> = leaves.iter().map(|leaf| leaf.text).collect();
+        let some = |places: &[usize], spent: &Spent| {
+            let leaves: Vec<_> = places.iter().map(|&place| leaves[place]).collect();
+            self.ask_detector(&leaves, spent).map(drop)
+        };
+        self.guarded(&texts, spent, || self.ask_detector(leaves, spent), some)
+    }
+
+    /// Makes a call, unless the plugin is in quarantine, and keeps count of its fault. `some` asks
+    /// again about the texts of some places.
+    fn guarded<A>(
+        &self,
+        texts: &[&str],
+        spent: &Spent,
+        ask: impl FnOnce() -> Result<A, Failed>,
+        some: impl Fn(&[usize], &Spent) -> Result<(), Failed>,
+    ) -> Result<A, Fault> {
+        let Some(ward) = &self.ward else { return ask().map_err(|failed| failed.fault) };
+        let pass = ward.admit(Instant::now())?;
+        let failed = match ask() {
+            Ok(answer) => {
+                self.tell(pass.answered(), None);
+                return Ok(answer);
+            }
+            Err(failed) => failed,
+        };
+        if failed.is_own() {
+            match culprit(ward, texts, spent, some) {
+                Culprit::Text(place) => {
+                    let turn = pass.failed_on(texts[place], &failed.fault, Instant::now());
+                    self.tell(turn, Some(&failed.fault));
+                }
+                Culprit::Known => pass.failed_as_known(),
+                Culprit::Untold => {}
+            }
+        }
+        Err(failed.fault)
+    }
+
+    /// Says what operators must know: that the plugin is asked no more, or again.
+    fn tell(&self, turn: Turn, fault: Option<&Fault>) {
+        match turn {
+            Turn::None => {}
+            Turn::Held(time) => tracing::warn!(
+                plugin = &*self.name,
+                seconds = time.as_secs(),
+                last_fault = fault.map(ToString::to_string),
+                "plugin is in quarantine: each of its rules does what its `on_error` says"
+            ),
+            Turn::Freed => {
+                tracing::info!(plugin = &*self.name, "plugin answers again: its quarantine is over")
+            }
+        }
+    }
+
+    fn ask_transformer(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Failed> {
         let limits = &*self.limits;
-        let sections: Vec<_> = request.sections.iter().map(section).collect::<Result<_, _>>()?;
-        let leaves: Vec<_> = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<_, _>>()?;
+        let sections = request.sections.iter().map(section).collect::<Result<Vec<_>, _>>();
+        let sections = sections.map_err(Failed::before)?;
+        let leaves = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<Vec<_>, _>>();
+        let leaves = leaves.map_err(Failed::before)?;
         let bytes = request.leaves.iter().map(|leaf| leaf.text.len()).sum();
         let head = transform::Request {
             format: request.format,
@@ -82,29 +174,36 @@ impl Plugin for WasmPlugin {
             subagent: request.subagent,
             attributes: &[],
         };
-        let budget = Budget::begin(spent, limits, bytes)?;
-        let mut running = self.started(&budget)?;
+        let budget = Budget::begin(spent, limits, bytes).map_err(Failed::before)?;
+        let mut running = self.started(&budget).map_err(Failed::starting)?;
         let deadline = limits.deadline(leaves.len(), bytes);
-        let answer = running.transform(head, &sections, &leaves, deadline, &budget)?;
-        let edits = answer.map_err(answer::gave_up)?;
-        budget.charge(answer::cost_of_edits(&edits))?;
+        let answer =
+            running.transform(head, &sections, &leaves, deadline, &budget).map_err(Failed::running)?;
+        let edits = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
+        budget.charge(answer::cost_of_edits(&edits)).map_err(Failed::running)?;
         let edits = edits.into_iter().map(answer::edit).collect();
-        CheckedEdits::checked(edits, request, self.description().labels.len())
+        CheckedEdits::checked(edits, request, self.description().labels.len()).map_err(Failed::running)
     }
-}
 
-impl WasmPlugin {
-    fn detect_batch(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+    fn ask_detector(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Failed> {
         let limits = &*self.limits;
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
-        let budget = Budget::begin(spent, limits, bytes)?;
-        let mut running = self.started(&budget)?;
-        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes), &budget)?;
-        let findings = answer.map_err(answer::gave_up)?;
-        budget.charge(answer::cost_of_findings(&findings))?;
+        let budget = Budget::begin(spent, limits, bytes).map_err(Failed::before)?;
+        let mut running = self.started(&budget).map_err(Failed::starting)?;
+        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes), &budget);
+        let answer = answer.map_err(Failed::running)?;
+        let findings = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
+        budget.charge(answer::cost_of_findings(&findings)).map_err(Failed::running)?;
         let findings = findings.into_iter().map(answer::finding).collect();
-        CheckedFindings::checked(findings, leaves, self.description().labels.len())
+        CheckedFindings::checked(findings, leaves, self.description().labels.len()).map_err(Failed::running)
+    }
+
+    fn gave_up(&self, failure: types::Failure) -> Fault {
+        match &self.script {
+            Some(script) => script.threw(failure),
+            None => answer::gave_up(failure),
+        }
     }
 
     /// A fresh instance, configured.
@@ -119,6 +218,65 @@ impl WasmPlugin {
         })?;
         Ok(running)
     }
+}
+
+impl Failed {
+    /// The plugin was not asked.
+    fn before(fault: Fault) -> Self {
+        Failed { fault, ran: false }
+    }
+
+    /// It was being started. Time that ran out then was spent on waiting for its turn.
+    fn starting(fault: Fault) -> Self {
+        let ran = !matches!(fault, Fault::RequestTime { .. });
+        Failed { fault, ran }
+    }
+
+    fn running(fault: Fault) -> Self {
+        Failed { fault, ran: true }
+    }
+
+    /// Whether it speaks against the plugin. One that says that a text is nothing for it does what
+    /// it should.
+    fn is_own(&self) -> bool {
+        self.ran && !matches!(self.fault, Fault::Unavailable(_) | Fault::GaveUp { unsupported: true, .. })
+    }
+}
+
+/// Finds the text behind a fault, in the time that the request has left. What the plugin answers
+/// meanwhile is not used, and costs the request nothing else.
+fn culprit(
+    ward: &Ward,
+    texts: &[&str],
+    spent: &Spent,
+    some: impl Fn(&[usize], &Spent) -> Result<(), Failed>,
+) -> Culprit {
+    let so_far = spent.so_far();
+    let again = || {
+        let spent = Spent::default();
+        spent.charge(Cost { time: so_far.time, shown_bytes: so_far.shown_bytes, ..Cost::default() });
+        spent
+    };
+    let mut took = so_far.time;
+    let culprit = blame::find(
+        texts,
+        |text| ward.is_poisoned(text),
+        |places| {
+            let own = again();
+            own.charge(Cost { time: took.saturating_sub(so_far.time), ..Cost::default() });
+            let outcome = match some(places, &own) {
+                Ok(()) => Outcome::Answered,
+                // How long it runs says nothing where the request had little time left.
+                Err(Failed { fault: Fault::RequestTime { .. }, .. }) => Outcome::Unasked,
+                Err(failed) if failed.is_own() => Outcome::Failed,
+                Err(_) => Outcome::Unasked,
+            };
+            took = own.so_far().time;
+            outcome
+        },
+    );
+    spent.charge(Cost { time: took.saturating_sub(so_far.time), ..Cost::default() });
+    culprit
 }
 
 /// Cuts leaves into runs that one call may be given; at least one leaf each.

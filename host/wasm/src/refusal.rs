@@ -15,6 +15,12 @@ pub(crate) enum Refusal {
     TooLarge { limit: usize },
     #[error("the file is neither a WebAssembly component nor a core module")]
     NotWasm,
+    #[error("the script is larger than {limit} bytes")]
+    ScriptTooLarge { limit: usize },
+    #[error("the script {0}")]
+    ScriptText(&'static str),
+    #[error("the script does not run: {0}")]
+    Script(String),
     #[error("the file is damaged: {0}")]
     Damaged(String),
     #[error("the file has the SHA-256 {actual}, the rule file pins {expected}")]
@@ -70,7 +76,16 @@ impl Refusal {
                 "build it for size (`opt-level = \"s\"`, `lto`, `strip`): this limit has no setting"
             }
             Refusal::NotWasm => {
-                "a plugin is a binary `.wasm` file; assemble text format first, for example with `wasm-tools parse`"
+                "a plugin is a binary `.wasm` file, or a script `….js`; assemble text format first, for example with \
+                 `wasm-tools parse`"
+            }
+            Refusal::ScriptTooLarge { .. } => {
+                "a script is read anew for each call: build it as a component, with jco or in another language"
+            }
+            Refusal::ScriptText(_) => "write it as plain text",
+            Refusal::Script(_) => {
+                "a script is a module that exports `detect(leaf)` or `transform(request)`, and imports nothing; \
+                 `leafgate plugin new NAME --lang js` writes one"
             }
             Refusal::Damaged(_) => "build or copy the file again",
             Refusal::WrongDigest { actual, .. } => {

@@ -107,7 +107,10 @@ fn a_plugin_describes_itself() {
         let inspection = LOADERS.on_load().inspect(&bundled(package)).unwrap();
         let description = inspection.description.unwrap();
         assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
-        assert_eq!((inspection.layer, inspection.contract.as_deref()), (Layer::CoreModule, Some("0.1.0")));
+        assert_eq!(
+            (inspection.layer, inspection.contract.as_deref()),
+            (Some(Layer::CoreModule), Some("0.1.0"))
+        );
         assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
         assert_eq!(inspection.configured_each_call, None, "{package}");
         assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);

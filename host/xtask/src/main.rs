@@ -12,6 +12,7 @@ mod demo;
 mod functions;
 mod fuzz;
 mod invariants;
+mod javascript;
 mod kit;
 mod paths;
 mod ran;
@@ -30,6 +31,7 @@ usage: cargo xtask <task>
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
+  javascript      builds the engine of scripts anew (plugins/javascript; needs clang)
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   corpus [--fit]  recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors;
                   --fit makes the weights of the score anew
@@ -81,6 +83,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["test", "--soak"] => test::test(true),
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
+        ["javascript"] => javascript::javascript(),
         ["corpus"] => corpus(),
         ["corpus", "--fit"] => fit(),
         ["invariants"] => invariants::invariants(),

@@ -195,7 +195,9 @@ fn sorted(mut findings: Vec<PluginFinding>) -> Vec<PluginFinding> {
 /// A fault with the plugin's own words, which only its author sees.
 fn told(fault: &Fault) -> String {
     match fault {
-        Fault::GaveUp { message, .. } => format!("{fault}: {}", message.expose()),
+        Fault::GaveUp { message, .. } | Fault::Threw { message, .. } => {
+            format!("{fault}: {}", message.expose())
+        }
         fault => fault.to_string(),
     }
 }

@@ -63,8 +63,9 @@ impl<'a> ShownPlugin<'a> {
         };
         ShownPlugin {
             layer: match inspection.layer {
-                Layer::CoreModule => "core module",
-                Layer::Component => "component",
+                Some(Layer::CoreModule) => "core module",
+                Some(Layer::Component) => "component",
+                None => "script",
             },
             bytes: inspection.size,
             sha256: base16ct::lower::encode_string(&inspection.digest),

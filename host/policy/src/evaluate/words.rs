@@ -30,7 +30,7 @@ impl Run<'_> {
 
     /// Records that a transformer gave no usable answer.
     pub(super) fn transformer_failed(&mut self, index: RuleIndex, plugin: &Arc<str>, fault: &Fault) {
-        if let Fault::GaveUp { message, .. } = fault {
+        if let Fault::GaveUp { message, .. } | Fault::Threw { message, .. } = fault {
             self.say(index, plugin, "failure", None, message.expose());
         }
         self.rule_failed(index, told(plugin, fault));

@@ -265,9 +265,9 @@ fn file(raw: &Spanned<String>, folder: &Path, complaints: &mut Complaints<'_>) -
     let beside = folder.join(name);
     let inside = folder.join("plugins").join(name);
     let bare = name.components().count() == 1;
-    let watched = leafgate_folder::is_inside(name) && name.extension().is_some_and(|word| word == "wasm");
+    let watched = leafgate_folder::is_inside(name) && leafgate_folder::is_plugin(name);
     if !watched && beside.is_file() {
-        let hint = "put it into the policy folder as `….wasm`, without a dot in front of any name";
+        let hint = "put it into the policy folder as `….wasm` or `….js`, without a dot in front of any name";
         let message = "a running gate does not see when this file changes";
         complaints.warning(raw.span(), message, hint);
     }

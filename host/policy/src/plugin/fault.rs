@@ -50,6 +50,24 @@ pub enum Fault {
         /// Its own words.
         message: PluginWords,
     },
+    /// Its script threw. What it threw is for reviewers, after redaction, never for clients.
+    #[error("threw at {file}:{line}:{column}")]
+    Threw {
+        /// Name of the script's file.
+        file: String,
+        /// Line and column, from 1. Both lie inside the file, whatever the script says.
+        line: usize,
+        /// In characters.
+        column: usize,
+        /// What it threw.
+        message: PluginWords,
+    },
+    /// It failed too often, and is not asked for a while.
+    #[error("is in quarantine: it failed on {faults} different texts (`leafgate plugin release` ends it)")]
+    Quarantined {
+        /// On how many.
+        faults: usize,
+    },
     /// It could not be started at all.
     #[error("could not be started: {0}")]
     Unavailable(String),
@@ -65,7 +83,12 @@ impl Fault {
             Fault::Memory { .. } => Some("memory_bytes"),
             Fault::TooMuch { what, .. } => Some(what.limit()),
             Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("answer_bytes"),
-            Fault::Invalid(_) | Fault::Trap { .. } | Fault::GaveUp { .. } | Fault::Unavailable(_) => None,
+            Fault::Invalid(_)
+            | Fault::Trap { .. }
+            | Fault::GaveUp { .. }
+            | Fault::Threw { .. }
+            | Fault::Quarantined { .. }
+            | Fault::Unavailable(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@
 mod answer;
 mod config;
 mod fault;
+mod health;
 mod limits;
 mod signer;
 mod spent;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use config::config_json;
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
+pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;
 pub use signer::{NoSigner, Signer};
 pub use spent::{Cost, Spent};
@@ -131,6 +133,16 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// A [`Fault`]; nothing of the answer is used. One of them says that the request has cost too
     /// much.
     fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault>;
+
+    /// How it has fared so far.
+    fn health(&self) -> Health {
+        Health::default()
+    }
+
+    /// Ends its quarantine and forgets its faults. Returns false where it was in none.
+    fn release(&self) -> bool {
+        false
+    }
 }
 
 /// One leaf as a detector sees it (`detect.leaf`); its id is its place in the slice.

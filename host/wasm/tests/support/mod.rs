@@ -6,12 +6,13 @@ pub mod guest;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leafgate_policy::plugin::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LeafKind, LoadError, Plugin, PluginLoader,
     PluginSource, Role, Spent, TransformRequest, ValueType, World,
 };
-use leafgate_wasm::{Configuring, LoaderConfig, WasmLoader};
+use leafgate_wasm::{CodeCache, Configuring, Limits, LoaderConfig, LogSink, WasmLoader};
 
 /// Two loaders, one of which configures plugins for each call. What they load is asked both ways,
 /// and must answer both ways alike.
@@ -84,6 +85,17 @@ impl Plugin for AskedBothWays {
     fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault> {
         self.ask(spent, |plugin, spent| plugin.transform(request, spent))
     }
+}
+
+/// A loader that gives scripts all the time that a machine under load needs. Its code is kept from
+/// process to process, since every test has one of its own: the engine is compiled once.
+pub fn patient_loader(log: Option<LogSink>) -> WasmLoader {
+    let long = Duration::from_secs(60);
+    let limits =
+        Limits { start_deadline: long, call_deadline: long, request_time: long, ..Limits::default() };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scripts");
+    let cache = CodeCache::open(folder, [7; 32]).map(Arc::new).ok();
+    WasmLoader::new(LoaderConfig { limits, log, cache, quarantine: true, ..LoaderConfig::default() }).unwrap()
 }
 
 /// Loads a file under the name `tested`.

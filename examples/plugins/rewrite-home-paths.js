@@ -1,0 +1,140 @@
+// Writes home directories as ~ in texts, tool arguments and tool results.
+//
+// The plugin of the same name in Rust (`plugins/rewrite-home-paths`), in JavaScript: tests hold the
+// two beside each other. Only the home directory itself is replaced; where a path is not certainly
+// one (`/srv/home/x`, a URL), it is left alone.
+
+export const summary = "Writes home directories as ~ in texts, tool arguments and tool results";
+export const version = "0.1.0";
+
+/** What each kind begins with. */
+const BEGINNINGS = { linux: ["/home/"], macos: ["/Users/"], windows: [":\\", ":/"], root: ["/root"] };
+const KINDS = Object.keys(BEGINNINGS);
+const PROSE = ["text", "tool-arguments", "tool-result"];
+const EVERYBODYS = ["public", "default", "all users"];
+
+let beginnings = [];
+
+export function configure({ kinds = KINDS, ...others }) {
+  const [unknown] = [...Object.keys(others), ...kinds.filter((kind) => !KINDS.includes(kind))];
+  if (unknown !== undefined) throw new Error(`\`${unknown}\` is unknown: there are \`kinds\`, of ${KINDS.join(", ")}`);
+  if (kinds.length === 0) throw new Error("`kinds` is empty, so nothing would ever be rewritten");
+  beginnings = kinds.flatMap((kind) => BEGINNINGS[kind]);
+}
+
+/** @param {import("../../plugins/javascript/leafgate").Request} request */
+export function transform(request) {
+  const edits = [];
+  for (const leaf of request.leaves) {
+    // Reasoning may be signed, metadata is ids and names.
+    if (leaf.value !== "text" || !PROSE.includes(leaf.kind)) continue;
+    const text = rewritten(leaf.text);
+    if (text !== undefined) edits.push(leaf.set(text));
+  }
+  return edits;
+}
+
+/** The text with its home directories as ~, or nothing where it has none. */
+function rewritten(text) {
+  const next = beginnings.map((beginning) => home(text, beginning, 0, 0));
+  let written = "";
+  let kept = 0;
+  for (;;) {
+    let first;
+    for (const found of next) {
+      if (found !== undefined && (first === undefined || found.at < first.at)) first = found;
+    }
+    if (first === undefined) return kept > 0 ? written + text.slice(kept) : undefined;
+    written += `${text.slice(kept, first.start)}~`;
+    kept = first.end;
+    for (let i = 0; i < next.length; i += 1) {
+      if (next[i] !== undefined && (next[i].at < kept || next[i].start < kept)) {
+        next[i] = home(text, beginnings[i], kept, kept);
+      }
+    }
+  }
+}
+
+/** The first home directory that begins so, at or after a place. */
+function home(text, beginning, at, from) {
+  for (at = text.indexOf(beginning, at); at >= 0; at = text.indexOf(beginning, at + 1)) {
+    const windows = beginning[0] === ":";
+    const start = windows ? at - 1 : at;
+    if (start < from || (windows && !/[A-Za-z]/.test(text[start])) || !beginsPath(text, start)) continue;
+    const end = windows ? endOnWindows(text, at) : endOnUnix(text, at, beginning);
+    if (end !== undefined) return { at, start, end };
+  }
+  return undefined;
+}
+
+function endOnUnix(text, at, beginning) {
+  const user = at + beginning.length;
+  if (beginning === "/root") return endsName(text, user) ? user : undefined;
+  const end = userName(text, user);
+  return beginning === "/Users/" && text.slice(user, end) === "Shared" ? undefined : end;
+}
+
+/** `:\Users\<user>` with any of the separators `\`, `\\` and `/`. */
+function endOnWindows(text, colon) {
+  const folder = separated(text, colon + 1);
+  if (folder === undefined || text.slice(folder, folder + 5).toLowerCase() !== "users") return undefined;
+  const user = separated(text, folder + 5);
+  const end = user === undefined ? undefined : spacedUserName(text, user);
+  if (end === undefined || EVERYBODYS.includes(text.slice(user, end).toLowerCase())) return undefined;
+  return end;
+}
+
+function separated(text, at) {
+  if (text.startsWith("\\\\", at)) return at + 2;
+  return text[at] === "\\" || text[at] === "/" ? at + 1 : undefined;
+}
+
+const NAME = /[\p{Alphabetic}\p{N}_.-]*/uy;
+
+function endOfName(text, at) {
+  NAME.lastIndex = at;
+  NAME.test(text);
+  return NAME.lastIndex;
+}
+
+const isSeparator = (text, at) => text[at] === "/" || text[at] === "\\";
+
+/** A full stop or hyphen at its end belongs to the sentence, unless the path goes on. */
+function userName(text, at) {
+  let end = endOfName(text, at);
+  if (!isSeparator(text, end)) while (end > at && (text[end - 1] === "." || text[end - 1] === "-")) end -= 1;
+  for (let i = at; i < end; i += 1) if (text[i] !== ".") return end;
+  return undefined;
+}
+
+/** A blank belongs to the name only if the path goes on behind the next words. */
+function spacedUserName(text, at) {
+  const end = userName(text, at);
+  if (end === undefined) return undefined;
+  let further = end;
+  for (let word = 1; word < 4 && text[further] === " "; word += 1) {
+    const begin = further + 1;
+    further = endOfName(text, begin);
+    if (further > begin && isSeparator(text, further)) return further;
+  }
+  return end;
+}
+
+/** `/rootfs` and `/root.txt` are other places, `/root.` is the end of a sentence. */
+function endsName(text, at) {
+  let next = at;
+  while (text[next] === ".") next += 1;
+  if (next === text.length) return true;
+  const name = endOfName(text, next) > next;
+  return next > at ? !name && text[next] !== "/" : !name;
+}
+
+const BEFORE_PATH = /(?:file:\/\/\/?|\\[ntr]|(?:^|[\s"'=,])-[A-Za-z])$/u;
+const INSIDE_PATH = /[\p{Alphabetic}\p{N}_.\-/\\~$}>*%@]$/u;
+
+/** Not in the middle of a longer path, nor in a URL. */
+function beginsPath(text, at) {
+  // No rule looks further back than this.
+  const before = text.slice(Math.max(0, at - 8), at);
+  return !INSIDE_PATH.test(before) || BEFORE_PATH.test(before);
+}

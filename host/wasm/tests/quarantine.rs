@@ -1,0 +1,116 @@
+//! Plugins that fail again and again are asked no more, and one bad text is no reason for that.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where its set-up fails")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use leafgate_policy::plugin::{Fault, Health, Plugin, PluginLimits, PluginLoader as _, PluginSource, Spent};
+use leafgate_wasm::WasmLoader;
+use support::{patient_loader, text};
+
+static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| patient_loader(None));
+
+/// Fails on every text that says `bad`, and counts in what it finds how many it was shown.
+const FAILS_ON_BAD: &str = "export const labels = ['NAME'];
+export function detect(leaf) {
+  if (leaf.text.includes('bad')) throw new Error('no');
+  return leaf.find('a');
+}
+";
+
+fn written(source: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fails.js");
+    std::fs::write(&file, source).unwrap();
+    (folder, file)
+}
+
+fn load(file: &Path) -> Arc<dyn Plugin> {
+    LOADER.load(&PluginSource::new("fails", file.to_owned(), "{}")).unwrap()
+}
+
+fn ask(plugin: &dyn Plugin, texts: &[&str]) -> Result<usize, Fault> {
+    let leaves: Vec<_> = texts.iter().map(|one| text(one)).collect();
+    plugin.detect(&leaves, &Spent::default()).map(|findings| findings.into_vec().len())
+}
+
+fn is_quarantined(answer: &Result<usize, Fault>) -> bool {
+    matches!(answer, Err(Fault::Quarantined { .. }))
+}
+
+#[test]
+fn a_plugin_that_fails_on_many_texts_is_asked_no_more_until_it_is_released() {
+    let (_folder, file) = written(FAILS_ON_BAD);
+    let plugin = load(&file);
+    for n in 0..5 {
+        assert!(plugin.health().quarantine.is_none());
+        let answer = ask(&*plugin, &["good", &format!("bad {n}"), "a"]);
+        assert!(matches!(answer, Err(Fault::Threw { .. })), "{answer:?}");
+    }
+    assert!(is_quarantined(&ask(&*plugin, &["a"])), "what it could answer is not asked either");
+    let quarantine = plugin.health().quarantine.unwrap();
+    assert!(quarantine.last_fault.starts_with("threw at fails.js:3:"), "{}", quarantine.last_fault);
+    // Another generation of the policy has the same plugin.
+    let again = load(&file);
+    assert!(is_quarantined(&ask(&*again, &["a"])));
+    assert!(again.release());
+    assert_eq!(ask(&*plugin, &["a"]), Ok(1));
+    assert_eq!(plugin.health(), Health::default());
+    assert!(!plugin.release());
+}
+
+#[test]
+fn a_plugin_that_is_changed_begins_anew() {
+    let (_folder, file) = written(FAILS_ON_BAD);
+    let plugin = load(&file);
+    for n in 0..5 {
+        assert!(ask(&*plugin, &[&format!("bad {n}")]).is_err());
+    }
+    let limits = PluginLimits { findings: Some(7), ..PluginLimits::default() };
+    let source = PluginSource::new("fails", file.clone(), "{}");
+    assert_eq!(ask(&*LOADER.load(&PluginSource { limits, ..source }).unwrap(), &["a"]), Ok(1));
+    std::fs::write(&file, format!("{FAILS_ON_BAD}// mended\n")).unwrap();
+    assert_eq!(ask(&*load(&file), &["a"]), Ok(1));
+    assert!(is_quarantined(&ask(&*plugin, &["a"])));
+}
+
+#[test]
+fn one_bad_text_that_returns_every_turn_is_one_fault() {
+    let (_folder, file) = written(FAILS_ON_BAD);
+    let plugin = load(&file);
+    let mut turn = vec!["bad tool result"];
+    let more: Vec<String> = (0..20).map(|n| format!("turn {n}")).collect();
+    for text in &more {
+        turn.push(text);
+        assert!(matches!(ask(&*plugin, &turn), Err(Fault::Threw { .. })));
+        assert_eq!(plugin.health(), Health { faults: 1, quarantine: None });
+    }
+    assert_eq!(ask(&*plugin, &["a", "b"]), Ok(1), "other requests are answered");
+}
+
+#[test]
+fn a_plugin_that_fails_on_everything_is_held_though_the_texts_return() {
+    let (_folder, file) = written("export const labels = ['NAME']; export const detect = () => missing;");
+    let plugin = load(&file);
+    let turn = ["system prompt", "question", "answer", "result", "question", "answer 2"];
+    let turns = (0..10).take_while(|_| !is_quarantined(&ask(&*plugin, &turn))).count();
+    assert_eq!(turns, 5);
+}
+
+#[test]
+fn what_is_not_the_plugins_own_fault_does_not_count() {
+    let (_folder, file) = written(FAILS_ON_BAD);
+    let plugin = load(&file);
+    let spent = Spent::default();
+    let used = std::time::Duration::from_secs(3600);
+    spent.charge(leafgate_policy::plugin::Cost { time: used, ..Default::default() });
+    for n in 0..10 {
+        let words = format!("text {n}");
+        let answer = plugin.detect(&[text(&words)], &spent);
+        assert!(matches!(answer, Err(Fault::RequestTime { .. })), "{answer:?}");
+    }
+    assert_eq!(plugin.health(), Health::default());
+}
