@@ -36,6 +36,7 @@
 //! | `GET /v1/subagents` | | [`Subagents`] |
 //! | `GET /v1/agents` | | [`AgentsView`] |
 //! | `GET /v1/agents/runs/{id}` | | [`RunView`] |
+//! | `POST /v1/plugins/{id}/release` | [`Release`] | [`Released`] |
 //! | `POST /v1/compose` | [`Compose`] | [`Composed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
@@ -51,6 +52,7 @@ mod compose;
 mod error;
 mod mode;
 mod outline;
+mod plugins;
 mod request;
 mod saved;
 pub mod schema;
@@ -67,6 +69,7 @@ pub use mode::{
     TurnClass, TurnMode,
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
+pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
 pub use request::{EditableRequest, RawJson, RequestMetadata};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
@@ -276,6 +279,9 @@ pub struct PolicyStatus {
     /// is not.
     #[serde(default)]
     pub loading_seconds: Option<u64>,
+    /// How its plugins fare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginStatus>,
 }
 
 /// Requests by their outcome.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use leafgate_admin::{Answers, ApiError, RuntimeFile, SavedStatus, Status, StoreStatus};
+use leafgate_admin::{
+    Answers, ApiError, PluginStatus, QuarantineStatus, RuntimeFile, SavedStatus, Status, StoreStatus,
+};
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -65,6 +67,16 @@ impl<'a> GateReport<'a> {
             Err(error) => GateReport::Failed { listen: &gate.listen, error },
         }
     }
+}
+
+/// Returns why a plugin is not asked, and what to do about it.
+pub(crate) fn quarantined(plugin: &PluginStatus, held: &QuarantineStatus) -> String {
+    let PluginStatus { name, faults, .. } = plugin;
+    let QuarantineStatus { last_fault, seconds, probe_in_seconds } = held;
+    format!(
+        "{name} in quarantine for {seconds} s after faults on {faults} different texts (the last: it {last_fault}), tried \
+         again in {probe_in_seconds} s: `leafgate plugin release {name}` ends it"
+    )
 }
 
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
@@ -139,6 +151,11 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         row("agents", format!("{} behind /agents/v1, beginning at {entry}", team.agents))?;
         for warning in &team.warnings {
             row("warning", warning.clone())?;
+        }
+    }
+    for plugin in &policy.plugins {
+        if let Some(held) = &plugin.quarantine {
+            row("plugin", quarantined(plugin, held))?;
         }
     }
     if let Some(diagnostics) = &policy.refused {

@@ -11,7 +11,7 @@ use http::header::EXPECT;
 use http::{Method, Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use leafgate_admin::{Event, Status, TurnMode};
+use leafgate_admin::{Event, Released, Status, TurnMode};
 use leafgate_policy::{Assembly, Policy};
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
@@ -35,6 +35,7 @@ use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::outside::OutsideTexts;
 use crate::path::PathPattern;
 use crate::pending::{self, ClassHint, Turns};
+use crate::plugins;
 use crate::record::{RecordId, Recorded, Recorder, Recording, RequestRecord, Told};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
@@ -269,6 +270,13 @@ impl Shared {
             agents: self.teams.status(),
             store: self.recorder().map(|recorder| recorder.status()),
         }
+    }
+
+    /// Ends the quarantine of a plugin, in whichever policy it is.
+    pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
+        let own = self.upstreams.named().iter().filter_map(|lane| lane.own_policy());
+        let policies: Vec<_> = [&self.policy].into_iter().chain(own).map(ServingPolicy::load).collect();
+        plugins::release(policies.iter().map(|policy| &**policy), name)
     }
 
     pub(crate) fn recorder(&self) -> Option<&Arc<dyn Recorder>> {

@@ -50,6 +50,7 @@ mod outside;
 mod path;
 mod pending;
 mod plain;
+mod plugins;
 pub mod record;
 mod refusal;
 mod restore;

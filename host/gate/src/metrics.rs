@@ -132,6 +132,11 @@ impl Metrics {
             "result",
             &[("done", loads), ("refused", failed)],
         );
+        page.head("leafgate_plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
+        for plugin in &status.policy.plugins {
+            let held = u64::from(plugin.quarantine.is_some());
+            page.sample("leafgate_plugin_quarantined", &[("plugin", &plugin.name)], held);
+        }
         self.judging.write(
             &mut page,
             "leafgate_judging_seconds",

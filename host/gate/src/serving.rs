@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use leafgate_admin::PolicyStatus;
 use leafgate_policy::Policy;
 
+use crate::plugins;
 use crate::status::Loads;
 
 /// A policy that is replaced while requests are judged by it. Each request takes the generation that
@@ -57,6 +58,6 @@ impl ServingPolicy {
     }
 
     pub(crate) fn status(&self) -> PolicyStatus {
-        self.loads.read()
+        PolicyStatus { plugins: plugins::status(&self.load()), ..self.loads.read() }
     }
 }

@@ -7,9 +7,9 @@ use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
-    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Resume, Resumed, RuntimeFile, SavedDiff,
-    SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode, SetSaved, Status, Subagents,
-    TurnMode, TurnSummary, TurnView,
+    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume, Resumed, RuntimeFile,
+    SavedDiff, SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode, SetSaved, Status,
+    Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::{AdminApi, TurnMetadata};
 use serde::Serialize;
@@ -82,6 +82,19 @@ impl AdminClient {
     /// Removes a saved edit.
     pub(crate) fn remove_saved(&self, id: &str) -> Result<SavedList, ApiError> {
         self.call(Method::DELETE, &saved_path(id, "")?, None)
+    }
+
+    /// Ends the quarantine of a plugin. Its name is kebab-case, or there is no such plugin.
+    pub(crate) fn release_plugin(&self, name: &str) -> Result<Released, ApiError> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if name.is_empty() || !name.bytes().all(fits) {
+            return Err(ApiError {
+                code: ErrorCode::NotFound,
+                message: "that is not the name of a plugin".to_owned(),
+                hint: Some("`leafgate status` names those in quarantine".to_owned()),
+            });
+        }
+        self.post(&format!("/v1/plugins/{name}/release"), &Release {})
     }
 
     /// Saves the edits of a turn.

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::{Method, Response, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
-    ArmCapture, Cancel, ClearSaved, EditCommand, ErrorCode, Follow, Pending, Pins, Resume, Resumed, Select,
-    SetMode,
+    ArmCapture, Cancel, ClearSaved, EditCommand, ErrorCode, Follow, Pending, Pins, Release, Resume, Resumed,
+    Select, SetMode,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use serde::Serialize;
@@ -49,6 +49,7 @@ enum AdminCall<'p> {
     Subagents,
     Agents,
     AgentRun(&'p str),
+    Release(&'p str),
     Compose,
     Saved,
     SetSaved,
@@ -92,6 +93,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "subagents"] => AdminCall::Subagents,
             ["v1", "agents"] => AdminCall::Agents,
             ["v1", "agents", "runs", run] => AdminCall::AgentRun(run),
+            ["v1", "plugins", plugin, "release"] => AdminCall::Release(plugin),
             ["v1", "compose"] => AdminCall::Compose,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
@@ -126,6 +128,7 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Resume(_)
             | AdminCall::Cancel(_)
             | AdminCall::Select(_)
+            | AdminCall::Release(_)
             | AdminCall::Compose
             | AdminCall::ArmCapture
             | AdminCall::ClearSaved => "POST",
@@ -146,6 +149,7 @@ impl<'p> AdminCall<'p> {
         match self {
             AdminCall::Status => "status",
             AdminCall::Events => "events",
+            AdminCall::Release(_) => "release_plugin",
             AdminCall::Compose => "compose",
             AdminCall::Pending => "pending",
             AdminCall::Turn(_) => "turn",
@@ -189,6 +193,7 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::SetMode
                 | AdminCall::Follow
                 | AdminCall::Select(_)
+                | AdminCall::Release(_)
                 | AdminCall::Compose
                 | AdminCall::Capture(_)
                 | AdminCall::SetSaved
@@ -299,6 +304,14 @@ async fn carry_out(
             None => Err(Failure::new(ErrorCode::NotFound, "there is no such run")
                 .hint("list the runs: the latest 64 are remembered")),
         },
+        AdminCall::Release(plugin) => {
+            let Release {} = read(&command)?;
+            match gate.release_plugin(plugin) {
+                Some(released) => Ok(answer::json(&released)),
+                None => Err(Failure::new(ErrorCode::NotFound, "no policy that serves has such a plugin")
+                    .hint("`leafgate status` names them")),
+            }
+        }
         AdminCall::Compose => {
             let command = read(&command)?;
             let (policy, keys) = gate.judging();
