@@ -80,11 +80,22 @@ const TAKEN: &[&str] = &[
 /// Longest name of a plugin: it becomes a file's name.
 const LONGEST_NAME: usize = 64;
 
+/// What a plugin is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// A project that cargo builds, with the SDK in it.
+    #[default]
+    Rust,
+    /// A script, which nothing builds.
+    JavaScript,
+}
+
 /// A plugin that is to be begun.
 #[derive(Clone, Debug)]
 pub struct NewPlugin {
     name: String,
     world: World,
+    language: Language,
 }
 
 /// Why a project cannot be begun.
@@ -128,7 +139,13 @@ impl NewPlugin {
         if TAKEN.contains(&name) {
             return Err(NewError::Taken(name.to_owned()));
         }
-        Ok(NewPlugin { name: name.to_owned(), world })
+        Ok(NewPlugin { name: name.to_owned(), world, language: Language::Rust })
+    }
+
+    /// Chooses what it is written in.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        NewPlugin { language, ..self }
     }
 
     /// Returns its name, which is that of its folder unless another one is chosen.
@@ -148,10 +165,13 @@ impl NewPlugin {
             return Err(NewError::Exists(folder.to_owned()));
         }
         let own = self.files();
-        let sdk = sdk::files();
+        let sdk = match self.language {
+            Language::Rust => sdk::files(),
+            Language::JavaScript => vec![],
+        };
         for (path, text) in own
             .iter()
-            .map(|(path, text)| (*path, text))
+            .map(|(path, text)| (path.as_str(), text))
             .chain(sdk.iter().map(|(path, text)| (path.as_str(), text)))
         {
             let path = folder.join(path);
@@ -161,23 +181,54 @@ impl NewPlugin {
     }
 
     /// The author's own files.
-    fn files(&self) -> Vec<(&'static str, String)> {
-        let (code, cases, config, rule) = match self.world {
+    fn files(&self) -> Vec<(String, String)> {
+        match self.language {
+            Language::Rust => self.crate_files(),
+            Language::JavaScript => self.script_files(),
+        }
+    }
+
+    fn script_files(&self) -> Vec<(String, String)> {
+        let (code, cases) = match self.world {
+            World::Detector => {
+                (include_str!("../../templates/detector.js"), include_str!("../../templates/detector.toml"))
+            }
+            World::Transformer => (
+                include_str!("../../templates/transformer.js"),
+                include_str!("../../templates/transformer.toml"),
+            ),
+        };
+        let readme = self.readme(include_str!("../../templates/README-js.md"));
+        let types = include_str!("../../../../plugins/javascript/leafgate.d.ts");
+        let script = format!("{}.js", self.name);
+        let files =
+            [(&*script, code), ("README.md", &readme), ("cases.toml", cases), ("leafgate.d.ts", types)];
+        files.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text))).collect()
+    }
+
+    /// How a rule file declares it.
+    fn readme(&self, template: &str) -> String {
+        let (config, rule) = match self.world {
             World::Detector => (
-                include_str!("../../templates/detector.rs"),
-                include_str!("../../templates/detector.toml"),
                 "\nconfig = { words = [\"Zeppelin\"] }",
                 "detect = [\"plugin:{{name}}\"]\naction = \"redact\"",
             ),
+            World::Transformer => ("", "action = \"transform\"\nplugin = \"{{name}}\""),
+        };
+        template.replace("{{config}}", config).replace("{{rule}}", rule)
+    }
+
+    fn crate_files(&self) -> Vec<(String, String)> {
+        let (code, cases) = match self.world {
+            World::Detector => {
+                (include_str!("../../templates/detector.rs"), include_str!("../../templates/detector.toml"))
+            }
             World::Transformer => (
                 include_str!("../../templates/transformer.rs"),
                 include_str!("../../templates/transformer.toml"),
-                "",
-                "action = \"transform\"\nplugin = \"{{name}}\"",
             ),
         };
-        let readme = include_str!("../../templates/README.md");
-        let readme = readme.replace("{{config}}", config).replace("{{rule}}", rule);
+        let readme = self.readme(include_str!("../../templates/README.md"));
         let files = [
             ("Cargo.toml", include_str!("../../templates/Cargo.toml")),
             (".cargo/config.toml", include_str!("../../templates/config.toml")),
@@ -186,7 +237,7 @@ impl NewPlugin {
             ("src/lib.rs", code),
             ("cases.toml", cases),
         ];
-        files.into_iter().map(|(path, text)| (path, self.filled(text))).collect()
+        files.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text))).collect()
     }
 
     fn filled(&self, template: &str) -> String {
@@ -243,8 +294,11 @@ mod tests {
 
     #[test]
     fn no_placeholder_is_left_in_a_file() {
-        for world in [World::Detector, World::Transformer] {
-            let plugin = NewPlugin::new("trim-results", world).unwrap();
+        for (world, language) in [World::Detector, World::Transformer]
+            .into_iter()
+            .flat_map(|world| [(world, Language::Rust), (world, Language::JavaScript)])
+        {
+            let plugin = NewPlugin::new("trim-results", world).unwrap().in_language(language);
             for (path, text) in plugin.files() {
                 assert!(!text.contains("{{"), "{path}: {text}");
             }

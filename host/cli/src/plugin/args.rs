@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use leafgate_author::project::Language;
 use leafgate_policy::plugin::{Signer, World};
 
-use crate::args::{JsonArgs, RequestArgs};
+use crate::args::{GateArgs, JsonArgs, RequestArgs};
 
 #[derive(Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Begin a plugin: a project in Rust that builds and passes its tests as it is
+    /// Begin a plugin: a project that passes its tests as it is
     New(NewArgs),
     /// Build a project, and say where the plugin is
     Build(BuildArgs),
@@ -25,6 +26,8 @@ pub(crate) enum PluginCommand {
     Run(RunPluginArgs),
     /// Measure what loading and calling a plugin takes
     Bench(BenchArgs),
+    /// End the quarantine of a plugin of a running gate, and forget its faults
+    Release(ReleaseArgs),
     /// Make a key that signs plugins, and print its public half
     Key(KeyArgs),
     /// Sign a plugin file: the signature stands beside it in `….wasm.sig`
@@ -40,6 +43,9 @@ pub(crate) struct NewArgs {
     /// What it is: a detector finds, a transformer edits
     #[arg(long, default_value = "detector")]
     pub(super) world: WorldArg,
+    /// What it is written in: a script in JavaScript needs nothing else, a project in Rust is faster
+    #[arg(long, default_value = "rust")]
+    pub(super) lang: LanguageArg,
     /// The folder, which must be new or empty; without it, one of the plugin's name
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
@@ -56,6 +62,21 @@ impl From<WorldArg> for World {
         match world {
             WorldArg::Detector => World::Detector,
             WorldArg::Transformer => World::Transformer,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LanguageArg {
+    Rust,
+    Js,
+}
+
+impl From<LanguageArg> for Language {
+    fn from(language: LanguageArg) -> Self {
+        match language {
+            LanguageArg::Rust => Language::Rust,
+            LanguageArg::Js => Language::JavaScript,
         }
     }
 }
@@ -83,7 +104,7 @@ pub(crate) struct DevArgs {
 
 #[derive(Args)]
 pub(crate) struct InspectArgs {
-    /// The plugin: a core module or a component
+    /// The plugin: a core module, a component or a script
     pub(super) file: PathBuf,
     #[command(flatten)]
     pub(super) json: JsonArgs,
@@ -92,7 +113,7 @@ pub(crate) struct InspectArgs {
 /// The plugin itself, and what it is configured with.
 #[derive(Args)]
 pub(crate) struct SourceArgs {
-    /// The plugin: a file, or the folder of a project, which is built
+    /// The plugin: a file, or the folder of a project, which is built where it is no script
     #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(super) plugin: PathBuf,
 }
@@ -133,7 +154,7 @@ pub(crate) struct TestArgs {
 
 #[derive(Args)]
 pub(crate) struct RunPluginArgs {
-    /// The plugin: a file, or the folder of a project, which is built
+    /// The plugin: a file, or the folder of a project, which is built where it is no script
     #[arg(value_name = "FILE|DIR")]
     pub(super) plugin: PathBuf,
     #[command(flatten)]
@@ -146,6 +167,15 @@ pub(crate) struct RunPluginArgs {
     /// Write verdict, edits and report as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ReleaseArgs {
+    /// The name under which the policy declares it
+    #[arg(value_name = "NAME")]
+    pub(super) plugin: String,
+    #[command(flatten)]
+    pub(super) gate: GateArgs,
 }
 
 #[derive(Args)]

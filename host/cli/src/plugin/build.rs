@@ -27,7 +27,11 @@ struct Message {
 }
 
 pub(super) fn run(args: &BuildArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let file = build(&args.folder, args.profile.as_deref())?;
+    // A script is what it is built into.
+    let file = match source::script_of(&args.folder)? {
+        Some(script) => script,
+        None => build(&args.folder, args.profile.as_deref())?,
+    };
     let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
     printer.line(&format!("file      {}", file.display()))?;
     printer.line(&format!("size      {} bytes", bytes.len()))?;

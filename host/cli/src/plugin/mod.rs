@@ -8,6 +8,7 @@ mod check;
 mod dev;
 mod inspect;
 mod new;
+mod release;
 mod sign;
 mod source;
 mod test;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &PluginCommand, printer: &mut Printer) -> anyhow::Res
         PluginCommand::Test(args) => test::run(args, printer),
         PluginCommand::Run(args) => trial::run(args, printer),
         PluginCommand::Bench(args) => bench::run(args, printer),
+        PluginCommand::Release(args) => release::run(args, printer),
         PluginCommand::Key(args) => sign::key(args, printer),
         PluginCommand::Sign(args) => sign::sign(args, printer),
         PluginCommand::Verify(args) => sign::verify(args, printer),

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use leafgate_author::project::NewPlugin;
+use leafgate_author::project::{Language, NewPlugin};
 
 use super::args::NewArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
 pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let plugin = NewPlugin::new(&args.name, args.world.into())?;
+    let language = Language::from(args.lang);
+    let plugin = NewPlugin::new(&args.name, args.world.into())?.in_language(language);
     let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from(plugin.name()));
     let written = plugin.create(&folder)?;
     printer.text(Style::Heading, &format!("{} is begun in {}\n", plugin.name(), folder.display()))?;
@@ -17,7 +18,9 @@ pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         let shown = path.strip_prefix(&folder).unwrap_or(&path);
         printer.line(format!("  {:<20}{}", shown.display(), about(shown)).trim_end())?;
     }
-    printer.line(&format!("  {:<20}the SDK", "vendor/leafgate"))?;
+    if language == Language::Rust {
+        printer.line(&format!("  {:<20}the SDK", "vendor/leafgate"))?;
+    }
     printer.line(&format!("\nNext: leafgate plugin test {}", folder.display()))?;
     printer.flush()?;
     Ok(Exit::Done)
@@ -28,6 +31,8 @@ fn about(path: &Path) -> &'static str {
     match path.to_str() {
         Some("src/lib.rs") => "the plugin",
         Some("cases.toml") => "what it must answer",
+        Some("leafgate.d.ts") => "the types, for editors",
+        Some(script) if script.ends_with(".js") => "the plugin",
         Some("README.md") => "how to build and load it",
         _ => "",
     }

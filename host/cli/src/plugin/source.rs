@@ -18,10 +18,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Takes a file as it is, and builds a folder.
+    /// Takes a file as it is, and of a folder its script, or what cargo builds there.
     pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
         if path.is_dir() {
-            let file = build::build(path, None)?;
+            let file = match script_of(path)? {
+                Some(script) => script,
+                None => build::build(path, None)?,
+            };
             let cases = Some(path.join("cases.toml")).filter(|cases| cases.is_file());
             return Ok(Source { file, cases });
         }
@@ -36,6 +39,28 @@ impl Source {
     pub(super) fn declared(&self, config: &str) -> PluginSource {
         let name = self.file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         PluginSource::new(name, self.file.clone(), config)
+    }
+}
+
+/// Returns the script of a project that nothing builds: the one file of JavaScript in its folder.
+pub(super) fn script_of(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    if folder.join("Cargo.toml").is_file() {
+        return Ok(None);
+    }
+    let shown = folder.display();
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot look into {shown}"))? {
+        let path = entry.with_context(|| format!("cannot look into {shown}"))?.path();
+        if path.extension().is_some_and(|extension| extension == "js") && path.is_file() {
+            scripts.push(path);
+        }
+    }
+    match scripts.as_slice() {
+        [] => Ok(None),
+        [script] => {
+            Ok(Some(script.canonicalize().with_context(|| format!("cannot find {}", script.display()))?))
+        }
+        _ => bail!("{shown} holds several scripts: name the one that is meant"),
     }
 }
 

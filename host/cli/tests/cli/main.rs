@@ -14,6 +14,7 @@ mod explain;
 mod guest;
 mod known;
 mod live;
+mod live_plugins;
 mod log;
 mod plugin;
 mod redact;

@@ -54,6 +54,52 @@ fn a_new_plugin_builds_and_fulfils_its_cases_at_once() {
 }
 
 #[test]
+fn a_new_script_fulfils_its_cases_where_nothing_is_installed() {
+    let bench = Bench::new();
+    for (name, world) in [("demo-words", "detector"), ("demo-tabs", "transformer")] {
+        let begun = bench.run(&["plugin", "new", name, "--world", world, "--lang", "js"], "");
+        assert_eq!(begun.code, 0, "{}", begun.shown());
+        // Without PATH and home: there is no compiler and no node.
+        let tested =
+            bench.command(&["plugin", "test", name]).env_clear().env("HOME", bench.path()).output().unwrap();
+        let out = String::from_utf8(tested.stdout).unwrap();
+        assert!(tested.status.success(), "{out}{}", String::from_utf8_lossy(&tested.stderr));
+        assert!(out.ends_with("cases, all fulfilled\n"), "{out}");
+        let script = format!("{name}/{name}.js");
+        for args in
+            [&["plugin", "inspect", &*script][..], &["plugin", "build", name], &["plugin", "bench", &script]]
+        {
+            let config: &[&str] =
+                if args[1] == "bench" && world == "detector" { &["--config", "words = ['a']"] } else { &[] };
+            let ran = bench.run(&[args, config].concat(), "");
+            assert_eq!(ran.code, 0, "{}", ran.shown());
+        }
+        let tried = ["plugin", "run", &*script, "--config", "words = ['paid']", "request.json"];
+        bench.file("request.json", &request());
+        if world == "detector" {
+            let tried = bench.run(&tried, "");
+            assert_eq!(tried.code, 0, "{}", tried.shown());
+        }
+    }
+}
+
+#[test]
+fn a_script_that_throws_is_told_by_line_and_column() {
+    let bench = Bench::new();
+    bench.file(
+        "slip.js",
+        "export const labels = [\"NAME\"];\nexport const detect = (leaf) => leaf.nothing.at;\n",
+    );
+    bench.file("slip.cases.toml", "[[case]]\nname = \"throws\"\ntext = \"x\"\nfinds = []\n");
+    let ran = bench.run(&["plugin", "test", "slip.js"], "");
+    assert_eq!(ran.code, 1, "{}", ran.shown());
+    assert!(ran.shown().contains("threw at slip.js:2:"), "{}", ran.shown());
+    bench.file("slip.js", "export const = 1;\n");
+    let ran = bench.run(&["plugin", "inspect", "slip.js"], "");
+    assert!(ran.shown().contains("slip.js:1:14: SyntaxError"), "{}", ran.shown());
+}
+
+#[test]
 fn a_project_under_work_is_built_and_published_on_each_save() {
     let bench = Bench::new();
     assert_eq!(bench.run(&["plugin", "new", "demo-dev"], "").code, 0);
