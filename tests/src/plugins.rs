@@ -11,7 +11,8 @@ use wit_parser::Resolve;
 use crate::paths;
 
 /// The packages of the bundled plugins; their files are called the same.
-pub const BUNDLED: [&str; 6] = [
+pub const BUNDLED: [&str; 7] = [
+    "company-terms",
     "redact-names",
     "rewrite-home-paths",
     "trim-tool-results",

@@ -5,7 +5,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The packages of all plugins of this repository.
-pub const PLUGINS: [&str; 6] = [
+pub const PLUGINS: [&str; 7] = [
+    "company-terms",
     "normalise-timestamps",
     "redact-names",
     "rewrite-home-paths",
