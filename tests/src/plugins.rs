@@ -11,8 +11,9 @@ use wit_parser::Resolve;
 use crate::paths;
 
 /// The packages of the bundled plugins; their files are called the same.
-pub const BUNDLED: [&str; 7] = [
+pub const BUNDLED: [&str; 8] = [
     "company-terms",
+    "detect-injection",
     "redact-names",
     "rewrite-home-paths",
     "trim-tool-results",

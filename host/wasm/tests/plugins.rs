@@ -98,6 +98,7 @@ fn trim_tool_results_keeps_head_and_tail() {
 fn a_plugin_describes_itself() {
     for (package, summary) in [
         ("company-terms", "Finds the terms of a list, however they are written"),
+        ("detect-injection", "Notes or pauses where a tool result reads like instructions to the model"),
         ("normalise-timestamps", "Writes points in time as their date, so that prompts stay the same"),
         ("redact-names", "Finds configured names and the ways in which people write them"),
         ("rewrite-home-paths", "Writes home directories as ~ in texts, tool arguments and tool results"),

@@ -5,8 +5,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The packages of all plugins of this repository.
-pub const PLUGINS: [&str; 7] = [
+pub const PLUGINS: [&str; 8] = [
     "company-terms",
+    "detect-injection",
     "normalise-timestamps",
     "redact-names",
     "rewrite-home-paths",
