@@ -132,7 +132,7 @@ impl WasmPlugin {
             Err(failed) => failed,
         };
         if failed.is_own() {
-            match culprit(ward, texts, spent, some) {
+            match culprit(ward, texts, &failed.fault, spent, some) {
                 Culprit::Text(place) => {
                     let turn = pass.failed_on(texts[place], &failed.fault, Instant::now());
                     self.tell(turn, Some(&failed.fault));
@@ -248,6 +248,7 @@ impl Failed {
 fn culprit(
     ward: &Ward,
     texts: &[&str],
+    fault: &Fault,
     spent: &Spent,
     some: impl Fn(&[usize], &Spent) -> Result<(), Failed>,
 ) -> Culprit {
@@ -276,7 +277,15 @@ fn culprit(
         },
     );
     spent.charge(Cost { time: took.saturating_sub(so_far.time), ..Cost::default() });
-    culprit
+    match (culprit, fault) {
+        // One call has a deadline long before its request's time is over: what took that is slow
+        // on more than the texts that are known.
+        (Culprit::Untold, Fault::RequestTime { .. }) => {
+            let unknown = (0..texts.len()).filter(|&place| !ward.is_poisoned(texts[place]));
+            unknown.max_by_key(|&place| texts[place].len()).map_or(Culprit::Known, Culprit::Text)
+        }
+        _ => culprit,
+    }
 }
 
 /// Cuts leaves into runs that one call may be given; at least one leaf each.

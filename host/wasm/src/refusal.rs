@@ -136,7 +136,8 @@ impl Refusal {
 
 impl From<Refusal> for LoadError {
     fn from(refusal: Refusal) -> Self {
-        LoadError { message: refusal.to_string(), hint: refusal.hint() }
+        let of_config = matches!(refusal, Refusal::Configuration(_));
+        LoadError { message: refusal.to_string(), hint: refusal.hint(), of_config }
     }
 }
 

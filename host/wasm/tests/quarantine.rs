@@ -101,6 +101,19 @@ fn a_plugin_that_fails_on_everything_is_held_though_the_texts_return() {
 }
 
 #[test]
+fn a_plugin_that_takes_all_the_time_of_a_request_is_held_though_the_texts_return() {
+    let (_folder, file) =
+        written("export const labels = ['NAME']; export const detect = () => { for (;;); };");
+    let limits =
+        PluginLimits { request_time: Some(std::time::Duration::from_millis(300)), ..PluginLimits::default() };
+    let plugin = LOADER.load(&PluginSource { limits, ..PluginSource::new("slow", file, "{}") }).unwrap();
+    let turn = ["system prompt", "question", "answer", "result", "question", "answer 2"];
+    let turns = (0..10).take_while(|_| !is_quarantined(&ask(&*plugin, &turn))).count();
+    assert_eq!(turns, 5);
+    assert!(plugin.health().quarantine.unwrap().last_fault.contains("has for one request"));
+}
+
+#[test]
 fn what_is_not_the_plugins_own_fault_does_not_count() {
     let (_folder, file) = written(FAILS_ON_BAD);
     let plugin = load(&file);

@@ -84,6 +84,20 @@ fn a_new_script_fulfils_its_cases_where_nothing_is_installed() {
 }
 
 #[test]
+fn a_configuration_that_is_refused_is_told_at_its_own_line() {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", "[plugins.names]\nfile = \"names.js\"\nconfig = { sise = 1 }\n");
+    let source = "export const labels = ['NAME'];\nexport const detect = () => [];\n\
+        export function configure({ size }) { if (!size) throw new Error('`size` is missing'); }\n";
+    bench.file("policy/names.js", source);
+    let refused = bench.run(&["check", "--policy", "policy"], "").shown();
+    assert!(refused.contains("policy/rules.toml:3:10") && refused.contains("`size` is missing"), "{refused}");
+    bench.file("policy/names.js", "export const = 1;\n");
+    let refused = bench.run(&["check", "--policy", "policy"], "").shown();
+    assert!(refused.contains("policy/rules.toml:2:8") && refused.contains("names.js:1:14"), "{refused}");
+}
+
+#[test]
 fn a_script_that_throws_is_told_by_line_and_column() {
     let bench = Bench::new();
     bench.file(

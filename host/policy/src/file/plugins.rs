@@ -124,7 +124,9 @@ impl Plugins {
             Ok(plugin) => plugin,
             Err(error) => {
                 let message = format!("plugin `{}`: {}", source.name, error.message);
-                complaints.diagnostics.error(complaints.file, raw.file.span(), message, error.hint);
+                let config = raw.config.as_ref().filter(|_| error.of_config);
+                let span = config.map_or_else(|| raw.file.span(), Spanned::span);
+                complaints.diagnostics.error(complaints.file, span, message, error.hint);
                 return None;
             }
         };

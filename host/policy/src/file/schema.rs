@@ -260,8 +260,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::file::assemble::raw::{
+        RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
+    };
     use crate::file::fields::fields_of;
-    use crate::file::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
     use crate::file::raw::{
         RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
     };

@@ -73,6 +73,8 @@ pub struct LoadError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Whether its configuration is wrong, and not the plugin.
+    pub of_config: bool,
 }
 
 /// A [`PluginLoader`] for policies without plugins: refuses each one.
@@ -81,7 +83,11 @@ pub struct NoPlugins;
 
 impl PluginLoader for NoPlugins {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        Err(LoadError { message: format!("plugin `{}` cannot run here", source.name), hint: None })
+        Err(LoadError {
+            message: format!("plugin `{}` cannot run here", source.name),
+            hint: None,
+            of_config: false,
+        })
     }
 }
 

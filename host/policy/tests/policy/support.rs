@@ -58,7 +58,11 @@ impl PluginLoader for Fakes {
                 *fake.source.lock().unwrap() = Some(source.clone());
                 Ok(Arc::clone(fake) as Arc<dyn Plugin>)
             }
-            None => Err(PluginLoadError { message: "not a component".into(), hint: Some("build it".into()) }),
+            None => Err(PluginLoadError {
+                message: "not a component".into(),
+                hint: Some("build it".into()),
+                of_config: false,
+            }),
         }
     }
 }
