@@ -12,14 +12,14 @@ use crate::paths;
 
 /// The packages of the bundled plugins; their files are called the same.
 pub const BUNDLED: [&str; 8] = [
-    "company-terms",
-    "detect-injection",
     "redact-names",
     "rewrite-home-paths",
     "trim-tool-results",
     "normalise-timestamps",
     "shorten-json",
     "strip-ansi",
+    "company-terms",
+    "detect-injection",
 ];
 
 /// The target that plugins are built for.
