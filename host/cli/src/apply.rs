@@ -11,7 +11,7 @@ use anyhow::{Context as _, anyhow};
 use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_gate::SavedStore;
-use leafgate_policy::{Hold, Report, Verdict};
+use leafgate_policy::{Hold, Report, Route, Verdict};
 use leafgate_saved::Outcome;
 use leafgate_tree::{BadOperation, Draft, Misfit, Operation, Replay};
 use serde::Serialize;
@@ -85,7 +85,7 @@ fn read_operations(file: &Path) -> anyhow::Result<Replay> {
 /// Returns the exit code for a verdict.
 pub(crate) fn exit(verdict: &Verdict) -> Exit {
     match verdict {
-        Verdict::Forward => Exit::Done,
+        Verdict::Forward | Verdict::Route(_) => Exit::Done,
         Verdict::Pause(_) => Exit::Paused,
         Verdict::Block(_) => Exit::Blocked,
     }
@@ -101,6 +101,9 @@ pub(crate) fn print_holds(verdict: &Verdict, printer: &mut Printer) {
     };
     match verdict {
         Verdict::Forward => {}
+        Verdict::Route(Route { rule, to, detail }) => {
+            printer.error_line(&format!("leafgate: sent to the upstream `{to}` by rule `{rule}` ({detail})"));
+        }
         Verdict::Pause(holds) => holds.iter().for_each(|hold| say("held", hold)),
         Verdict::Block(hold) => say("blocked", hold),
     }

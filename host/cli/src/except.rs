@@ -182,7 +182,7 @@ impl Found {
             }
         }
         self.held += match &evaluation.verdict {
-            Verdict::Forward => 0,
+            Verdict::Forward | Verdict::Route(_) => 0,
             Verdict::Pause(holds) => holds.iter().map(|hold| hold.total).sum(),
             Verdict::Block(hold) => hold.total,
         };

@@ -117,7 +117,7 @@ impl Check {
         let holders = holders(&document, &search);
         let evaluation = self.judge(&document);
         let held: BTreeSet<Unredactable> = match evaluation.verdict {
-            Verdict::Forward => BTreeSet::new(),
+            Verdict::Forward | Verdict::Route(_) => BTreeSet::new(),
             Verdict::Pause(_) | Verdict::Block(_) => evaluation.recall.unredactable().collect(),
         };
         let seen = search.find(&evaluation.draft.render());

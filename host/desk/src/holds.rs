@@ -7,6 +7,9 @@ use leafgate_policy::{Hold, HoldPlace, OnTimeout, Verdict};
 
 use crate::tick::Tick;
 
+/// Why a change is refused that a rule would send elsewhere.
+const NOT_HERE: &str = "this one waits to go to another upstream: take the change back, or cancel";
+
 /// One pause of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnHold {
@@ -97,6 +100,8 @@ impl Holds {
             Verdict::Pause(holds) => self.ask(holds, now),
             // A block ends an evaluation early, so it says nothing about the pauses.
             Verdict::Block(hold) => self.block = Some(hold),
+            // Where it goes was shown, and is not changed under a person's hands.
+            Verdict::Route(route) => self.block = Some(route.refused(NOT_HERE)),
         }
     }
 

@@ -27,7 +27,7 @@ use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
 use crate::flow::Delivered;
-use crate::judge::{Bodyless, Case, Judged, Outcome};
+use crate::judge::{Bodyless, Case, Judged, Outcome, blocked};
 use crate::listener::Listener;
 use crate::log::{self, RequestLog, RequestLogProgress, Tally};
 use crate::metrics::Metrics;
@@ -40,6 +40,7 @@ use crate::record::{RecordId, Recorded, Recorder, Recording, RequestRecord, Told
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::route::Route;
+use crate::routed::Way;
 use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::serving::ServingPolicy;
@@ -62,6 +63,20 @@ pub(crate) struct Came {
     pub(crate) body: Bytes,
     pub(crate) codings: Vec<Coding>,
     pub(crate) reservation: Reservation,
+}
+
+/// A body that is to be judged: where it goes, and with what head.
+pub(crate) struct Walked<'w> {
+    pub(crate) lane: &'w Lane,
+    /// The head that came.
+    pub(crate) client: &'w request::Parts,
+    /// The head that leaves.
+    pub(crate) parts: &'w request::Parts,
+    /// The profile that its base URL chose.
+    pub(crate) chosen: Option<Arc<Assembly>>,
+    pub(crate) policy: Arc<Policy>,
+    /// The rule that sent it here.
+    pub(crate) routed: Option<Arc<str>>,
 }
 
 /// What a request is addressed to.
@@ -110,8 +125,13 @@ impl Gate {
         let hub = Arc::new(Hub::new(limits.events, limits.keepalive));
         let counters = Arc::new(Counters::default());
         let saved = Arc::new(Saved::new(&keys));
+        let upstreams = Upstreams::new(config.upstream, config.named, &limits)?;
+        upstreams.check_routes(&policy)?;
+        for own in upstreams.named().iter().filter_map(|lane| lane.own_policy()) {
+            upstreams.check_routes(&own.load())?;
+        }
         Ok(Gate(Arc::new(Shared {
-            upstreams: Upstreams::new(config.upstream, config.named, &limits)?,
+            upstreams,
             answer_cancelled: config.answer_cancelled,
             policy: ServingPolicy::new(config.policy_source, policy),
             enabled: config.enabled,
@@ -135,8 +155,11 @@ impl Gate {
     }
 
     /// Another generation was loaded: it judges the requests that come from now on. Those in flight and those that wait keep the one
-    /// that they began with.
+    /// that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
+        if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
+            return self.policy_refused(unknown.to_string());
+        }
         let policy = self.0.policy.loaded(policy);
         self.0.hub.publish(|| Event::Policy { policy });
     }
@@ -156,7 +179,11 @@ impl Gate {
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
         let lane = self.0.upstreams.by_name(upstream.as_str());
         if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
-            match loaded {
+            let routed = |policy: Arc<Policy>| match self.0.upstreams.check_routes(&policy) {
+                Ok(()) => Ok(policy),
+                Err(unknown) => Err(unknown.to_string()),
+            };
+            match loaded.and_then(routed) {
                 Ok(policy) => own.loaded(policy),
                 Err(diagnostics) => own.refused(diagnostics),
             };
@@ -320,7 +347,7 @@ impl Shared {
     }
 
     /// Returns the policy that judges the requests to an upstream.
-    fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
+    pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
         lane.and_then(Lane::own_policy).unwrap_or(&self.policy).load()
     }
 
@@ -352,7 +379,7 @@ impl Shared {
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let raw = lane.is_raw(parts.uri.path());
-        let outcome = match Route::of(parts, !coming.is_end_stream(), raw)? {
+        let Way { lane, parts: routed, outcome } = match Route::of(parts, !coming.is_end_stream(), raw)? {
             Route::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;
@@ -365,10 +392,13 @@ impl Shared {
                 let came = self.read(parts, &policy, coming, request_log).await?;
                 match self.for_team(&lane, parts, &to.base, &policy, came, request_log).await? {
                     ForTeam::Yes(request) => return self.run_team(*request).await,
-                    ForTeam::No(came) => self.walk(&lane, parts, chosen, policy, came, request_log).await?,
+                    ForTeam::No(came) => {
+                        self.find_way(lane, parts, chosen, policy, came, request_log).await?
+                    }
                 }
             }
         };
+        let parts = routed.as_ref().unwrap_or(parts);
         match outcome {
             Outcome::Pass(passed) => {
                 match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
@@ -377,6 +407,7 @@ impl Shared {
                 }
             }
             Outcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
+            Outcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
         }
     }
 
@@ -475,6 +506,7 @@ impl Shared {
             outside: OutsideTexts::of(parts),
             agent: agent::agent(&parts.headers),
             to: pending::destination(lane, parts),
+            lane: lane.name().map(Into::into),
             policy,
             vault: self.unnamed_vault(),
         };
@@ -527,16 +559,18 @@ impl Shared {
         Ok(Came { body, codings, reservation })
     }
 
+    pub(crate) fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
+    }
+
     /// Has a body judged.
-    async fn walk(
+    pub(crate) async fn walk(
         &self,
-        lane: &Lane,
-        parts: &request::Parts,
-        chosen: Option<Arc<Assembly>>,
-        policy: Arc<Policy>,
+        walked: Walked<'_>,
         came: Came,
         request_log: &mut RequestLog,
     ) -> Result<Outcome, Refusal> {
+        let Walked { lane, client, parts, chosen, policy, routed } = walked;
         let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let case = Case {
@@ -551,13 +585,16 @@ impl Shared {
             api,
             model: api.model(parts.uri.path()).map(Into::into),
             outside: Arc::new(OutsideTexts::of(parts)),
-            hints: Hints::of(&parts.headers),
-            class: ClassHint::of(&parts.headers),
+            hints: Hints::of(&client.headers),
+            class: ClassHint::of(&client.headers),
             policy,
             sessions: Arc::clone(&self.sessions),
             turns: Arc::clone(&self.turns),
             to: pending::destination(lane, parts),
-            agent: agent::agent(&parts.headers).into(),
+            lane: lane.name().map(Into::into),
+            may_route: routed.is_none(),
+            routed,
+            agent: agent::agent(&client.headers).into(),
             chosen,
             assembler: Some(Arc::clone(&self.assembler)),
             assembly: None,

@@ -21,6 +21,7 @@ use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
 use crate::echo::Manner;
 use crate::flow::{Flow, Lessened};
+use crate::gate::Came;
 use crate::hold::{self, Held};
 use crate::log::Tally;
 use crate::outgoing::{Passed, Received};
@@ -29,6 +30,7 @@ use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, W
 use crate::record::{self, RecordedEdit};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
+use crate::routed::Rerouted;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 
@@ -63,6 +65,12 @@ pub(crate) struct Case {
     pub(crate) turns: Arc<Turns>,
     /// What it asks for beside its body.
     pub(crate) to: Destination,
+    /// The name of the upstream that it goes to.
+    pub(crate) lane: Option<Arc<str>>,
+    /// The rule that sent it there.
+    pub(crate) routed: Option<Arc<str>>,
+    /// Whether a rule may send it elsewhere.
+    pub(crate) may_route: bool,
     /// The client program that sent it.
     pub(crate) agent: Arc<str>,
     /// The profile that its base URL chose.
@@ -94,6 +102,8 @@ pub(crate) enum Outcome {
     Pass(Passed),
     /// A person must decide.
     Wait(Held),
+    /// It must go elsewhere.
+    Route(Box<Rerouted>),
 }
 
 /// Who asks for a person.
@@ -160,7 +170,7 @@ impl Case {
         let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
-        let (model, to) = (self.model.clone(), self.to.clone());
+        let (model, to, lane) = (self.model.clone(), self.to.clone(), self.lane.clone());
         let class =
             self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
         let class = match class {
@@ -175,6 +185,7 @@ impl Case {
             stream: self.api.streams_by_path(),
             subagent: Some(class == Class::Subagent),
             upstream: Some(&to.upstream),
+            upstream_name: lane.as_deref(),
             endpoint: Some(to.endpoint()),
             outside: &outside,
         };
@@ -215,6 +226,17 @@ impl Case {
         }
         let evaluation = self.evaluate(document, &context, &session, class);
         let mut tally = Tally { assembled, ..tally(&evaluation) };
+        if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
+            tally.rules.insert(0, rule.to_owned());
+        }
+        if self.may_route
+            && let Verdict::Route(route) = evaluation.verdict
+        {
+            let Case { body, codings, reservation, .. } = self;
+            let rerouted = Rerouted { route, came: Came { body, codings, reservation } };
+            // It is told of once, from where it goes.
+            return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, seen: None };
+        }
         if let Some(seen) = &mut seen {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
@@ -223,7 +245,7 @@ impl Case {
             let verdict = match &verdict {
                 Verdict::Forward => AgentVerdict::Sent,
                 Verdict::Pause(_) => AgentVerdict::Held,
-                Verdict::Block(_) => AgentVerdict::Blocked,
+                Verdict::Block(_) | Verdict::Route(_) => AgentVerdict::Blocked,
             };
             let (session, agent) = (Arc::clone(&session.key), self.called());
             self.turns.observe(AgentRequest::of(&draft, session, self.title(), agent, verdict));
@@ -232,6 +254,12 @@ impl Case {
             Verdict::Forward => None,
             Verdict::Pause(holds) => Some(holds),
             Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally, seen },
+            Verdict::Route(route) => {
+                let sent_on = |rule| format!("rule `{rule}` sent it here, and nothing is sent on twice");
+                let why = self.routed.map_or(NOT_ELSEWHERE.to_owned(), sent_on);
+                let hold = route.refused(&why);
+                return Judged { outcome: Err(blocked(&hold)), tally, seen };
+            }
         };
         let (holds, mode) = match (self.turns.ask(&session.key, class, draft.document()), holds) {
             (Answered::Dismissed(dismissal), _) => {
@@ -326,6 +354,7 @@ impl Case {
             thread: self.sessions.thread(session),
             restore: self.restore,
             to: self.to.clone(),
+            lane: self.lane.clone(),
             agent: Arc::clone(&self.agent),
             title: self.title(),
             lessened: Lessened::default(),
@@ -349,6 +378,7 @@ impl Case {
             stream: self.api.streams_by_path(),
             class: pauses.class,
             to: self.to.clone(),
+            lane: self.lane.clone(),
             outside: Arc::clone(&self.outside),
             vault: session.vault,
             recall,
@@ -423,6 +453,7 @@ pub(crate) struct Bodyless {
     pub(crate) agent: &'static str,
     /// Where it goes.
     pub(crate) to: Destination,
+    pub(crate) lane: Option<Arc<str>>,
     pub(crate) policy: Arc<Policy>,
     /// What tells our own tokens, which are no secrets.
     pub(crate) vault: Vault,
@@ -436,6 +467,7 @@ impl Bodyless {
         let context = Context {
             agent: Some(self.agent),
             upstream: Some(&self.to.upstream),
+            upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside: &outside,
             ..Context::default()
@@ -446,10 +478,14 @@ impl Bodyless {
             Verdict::Forward => Ok(()),
             Verdict::Block(hold) => Err(blocked(hold)),
             Verdict::Pause(holds) => Err(unshowable(holds)),
+            Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),
         };
         (judged, tally)
     }
 }
+
+/// Why a request that a rule would send elsewhere is refused where that cannot be.
+pub(crate) const NOT_ELSEWHERE: &str = "a request like this one cannot be sent on";
 
 fn unshowable(holds: &[Hold]) -> Refusal {
     let because: Vec<_> = holds.iter().map(because).collect();

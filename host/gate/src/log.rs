@@ -24,6 +24,7 @@ use crate::status::InFlight;
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
 const WARNINGS: HeaderName = HeaderName::from_static("leafgate-warnings");
+const ROUTED: HeaderName = HeaderName::from_static("leafgate-routed");
 /// Bytes of a header that names rules. Servers and proxies refuse headers of a few kilobytes.
 const MAX_WARNINGS: usize = 1024;
 
@@ -56,6 +57,8 @@ pub(crate) struct RequestLog {
     generation: Option<String>,
     tally: Tally,
     paused: bool,
+    /// The upstream that a rule sent it to.
+    routed: Option<Arc<str>>,
     progress: Arc<RequestLogProgress>,
     answered: usize,
     complete: bool,
@@ -166,6 +169,22 @@ pub(crate) struct Tally {
     pub(crate) failed: Vec<String>,
 }
 
+impl Tally {
+    /// Adds what rules did before the request was judged anew elsewhere. What holds it, and what was
+    /// edited, is what happened there.
+    fn add_before(&mut self, before: Tally) {
+        let add = |to: &mut Vec<String>, from: Vec<String>| {
+            let new: Vec<String> = from.into_iter().filter(|one| !to.contains(one)).collect();
+            to.splice(0..0, new);
+        };
+        add(&mut self.rules, before.rules);
+        add(&mut self.warnings, before.warnings);
+        add(&mut self.would, before.would);
+        add(&mut self.errors, before.errors);
+        add(&mut self.failed, before.failed);
+    }
+}
+
 impl RequestLog {
     /// `path` is masked: what rules find in it does not stand there.
     pub(crate) fn new(method: &Method, path: String, in_flight: InFlight) -> Self {
@@ -177,6 +196,7 @@ impl RequestLog {
             generation: None,
             tally: Tally::default(),
             paused: false,
+            routed: None,
             progress: Arc::default(),
             answered: 0,
             complete: false,
@@ -206,7 +226,13 @@ impl RequestLog {
                 "a rule could not run to its end"
             );
         }
-        self.tally = tally;
+        let before = std::mem::replace(&mut self.tally, tally);
+        self.tally.add_before(before);
+    }
+
+    /// A rule sends it to this upstream, where it is judged anew.
+    pub(crate) fn routed(&mut self, to: &Arc<str>) {
+        self.routed = Some(Arc::clone(to));
     }
 
     /// It waits for a person, under the generation that its turn keeps.
@@ -228,6 +254,9 @@ impl RequestLog {
         }
         let (edits, redactions) = self.made();
         headers.insert(EDITS, HeaderValue::from(edits + redactions));
+        if let Some(to) = self.routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
+            headers.insert(ROUTED, to);
+        }
         if let Some(warnings) = self.warnings() {
             headers.insert(WARNINGS, warnings);
         }
@@ -275,6 +304,7 @@ impl Drop for RequestLog {
             rules = %self.tally.rules.join(","),
             would = (!self.tally.would.is_empty()).then(|| self.tally.would.join("; ")),
             held = self.tally.held.as_deref(),
+            routed = self.routed.as_deref(),
             assembled = self.tally.assembled.as_deref(),
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits,

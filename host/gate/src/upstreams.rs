@@ -183,13 +183,17 @@ impl Upstreams {
 
     /// The name that was asked for is a client's text, and is not repeated.
     fn unknown(&self) -> Refusal {
+        let message = format!("the path names an upstream that this gate does not have: {}", self.there());
+        Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message)
+    }
+
+    /// Says which upstreams have names.
+    pub(crate) fn there(&self) -> String {
         let names: Vec<_> = self.named.iter().filter_map(|lane| lane.name()).collect();
-        let served = match &names[..] {
+        match &names[..] {
             [] => "this gate has none".to_owned(),
             names => format!("this gate has {}", names.join(", ")),
-        };
-        let message = format!("the path names an upstream that this gate does not have: {served}");
-        Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message)
+        }
     }
 }
 

@@ -157,7 +157,7 @@ const PHASES: &[(Phase, &str)] = &[
         Phase::RedactAgain,
         "whatever a rule, plugin or saved edit wrote is searched again, at once, by all redact rules",
     ),
-    (Phase::Decide, "pause and block rules look at the request as it would leave"),
+    (Phase::Decide, "route, pause and block rules look at the request as it would leave"),
 ];
 
 fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
@@ -235,6 +235,10 @@ fn does(policy: &Policy, action: &Action) -> Vec<String> {
         ],
         Action::Decide(Decide::Pause(pause)) => pause_lines(pause),
         Action::Decide(Decide::Block) => vec!["blocks the request".to_owned()],
+        Action::Decide(Decide::Route(to)) => vec![
+            format!("sends the request to the upstream `{to}`, where it is judged anew"),
+            "its credentials, and whatever else is for the first upstream alone, stay behind".to_owned(),
+        ],
     }
 }
 

@@ -75,7 +75,7 @@ pub use rule::{
     DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
     Urgency, With,
 };
-pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, SAVED_EDITS, STRUCTURE, Verdict};
+pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, SAVED_EDITS, STRUCTURE, Verdict};
 
 /// All rules, profiles and plugins of one load, compiled.
 #[derive(Debug)]
@@ -112,8 +112,10 @@ pub struct Context<'a> {
     /// Whether an agent sends it that another one started, where the client says so; `None` and
     /// `Some(false)` are the same to rules.
     pub subagent: Option<bool>,
-    /// The name of the upstream that it goes to; `None` where it goes nowhere.
+    /// The URL of the upstream that it goes to; `None` where it goes nowhere.
     pub upstream: Option<&'a str>,
+    /// What the configuration calls that upstream, where it has a name.
+    pub upstream_name: Option<&'a str>,
     /// The path that it was sent to, without its query; `None` where it came from no network.
     pub endpoint: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
@@ -277,6 +279,14 @@ impl Policy {
     /// The ids of the rules, in file order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.rules.iter().map(|rule| &rule.id)
+    }
+
+    /// The upstreams to which its rules route, each with the rule and where that was written.
+    pub fn routes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &str)> {
+        self.rules.iter().filter_map(|rule| {
+            let rule::Action::Decide(rule::Decide::Route(to)) = &rule.action else { return None };
+            Some((to, &rule.id, rule.origin.as_str()))
+        })
     }
 
     /// The plugins, in the order in which they were declared.

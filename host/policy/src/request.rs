@@ -53,7 +53,7 @@ impl OfRequest {
             && named(&self.models, &request.model)
             && named(&self.agents, &request.agent)
             && named(&self.sessions, &request.session)
-            && named(&self.upstreams, &request.upstream)
+            && (named(&self.upstreams, &request.upstream) || named(&self.upstreams, &request.upstream_name))
             && named(&self.endpoints, &request.endpoint)
             && self.headers.iter().all(|header| header.fits(&request.said.headers))
             && self.options.iter().all(|option| option.fits(&request.said.options))
@@ -85,7 +85,10 @@ impl OfRequest {
             .or_else(|| named("model", &self.models, &request.model))
             .or_else(|| named("agent", &self.agents, &request.agent))
             .or_else(|| named("session", &self.sessions, &request.session))
-            .or_else(|| named("upstream", &self.upstreams, &request.upstream))
+            .or_else(|| {
+                named("upstream", &self.upstreams, &request.upstream_name)?;
+                named("upstream", &self.upstreams, &request.upstream)
+            })
             .or_else(|| named("endpoint", &self.endpoints, &request.endpoint))
             .or_else(|| said("header", &self.headers, &request.said.headers))
             .or_else(|| said("option", &self.options, &request.said.options))

@@ -239,6 +239,8 @@ pub(crate) enum Edit {
 pub(crate) enum Decide {
     Pause(Pause),
     Block,
+    /// It goes to another upstream, by its name.
+    Route(Arc<str>),
 }
 
 impl Action {
@@ -255,6 +257,7 @@ impl Action {
             Action::Edit(Edit::NormaliseTools) => "normalise-tools",
             Action::Decide(Decide::Pause(_)) => "pause",
             Action::Decide(Decide::Block) => "block",
+            Action::Decide(Decide::Route(_)) => "route",
         }
     }
 
@@ -262,7 +265,10 @@ impl Action {
     pub(crate) fn skips(&self, request: &RequestFacts) -> bool {
         match self {
             Action::Decide(Decide::Pause(pause)) => pause.subagents == Subagents::Skip && request.subagent,
-            Action::Decide(Decide::Block) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => false,
+            Action::Decide(Decide::Block | Decide::Route(_))
+            | Action::Redact(_)
+            | Action::Pin(_)
+            | Action::Edit(_) => false,
         }
     }
 
@@ -290,7 +296,7 @@ pub enum Phase {
     Rewrite,
     /// Whatever was written since is redacted.
     RedactAgain,
-    /// Pause or block.
+    /// Route, pause or block.
     Decide,
 }
 

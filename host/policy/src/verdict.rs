@@ -1,4 +1,4 @@
-//! What an evaluation decides: forward, pause or block, and why.
+//! What an evaluation decides: forward, route, pause or block, and why.
 //!
 //! A [`Hold`] keeps two texts apart. `reason` is the rule's own words or a fixed sentence, and may
 //! be shown to a client. `detail` is for the operator: pointers, faults, limits. Neither holds text
@@ -13,15 +13,72 @@ use serde::Serialize;
 use crate::rule::OnTimeout;
 
 /// What becomes of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "type", content = "holds")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves as the draft renders it.
     Forward,
+    /// It must not go where it was sent to. Whether it may leave at all is decided anew, for the
+    /// upstream that it goes to instead.
+    Route(Route),
     /// A person must decide, for each of these.
     Pause(Vec<Hold>),
     /// It is refused.
     Block(Hold),
+}
+
+impl Verdict {
+    /// Whether somebody or something keeps the request from leaving.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        match self {
+            Verdict::Forward | Verdict::Route(_) => false,
+            Verdict::Pause(_) | Verdict::Block(_) => true,
+        }
+    }
+}
+
+impl Serialize for Verdict {
+    /// `{"type": "pause", "holds": […]}`: the holds of a pause are a list, that of a block is one, and
+    /// a route stands under its own name.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase", tag = "type")]
+        enum Shown<'v> {
+            Forward,
+            Route { route: &'v Route },
+            Pause { holds: &'v [Hold] },
+            Block { holds: &'v Hold },
+        }
+        match self {
+            Verdict::Forward => Shown::Forward,
+            Verdict::Route(route) => Shown::Route { route },
+            Verdict::Pause(holds) => Shown::Pause { holds },
+            Verdict::Block(hold) => Shown::Block { holds: hold },
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Where a rule sends a request instead of where it was sent to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// The name of the upstream.
+    pub to: Arc<str>,
+    /// For the operator: what the rule was about.
+    pub detail: String,
+}
+
+impl Route {
+    /// Returns what holds a request that can go nowhere else any more: `why` is a sentence that a
+    /// client may read.
+    #[must_use]
+    pub fn refused(self, why: &str) -> Hold {
+        let reason = format!("it is for the upstream `{}`: {why}", self.to);
+        Hold { detail: self.detail, ..Hold::new(self.rule, Cause::Rule, reason) }
+    }
 }
 
 /// Why a request does not simply leave.

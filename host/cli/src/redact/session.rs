@@ -140,7 +140,7 @@ impl Judge<'_> {
         };
         let document = if seams.is_dirty() { Arc::new(parse(seams.render())?) } else { document };
         let Evaluation { draft, verdict, .. } = self.evaluate(document);
-        if verdict != Verdict::Forward {
+        if verdict.holds() {
             holds.push(verdict);
         }
         known.learn(&draft);
@@ -162,7 +162,7 @@ impl Judge<'_> {
         }
         let joined = seams::joined(document, &runs).context("cannot join the pieces of texts")?;
         let seen = self.evaluate(Arc::new(parse(joined)?));
-        if seen.verdict != Verdict::Forward {
+        if seen.verdict.holds() {
             holds.push(seen.verdict);
         }
         let found = seams::found(document, &runs, &seen.draft);

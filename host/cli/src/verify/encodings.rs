@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_gate::session_key;
-use leafgate_policy::{Context, Policy, Verdict};
+use leafgate_policy::{Context, Policy};
 use leafgate_tree::Format;
 use leafgate_vault::{TokenKeys, Vault};
 use leafgate_verify::encoding::{Beside, Encoding, Kind, Outcome, encodings};
@@ -109,7 +109,7 @@ fn outcome(
     let session = session_key(keys, &document);
     let context = Context { session: &session, ..Context::default() };
     let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
-    let held = !matches!(evaluation.verdict, Verdict::Forward);
+    let held = evaluation.verdict.holds();
     Ok(encoding.outcome(kind, &evaluation.draft.render(), held))
 }
 

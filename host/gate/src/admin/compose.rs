@@ -36,6 +36,7 @@ pub(super) fn compose(policy: &Policy, keys: TokenKeys, command: Compose) -> Res
     let evaluation = policy.evaluate(Arc::new(made), &context, &Vault::new(keys));
     let verdict = match evaluation.verdict {
         Verdict::Forward => "forward",
+        Verdict::Route(_) => "route",
         Verdict::Pause(_) => "pause",
         // What would not leave is not shown either: it may be blocked for what could not be redacted.
         Verdict::Block(_) => {

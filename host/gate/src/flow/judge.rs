@@ -10,7 +10,7 @@ use super::Flow;
 use crate::echo::Manner;
 use crate::gate::Shared;
 use crate::hold::Held;
-use crate::judge::{Outcome, blocked};
+use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard};
 use crate::refusal::Refusal;
@@ -42,12 +42,14 @@ impl Flow {
             stream: self.api.streams_by_path(),
             subagent: Some(self.class == leafgate_desk::Class::Subagent),
             upstream: Some(&self.to.upstream),
+            upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside: &outside,
         };
         let evaluation = self.policy.replay(Arc::clone(&document), &context, &self.vault, |_| false);
         let mut holds = match evaluation.verdict {
             Verdict::Block(hold) => return Err(blocked(&hold)),
+            Verdict::Route(route) => return Err(blocked(&route.refused(NOT_ELSEWHERE))),
             Verdict::Pause(holds) => holds,
             Verdict::Forward => Vec::new(),
         };
@@ -78,6 +80,7 @@ impl Flow {
             stream: self.api.streams_by_path(),
             class: self.class,
             to: self.to.clone(),
+            lane: self.lane.clone(),
             outside: Arc::clone(&self.outside),
             vault: self.vault.clone(),
             recall: evaluation.recall,

@@ -27,7 +27,7 @@ use crate::body::{self, Bounds};
 use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::hold::Held;
-use crate::judge::Outcome;
+use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, Passed};
 use crate::outside::OutsideTexts;
@@ -61,6 +61,7 @@ pub(crate) struct Flow {
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
     pub(crate) to: Destination,
+    pub(crate) lane: Option<Arc<str>>,
     pub(crate) agent: Arc<str>,
     pub(crate) title: Title,
     pub(crate) lessened: Lessened,
@@ -143,6 +144,7 @@ impl Shared {
             match judged? {
                 Outcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
                 Outcome::Pass(again) => passed = again,
+                Outcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
             }
             flow = passed.flow.take().ok_or_else(|| Refusal::internal("a lesser form lost its profile"))?;
         }

@@ -24,6 +24,8 @@ pub(crate) struct TurnGuard {
     pub(crate) class: Class,
     /// Where it goes.
     pub(crate) to: Destination,
+    /// What that upstream is called.
+    pub(crate) lane: Option<Arc<str>>,
     /// What the request says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) vault: Vault,
@@ -52,6 +54,7 @@ impl TurnGuard {
             stream: self.stream,
             subagent: Some(self.class == Class::Subagent),
             upstream: Some(&self.to.upstream),
+            upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside,
         }

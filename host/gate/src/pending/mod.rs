@@ -449,6 +449,7 @@ mod tests {
             stream: None,
             class: Class::Main,
             to: destination(),
+            lane: None,
             outside: Arc::default(),
             vault: Vault::new(keys()),
             recall: Recall::default(),

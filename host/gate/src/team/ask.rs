@@ -11,7 +11,7 @@ use leafgate_assemble::{Refused, refused};
 
 use super::drive::RunCase;
 use crate::content::Content;
-use crate::judge::{Asker, Case, Outcome};
+use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::media;
 use crate::outgoing::{Outgoing, Passed};
@@ -76,6 +76,7 @@ impl RunCase {
         let (outcome, _) = self.shared.judge_told(case, &self.parts.method, &self.path, progress).await?;
         match outcome? {
             Outcome::Pass(passed) => Ok(passed),
+            Outcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
             Outcome::Wait(mut held) => {
                 let decision = held.waiter.decision().await;
                 self.shared.release(held, decision, progress).await

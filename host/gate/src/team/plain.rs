@@ -10,7 +10,7 @@ use crate::agent;
 use crate::coding::Caps;
 use crate::content::Content;
 use crate::flow::Delivered;
-use crate::judge::{Case, Outcome};
+use crate::judge::{Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::pending;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -39,6 +39,9 @@ impl RunCase {
             sessions: Arc::clone(&self.shared.sessions),
             turns: Arc::clone(&self.shared.turns),
             to: pending::destination(&self.lane, &self.parts),
+            lane: self.lane.name().map(Into::into),
+            routed: None,
+            may_route: false,
             agent,
             chosen: None,
             // A team's prompts are its own: no profile puts others in their place.
@@ -70,6 +73,7 @@ impl RunCase {
                 return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
             }
             Outcome::Pass(passed) => passed,
+            Outcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
         };
         match self.shared.deliver(&self.lane, &self.parts, passed, self.streams, &self.progress).await? {
             Delivered::Answered(answer) => Ok(answer),

@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::BaseUrl;
+use crate::routed::UnknownRoute;
 use crate::upstreams::UpstreamName;
 
 /// How an upstream is reached. What it holds may be secret: `Debug` says how much there is.
@@ -78,6 +79,9 @@ pub enum ReachError {
     /// `upstream` names one that is not there.
     #[error("there is no upstream of the name `{0}`")]
     Name(UpstreamName),
+    /// A rule routes to one that is not there.
+    #[error("{0}")]
+    Route(#[from] UnknownRoute),
     /// `proxy`, or a variable of the environment.
     #[error("the proxy cannot be used: {0}; write http://host:port, `environment` or `none`")]
     Proxy(&'static str),

@@ -18,6 +18,7 @@ mod passing;
 mod plain;
 mod recording;
 mod refusals;
+mod routed;
 mod support;
 mod unread;
 mod upstreams;

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use leafgate_admin::StoreStatus;
+use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
 use tokio::sync::oneshot;
 
-use crate::support::{EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, json_answer, once, says};
+use crate::support::{EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, says};
 
 /// What it says about each request.
 #[derive(Clone, Copy, Default)]
@@ -108,4 +109,21 @@ async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
     open.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
     once(&open, chat(says("hello"))).await;
     assert_eq!(kept.requests.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_request_that_a_rule_sends_on_is_told_of_once_from_where_it_went() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let mut config = GateConfig::new(first.url().parse().unwrap());
+    let upstream = UpstreamConfig::new(other.url().parse().unwrap());
+    config.named = vec![NamedUpstream { name: "local".parse().unwrap(), upstream }];
+    let rules = "[[rule]]\nid = 'away'\nmatch = {}\naction = 'route'\nto = 'local'\n";
+    let gate = gate_of(config, rules).await;
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&gate, chat(says("hello"))).await;
+    let requests = kept.requests.lock().unwrap();
+    let [record] = &requests[..] else { panic!("{} requests", requests.len()) };
+    assert_eq!((&*record.upstream, &record.rules[..]), (&*other.url(), &["away".to_owned()][..]));
+    assert_eq!((record.verdict, record.sent.is_some()), ("forwarded", true));
 }

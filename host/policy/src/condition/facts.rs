@@ -49,6 +49,8 @@ pub(crate) struct RequestFacts {
     pub(crate) agent: String,
     pub(crate) subagent: bool,
     pub(crate) upstream: String,
+    /// What the configuration calls it; conditions see its URL alone.
+    pub(crate) upstream_name: String,
     pub(crate) endpoint: String,
     /// Of the body.
     pub(crate) bytes: usize,

@@ -1,4 +1,6 @@
-//! Phase 6: pause and block rules look at the request as it would leave.
+//! Phase 6: route, pause and block rules look at the request as it would leave.
+
+use std::sync::Arc;
 
 use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId, Role, SectionKind};
 
@@ -6,25 +8,41 @@ use super::{FactsOf, Run};
 use crate::condition::{ConditionError, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Phase};
-use crate::verdict::{Cause, HoldPlace};
+use crate::verdict::{Cause, HoldPlace, Route};
 
 impl Run<'_> {
     pub(super) fn decide(&mut self) {
         self.each_rule(Phase::Decide, |run, index, rule| {
-            let blocks = match &rule.action {
-                Action::Decide(Decide::Pause(_)) => false,
-                Action::Decide(Decide::Block) => true,
-                Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => return,
+            let matched = match run.first_match(index) {
+                Ok(None) => return,
+                Ok(Some(matched)) => matched,
+                Err(error) => return run.rule_failed(index, error.to_string()),
             };
-            match run.first_match(index) {
-                Ok(None) => {}
-                Ok(Some(matched)) => {
-                    run.report.rules[index].matched += 1;
-                    run.hold_at(index, Cause::Rule, blocks, |run| run.place_of(&matched));
+            run.report.rules[index].matched += 1;
+            match &rule.action {
+                Action::Decide(Decide::Pause(_)) => {
+                    run.hold_at(index, Cause::Rule, false, |run| run.place_of(&matched));
                 }
-                Err(error) => run.rule_failed(index, error.to_string()),
+                Action::Decide(Decide::Block) => {
+                    run.hold_at(index, Cause::Rule, true, |run| run.place_of(&matched));
+                }
+                Action::Decide(Decide::Route(to)) => run.route(index, to, &matched),
+                Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {}
             }
         });
+    }
+
+    /// Sends the request to another upstream, unless it goes there already.
+    fn route(&mut self, index: RuleIndex, to: &Arc<str>, matched: &Match) {
+        if *self.request.upstream_name == **to {
+            return;
+        }
+        let place = self.place_of(matched);
+        let rule = &self.policy.rules[index];
+        if rule.monitors() {
+            return self.would_have(index, place.node, || format!("route to {to}"));
+        }
+        self.holds.route(Route { rule: Arc::clone(&rule.id), to: Arc::clone(to), detail: place.what });
     }
 
     fn place_of(&self, matched: &Match) -> HoldPlace {

@@ -10,7 +10,7 @@ use super::search::MAX_FINDINGS;
 use super::site::{Site, Why};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};
-use crate::verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Verdict};
+use crate::verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, Verdict};
 
 /// A finding that must be replaced and cannot be. Ordered as holds list them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ pub(super) struct Held {
 pub(super) struct Holds {
     pub(super) pauses: Vec<Hold>,
     block: Option<Hold>,
+    /// Where it goes instead.
+    route: Option<Route>,
 }
 
 impl Holds {
@@ -34,9 +36,14 @@ impl Holds {
         self.block.is_some()
     }
 
-    /// Returns the pauses and the block.
-    pub(super) fn into_parts(self) -> (Vec<Hold>, Option<Hold>) {
-        (self.pauses, self.block)
+    /// Returns the pauses, the block and the route.
+    pub(super) fn into_parts(self) -> (Vec<Hold>, Option<Hold>, Option<Route>) {
+        (self.pauses, self.block, self.route)
+    }
+
+    /// Sends the request elsewhere, where no earlier rule does.
+    pub(super) fn route(&mut self, route: Route) {
+        self.route.get_or_insert(route);
     }
 
     /// Blocks the request, where nothing blocks it yet.
@@ -70,8 +77,12 @@ impl Holds {
             hold.finish();
             hold
         };
-        match self.block {
-            Some(hold) => Verdict::Block(finished(hold)),
+        if let Some(hold) = self.block {
+            return Verdict::Block(finished(hold));
+        }
+        match self.route {
+            // What a person is asked about it is asked on its way there.
+            Some(route) => Verdict::Route(route),
             None if self.pauses.is_empty() => Verdict::Forward,
             None => Verdict::Pause(self.pauses.into_iter().map(finished).collect()),
         }
@@ -128,9 +139,10 @@ impl Run<'_> {
         }
         let (timeout, on_timeout) = match &rule.action {
             Action::Decide(Decide::Pause(pause)) => (pause.timeout, pause.on_timeout),
-            Action::Decide(Decide::Block) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {
-                (None, OnTimeout::Cancel)
-            }
+            Action::Decide(Decide::Block | Decide::Route(_))
+            | Action::Redact(_)
+            | Action::Pin(_)
+            | Action::Edit(_) => (None, OnTimeout::Cancel),
         };
         let place = place(self);
         let reason = match &rule.reason {

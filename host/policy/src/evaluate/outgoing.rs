@@ -172,7 +172,7 @@ impl Run<'_> {
                 self.hold_held(&held, true);
             }
         }
-        let (pauses, block) = now.holds.into_parts();
+        let (pauses, block, route) = now.holds.into_parts();
         for mut hold in pauses {
             let known =
                 self.holds.pauses.iter().any(|known| known.rule == hold.rule && known.cause == hold.cause);
@@ -184,6 +184,9 @@ impl Run<'_> {
         if let Some(mut hold) = block {
             hold.places.iter_mut().for_each(|place| self.name_as_received(place, reread));
             self.holds.block(hold);
+        }
+        if let Some(route) = route {
+            self.holds.route(route);
         }
     }
 

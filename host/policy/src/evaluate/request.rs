@@ -23,6 +23,7 @@ pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -
         agent: context.agent.unwrap_or_default().to_owned(),
         subagent: context.subagent.unwrap_or_default(),
         upstream: context.upstream.unwrap_or_default().to_owned(),
+        upstream_name: context.upstream_name.unwrap_or_default().to_owned(),
         endpoint: context.endpoint.unwrap_or_default().to_owned(),
         bytes: document.source().len(),
         tokens: if asked.tokens() { tokens(document) } else { 0 },

@@ -90,7 +90,7 @@ pub(crate) fn explain(
             },
             selected: matched,
             nearest: nearest[at].clone().filter(|_| matched == 0),
-            did: did(report, &holds_of(&evaluation, rule)),
+            did: did(report, &evaluation, rule),
             micros: report.micros,
         }
     });
@@ -282,7 +282,7 @@ fn why_not(rule: &Rule, document: &Document, request: &crate::condition::Request
 
 fn holds_of<'e>(evaluation: &'e Evaluation, rule: &Rule) -> Vec<(&'static str, &'e Hold)> {
     let holds = match &evaluation.verdict {
-        crate::Verdict::Forward => Vec::new(),
+        crate::Verdict::Forward | crate::Verdict::Route(_) => Vec::new(),
         crate::Verdict::Pause(holds) => holds.iter().map(|hold| ("pauses", hold)).collect(),
         crate::Verdict::Block(hold) => vec![("blocks", hold)],
     };
@@ -290,7 +290,7 @@ fn holds_of<'e>(evaluation: &'e Evaluation, rule: &Rule) -> Vec<(&'static str, &
 }
 
 /// What a rule did to a request, one line each.
-fn did(report: &crate::RuleReport, holds: &[(&str, &Hold)]) -> Vec<String> {
+fn did(report: &crate::RuleReport, evaluation: &Evaluation, rule: &Rule) -> Vec<String> {
     let would = if report.mode == Mode::Enforce { "made" } else { "would have made" };
     let counted = |what: &str, counts: &std::collections::BTreeMap<String, usize>| {
         let counts: Vec<String> = counts.iter().map(|(label, count)| format!("{count} {label}")).collect();
@@ -311,12 +311,24 @@ fn did(report: &crate::RuleReport, holds: &[(&str, &Hold)]) -> Vec<String> {
         report.skipped.iter().map(|(why, count)| format!("left out {}: {why}", plural(*count, "edit"))),
     );
     did.extend(report.errors.iter().map(|error| format!("failed: {error}")));
+    let holds = holds_of(evaluation, rule);
     did.extend(holds.iter().map(|(how, hold)| format!("{how} the request: {}", hold.detail)));
+    did.extend(routed(evaluation, rule));
     did.extend(report.would.iter().map(|Would { what, at }| match at {
         Some(at) => format!("would {what} at {at}"),
         None => format!("would {what}"),
     }));
     did
+}
+
+/// Where a rule sends the request.
+fn routed(evaluation: &Evaluation, rule: &Rule) -> Option<String> {
+    match &evaluation.verdict {
+        crate::Verdict::Route(route) if route.rule == rule.id => {
+            Some(format!("routes the request to `{}`: {}", route.to, route.detail))
+        }
+        _ => None,
+    }
 }
 
 /// What a rule did at a leaf, one line each.

@@ -29,7 +29,7 @@ const FIELDS: &[Field] = &[
     ("releasable", &["redact"], |raw| raw.releasable.as_ref().map(Spanned::span)),
     ("on_unredactable", &["redact", "transform"], |raw| raw.on_unredactable.as_ref().map(Spanned::span)),
     ("published", &["redact"], |raw| raw.published.as_ref().map(Spanned::span)),
-    ("to", &["pin"], |raw| raw.to.as_ref().map(Spanned::span)),
+    ("to", &["pin", "route"], |raw| raw.to.as_ref().map(Spanned::span)),
     ("on_drift", &["pin"], |raw| raw.on_drift.as_ref().map(Spanned::span)),
     ("set", &["rewrite"], |raw| raw.set.as_ref().map(Spanned::span)),
     ("replace", &["rewrite"], |raw| raw.replace.as_ref().map(Spanned::span)),

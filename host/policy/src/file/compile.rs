@@ -4,6 +4,7 @@
 //! refused anyway, and what can still be checked is.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::{Regex, RegexBuilder};
@@ -35,10 +36,11 @@ pub(super) const ACTIONS: &[&str] = &[
     "transform",
     "pause",
     "block",
+    "route",
 ];
 
-/// Known by name and refused: no list of what may be written offers them.
-const PLANNED_ACTIONS: &[&str] = &["route"];
+/// Longest name of an upstream.
+const MAX_UPSTREAM: usize = 40;
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
@@ -162,7 +164,7 @@ impl Compiler<'_, '_> {
             self.complaints.error(header, "a rule without `action`", hint);
             return None;
         };
-        let find = |word: &str| ACTIONS.iter().chain(PLANNED_ACTIONS).copied().find(|action| *action == word);
+        let find = |word: &str| ACTIONS.iter().copied().find(|action| *action == word);
         self.complaints.word("action", action, ACTIONS, find)
     }
 
@@ -192,11 +194,9 @@ impl Compiler<'_, '_> {
             "transform" => self.transform(raw, header).map(Edit::Transform).map(Action::Edit),
             "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
             "block" => Some(Action::Decide(Decide::Block)),
-            planned => {
-                let span = raw.action.as_ref().map_or(header, Spanned::span);
-                self.not_supported(span, &format!("action `{planned}`"));
-                None
-            }
+            "route" => self.route(raw, header).map(Decide::Route).map(Action::Decide),
+            // `ACTIONS` names no other.
+            _ => None,
         }
     }
 
@@ -416,6 +416,27 @@ impl Compiler<'_, '_> {
             on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
             subagents: subagents.unwrap_or(Subagents::Pause),
         })
+    }
+
+    /// `route`: whether there is such an upstream is known to a gate alone.
+    fn route(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Arc<str>> {
+        let Some(to) = &raw.to else {
+            if !raw.broken.contains("to") {
+                let hint = "name an upstream of the configuration: `to = \"local\"`";
+                self.complaints.error(header, "`route` needs `to`", hint);
+            }
+            return None;
+        };
+        let name = to.get_ref();
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+        if !begins || name.len() > MAX_UPSTREAM || !name.bytes().all(fits) {
+            let message = format!("no upstream can be called `{name}`");
+            let hint = "a name as in the configuration (`upstreams.<name>`): lower-case letters, digits, hyphens";
+            self.complaints.error(to.span(), message, hint);
+            return None;
+        }
+        Some(name.as_str().into())
     }
 
     fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {

@@ -149,7 +149,10 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
                 );
             }
         }
-        Action::Edit(_) | Action::Redact(_) | Action::Pin(_) | Action::Decide(Decide::Pause(_)) => {}
+        Action::Edit(_)
+        | Action::Redact(_)
+        | Action::Pin(_)
+        | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {}
     }
 }
 

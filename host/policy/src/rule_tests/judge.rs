@@ -20,6 +20,8 @@ use crate::{Context, Outside, Part, Policy, Verdict, examples};
 pub enum Fate {
     /// It leaves.
     Forward,
+    /// It goes to another upstream.
+    Route,
     /// It waits for a person.
     Pause,
     /// It is refused.
@@ -27,10 +29,10 @@ pub enum Fate {
 }
 
 impl Fate {
-    pub(super) const WORDS: &'static [&'static str] = &["forward", "pause", "block"];
+    pub(super) const WORDS: &'static [&'static str] = &["forward", "route", "pause", "block"];
 
     pub(super) fn from_word(word: &str) -> Option<Fate> {
-        [Fate::Forward, Fate::Pause, Fate::Block].into_iter().find(|fate| fate.name() == word)
+        [Fate::Forward, Fate::Route, Fate::Pause, Fate::Block].into_iter().find(|fate| fate.name() == word)
     }
 
     /// The word for it in tests.
@@ -38,6 +40,7 @@ impl Fate {
     pub fn name(self) -> &'static str {
         match self {
             Fate::Forward => "forward",
+            Fate::Route => "route",
             Fate::Pause => "pause",
             Fate::Block => "block",
         }
@@ -174,6 +177,7 @@ impl RuleTest {
             stream: said.stream,
             subagent: said.subagent,
             upstream: said.upstream.as_deref(),
+            upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
             outside: &headers,
         };
@@ -274,14 +278,15 @@ struct Found {
 
 impl Found {
     fn of(evaluation: &Evaluation) -> Found {
-        let (verdict, holds) = match &evaluation.verdict {
-            Verdict::Forward => (Fate::Forward, &[][..]),
-            Verdict::Pause(holds) => (Fate::Pause, holds.as_slice()),
-            Verdict::Block(hold) => (Fate::Block, std::slice::from_ref(hold)),
+        let (verdict, held_by) = match &evaluation.verdict {
+            Verdict::Forward => (Fate::Forward, Vec::new()),
+            Verdict::Route(route) => (Fate::Route, vec![&route.rule]),
+            Verdict::Pause(holds) => (Fate::Pause, holds.iter().map(|hold| &hold.rule).collect()),
+            Verdict::Block(hold) => (Fate::Block, vec![&hold.rule]),
         };
         Found {
             verdict,
-            held_by: holds.iter().map(|hold| hold.rule.to_string()).collect(),
+            held_by: held_by.into_iter().map(ToString::to_string).collect(),
             changes: made(&evaluation.draft),
             sent: evaluation.draft.render().to_vec(),
         }

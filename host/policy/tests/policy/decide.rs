@@ -130,6 +130,7 @@ fn a_condition_that_fails_follows_on_error() {
         let evaluation = evaluate(&policy(&rules), &chat("seven"));
         let verdict = match &evaluation.verdict {
             Verdict::Forward => "forward",
+            Verdict::Route(_) => "route",
             Verdict::Pause(_) => "pause",
             Verdict::Block(_) => "block",
         };

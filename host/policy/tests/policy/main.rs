@@ -37,6 +37,7 @@ mod redact;
 mod remembered;
 mod requests;
 mod review;
+mod route;
 mod rule_tests;
 mod saved;
 mod seams;

@@ -85,7 +85,7 @@ impl Case {
 /// The rules that pause or block.
 fn rules(verdict: &Verdict) -> BTreeSet<String> {
     match verdict {
-        Verdict::Forward => BTreeSet::new(),
+        Verdict::Forward | Verdict::Route(_) => BTreeSet::new(),
         Verdict::Pause(holds) => holds.iter().map(|hold| hold.rule.to_string()).collect(),
         Verdict::Block(hold) => BTreeSet::from([hold.rule.to_string()]),
     }

@@ -27,6 +27,7 @@ fn what_came_with_a_request_is_matched_as_a_whole() {
         agent: Some("codex"),
         subagent: Some(true),
         upstream: Some("https://api.openai.com"),
+        upstream_name: None,
         endpoint: Some("/v1/chat/completions"),
         outside: &outside,
         ..Context::default()

@@ -212,7 +212,7 @@ fn a_review_holds_for_every_place_that_still_stands() {
                 let shown = holds[0].places.iter().map(|place| (place.at.clone().unwrap(), place.stands));
                 shown.collect::<Vec<_>>()
             }
-            Verdict::Forward => Vec::new(),
+            Verdict::Forward | Verdict::Route(_) => Vec::new(),
             Verdict::Block(hold) => panic!("{hold:?}"),
         }
     };

@@ -170,6 +170,7 @@ fn faults_follow_on_error_and_leave_other_rules_alone() {
         let (evaluation, _) = run(fake, &format!("on_error = '{on_error}'"), &chat(EMAIL));
         let verdict = match &evaluation.verdict {
             Verdict::Forward => "forward",
+            Verdict::Route(_) => "route",
             Verdict::Pause(_) => "pause",
             Verdict::Block(_) => "block",
         };

@@ -50,6 +50,7 @@ const CONTEXT: Context<'_> = Context {
     stream: None,
     subagent: Some(true),
     upstream: Some("https://api.openai.com"),
+    upstream_name: None,
     endpoint: Some("/v1/chat/completions"),
     outside: &[],
 };

@@ -1,0 +1,170 @@
+//! A request that a rule sends to another upstream than its client did.
+//!
+//! It is judged anew there, from the body that came, by the policy of that upstream, and never sent on
+//! a second time. Its client knows nothing of that place, so what the header shows the first one stays
+//! behind: only fields and parameters of a short list go along, and none of them can be a credential.
+
+use std::sync::Arc;
+
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
+use http::request;
+use http::uri::{PathAndQuery, Uri};
+use leafgate_policy::{Assembly, Policy, Route};
+
+use crate::gate::{Came, Shared, Walked};
+use crate::judge::{Outcome, blocked};
+use crate::log::RequestLog;
+use crate::refusal::Refusal;
+use crate::upstreams::{Lane, Upstreams};
+
+/// The fields that a request keeps on its way to a place that its client does not know.
+const FIELDS: [HeaderName; 7] = [
+    ACCEPT,
+    CONTENT_ENCODING,
+    CONTENT_TYPE,
+    USER_AGENT,
+    HeaderName::from_static("anthropic-beta"),
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("openai-beta"),
+];
+
+/// The parameters of a path that it keeps.
+const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
+
+/// A request that must go elsewhere, with the body that came.
+pub(crate) struct Rerouted {
+    pub(crate) route: Route,
+    pub(crate) came: Came,
+}
+
+/// What becomes of a request, and where.
+pub(crate) struct Way {
+    pub(crate) lane: Arc<Lane>,
+    /// Its head as it leaves for there; `None` for the one that came.
+    pub(crate) parts: Option<request::Parts>,
+    pub(crate) outcome: Outcome,
+}
+
+/// A rule that routes to an upstream which is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "rule `{rule}` ({origin}) routes to the upstream `{to}`, and {there}; `upstreams.{to}` in the configuration makes one"
+)]
+pub struct UnknownRoute {
+    rule: String,
+    origin: String,
+    to: String,
+    there: String,
+}
+
+impl Upstreams {
+    /// Returns an error where a rule routes to an upstream that is not there.
+    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
+        let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
+        let Some((to, rule, origin)) = unknown else { return Ok(()) };
+        let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
+        Err(UnknownRoute { rule, origin, to, there: self.there() })
+    }
+}
+
+impl Shared {
+    /// Has a body judged, and judged again where a rule sends it elsewhere.
+    pub(crate) async fn find_way(
+        &self,
+        lane: Arc<Lane>,
+        parts: &request::Parts,
+        chosen: Option<Arc<Assembly>>,
+        policy: Arc<Policy>,
+        came: Came,
+        request_log: &mut RequestLog,
+    ) -> Result<Way, Refusal> {
+        let first =
+            Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, routed: None };
+        let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
+            Outcome::Route(rerouted) => *rerouted,
+            outcome => return Ok(Way { lane, parts: None, outcome }),
+        };
+        // Whoever loads a policy has looked whether it is there.
+        let Some(lane) = self.upstreams().by_name(&route.to).cloned() else {
+            return Err(blocked(&route.refused("this gate has none of that name")));
+        };
+        let policy = self.policy_of(Some(&lane));
+        let head = head_for_another(parts)?;
+        request_log.generation(policy.generation_name());
+        request_log.routed(&route.to);
+        let again = Walked {
+            lane: &lane,
+            client: parts,
+            parts: &head,
+            chosen,
+            policy,
+            routed: Some(Arc::clone(&route.rule)),
+        };
+        let outcome = self.walk(again, came, request_log).await?;
+        Ok(Way { lane, parts: Some(head), outcome })
+    }
+}
+
+/// Returns the head of a request without all that was for one upstream alone.
+fn head_for_another(parts: &request::Parts) -> Result<request::Parts, Refusal> {
+    let mut head = parts.clone();
+    head.headers = fields_for_another(&parts.headers);
+    let path = parts.uri.path();
+    let query = parts.uri.query().unwrap_or_default().split('&');
+    let kept: Vec<&str> = query
+        .filter(|parameter| PARAMETERS.contains(&parameter.split('=').next().unwrap_or_default()))
+        .collect();
+    let target = if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) };
+    let target = target.parse::<PathAndQuery>();
+    head.uri = target.map(Uri::from).map_err(|_| Refusal::malformed("the path cannot be sent elsewhere"))?;
+    Ok(head)
+}
+
+fn fields_for_another(received: &HeaderMap) -> HeaderMap {
+    let kept = received.iter().filter(|(name, _)| FIELDS.contains(name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_could_be_a_credential_goes_elsewhere() {
+        let mut request =
+            Request::post("http://gate/v1/messages?beta=true&key=k-1&api_key=k-2&api-version=3&session=s");
+        for (name, value) in [
+            ("authorization", "Bearer k"),
+            ("x-api-key", "k"),
+            ("api-key", "k"),
+            ("x-goog-api-key", "k"),
+            ("cookie", "k"),
+            ("proxy-authorization", "k"),
+            ("chatgpt-account-id", "k"),
+            ("openai-organization", "k"),
+            ("x-somebodys-token", "k"),
+            ("content-type", "application/json"),
+            ("anthropic-beta", "one"),
+            ("anthropic-beta", "two"),
+            ("user-agent", "claude-cli/2"),
+        ] {
+            request = request.header(name, value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let head = head_for_another(&parts).unwrap();
+        assert_eq!(head.uri, "/v1/messages?beta=true&api-version=3");
+        let left: Vec<_> =
+            head.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        assert_eq!(
+            left,
+            [
+                ("content-type", "application/json"),
+                ("anthropic-beta", "one"),
+                ("anthropic-beta", "two"),
+                ("user-agent", "claude-cli/2"),
+            ]
+        );
+    }
+}

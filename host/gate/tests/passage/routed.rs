@@ -1,0 +1,112 @@
+//! Requests that a rule sends to another upstream than their client did.
+
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use leafgate_gate::{Gate, GateConfig, NamedUpstream, OwnPolicy, UpstreamConfig};
+
+use crate::support::{
+    Client, EMAIL, Running, Upstream, chat, email_token, gate_of, keys, once, policy, post, says,
+};
+
+const RULES: &str = r#"
+[[rule]]
+id = "mail"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+
+[[rule]]
+id = "to-local"
+match = {}
+when = "leaf.findings.size() > 0"
+action = "route"
+to = "local"
+"#;
+
+fn local(upstream: &Upstream) -> NamedUpstream {
+    NamedUpstream {
+        name: "local".parse().unwrap(),
+        upstream: UpstreamConfig::new(upstream.url().parse().unwrap()),
+    }
+}
+
+async fn gate(first: &Upstream, named: Vec<NamedUpstream>, rules: &str) -> Running {
+    let mut config = GateConfig::new(first.url().parse().unwrap());
+    config.named = named;
+    gate_of(config, rules).await
+}
+
+#[tokio::test]
+async fn a_request_with_findings_goes_to_the_other_upstream_and_its_credentials_do_not() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let gate = gate(&first, vec![local(&other)], RULES).await;
+    let request = |text: &str| {
+        Request::post("/v1/chat/completions?key=k-1&beta=true")
+            .header("content-type", "application/json")
+            .header("authorization", "Bearer k-2")
+            .header("openai-organization", "k-3")
+            .header("x-somebodys-token", "k-4")
+            .body(Full::new(says(text).into()))
+            .unwrap()
+    };
+    let mut client = Client::connect(gate.address).await;
+    let answer = client.whole(request("hello")).await;
+    assert_eq!((answer.status, answer.headers.get("leafgate-routed")), (StatusCode::OK, None));
+    let answer = client.whole(request(EMAIL)).await;
+    assert_eq!((answer.status, &answer.headers["leafgate-routed"]), (StatusCode::OK, &"local".parse().unwrap()));
+    assert_eq!(first.only().headers["authorization"], "Bearer k-2", "only what is for it");
+    let seen = other.only();
+    assert_eq!(seen.target, "/v1/chat/completions?beta=true");
+    assert!(String::from_utf8_lossy(&seen.body).contains(&email_token()), "the same rules judge it there");
+    let head = format!("{:?}", seen.headers);
+    assert!(["k-1", "k-2", "k-3", "k-4"].iter().all(|secret| !head.contains(secret)), "{head}");
+    let counts = gate.gate.status().rules;
+    assert!(counts.iter().any(|count| count.rule == "to-local"), "{counts:?}");
+}
+
+#[tokio::test]
+async fn the_policy_of_the_other_upstream_judges_what_is_sent_there() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let mut open = local(&other);
+    open.upstream.policy = Some(OwnPolicy { source: "none".to_owned(), policy: policy("") });
+    let gate = gate(&first, vec![open], RULES).await;
+    once(&gate, chat(says(EMAIL))).await;
+    assert_eq!(other.only().body, says(EMAIL), "byte for byte: it never leaves the house");
+    assert!(first.seen().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_sent_on_twice() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let mut back = local(&other);
+    let rules = "[[rule]]\nid = 'away'\nmatch = {}\naction = 'route'\nto = 'third'\n";
+    back.upstream.policy = Some(OwnPolicy { source: "own".to_owned(), policy: policy(rules) });
+    let third = NamedUpstream { name: "third".parse().unwrap(), ..local(&other) };
+    let gate = gate(&first, vec![back, third], RULES).await;
+    let refused = once(&gate, chat(says(EMAIL))).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let (code, message) = refused.error();
+    assert_eq!(code, "leafgate_blocked");
+    assert!(message.contains("rule `away`") && message.contains("nothing is sent on twice"), "{message}");
+    assert!(first.seen().is_empty() && other.seen().is_empty());
+    // Who asks for it by name is sent on once.
+    assert_eq!(once(&gate, post("/u/local/v1/chat/completions", says("hello"))).await.status, 200);
+    assert_eq!(other.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_policy_that_routes_nowhere_does_not_serve() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let config = GateConfig::new(first.url().parse().unwrap());
+    let Err(refused) = Gate::new(config, keys(), policy(RULES)) else { panic!("it must not start") };
+    let said = refused.to_string();
+    assert!(said.contains("rule `to-local` (") && said.contains("routes to the upstream `local`"), "{said}");
+    assert!(said.contains("this gate has none"), "{said}");
+
+    let gate = gate(&first, vec![local(&other)], RULES).await;
+    let before = gate.gate.status().policy.generation;
+    gate.gate.policy_loaded(policy(&RULES.replace("\"local\"", "\"elsewhere\"")));
+    let status = gate.gate.status().policy;
+    assert_eq!(status.generation, before, "the last good one serves");
+    assert!(status.refused.unwrap().contains("this gate has local"));
+}
