@@ -87,6 +87,6 @@ fn has_done(rule: &Rule, report: &RuleReport) -> bool {
     match rule.action {
         Action::Edit(Edit::Rewrite(Rewrite::Replace { .. } | Rewrite::Shorten(_))) => report.edits > 0,
         Action::Redact(_) => report.matched > 0 || report.unredactable > 0 || !report.published.is_empty(),
-        Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => true,
+        Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => true,
     }
 }

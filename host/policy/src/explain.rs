@@ -13,8 +13,8 @@ use crate::index::PluginIndex;
 use crate::own::PACK;
 use crate::plugin::World;
 use crate::rule::{
-    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, OnError, Pause, Phase, Redact, Restore,
-    Rewrite, Rule, Subagents, Urgency,
+    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, OnDrift, OnError, Pause, Phase, Pin, Redact,
+    Restore, Rewrite, Rule, Subagents, Urgency,
 };
 use crate::shorten::Shorten;
 
@@ -143,6 +143,7 @@ pub(crate) fn explain(policy: &Policy) -> Explanation {
 }
 
 const PHASES: &[(Phase, &str)] = &[
+    (Phase::Classify, "sections are said to be of another kind than they look"),
     (Phase::Redact, "what arrives is searched, and what is found is replaced"),
     (Phase::Pin, "leaves are fixed: no later rule or plugin changes them"),
     (
@@ -181,10 +182,20 @@ fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
 fn does(policy: &Policy, action: &Action) -> Vec<String> {
     match action {
         Action::Redact(redact) => redact_lines(policy, redact),
-        Action::Pin(pin) => match &pin.to {
-            Some(to) => vec![format!("sets it to {to:?} and pins it")],
-            None => vec!["pins it as it stands after redaction".to_owned()],
-        },
+        Action::Classify(kind) => vec![format!("says that its section is `{kind}`")],
+        Action::Pin(Pin::To(to)) => vec![format!("sets it to {to:?} and pins it")],
+        Action::Pin(Pin::Received) => vec!["pins it as it stands after redaction".to_owned()],
+        Action::Pin(Pin::FirstSeen(on_drift)) => vec![
+            "sets it to the text that it had first in its conversation, and pins it".to_owned(),
+            match on_drift {
+                OnDrift::Pin => "where it differs from that: it leaves as it was first".to_owned(),
+                OnDrift::Pause | OnDrift::Block => format!("where it differs from that: {on_drift}"),
+            },
+        ],
+        Action::Pin(Pin::Protect { edit, delete }) => {
+            let kept = [(*edit, "nobody changes it"), (*delete, "nobody leaves it out")];
+            kept.iter().filter(|(kept, _)| *kept).map(|(_, what)| (*what).to_owned()).collect()
+        }
         Action::Edit(Edit::FilterTools(filter)) => filter_lines(filter),
         Action::Edit(Edit::StripTools) => vec![
             "leaves out all tools, and every message in which one is called or answers".to_owned(),
@@ -319,6 +330,7 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
             | Edit::Options(_)
             | Edit::Model(_),
         )
+        | Action::Classify(_)
         | Action::Pin(_)
         | Action::Decide(_) => false,
     };

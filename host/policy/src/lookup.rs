@@ -134,6 +134,7 @@ impl Literals {
                 | Edit::Options(_)
                 | Edit::Model(_),
             )
+            | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)
             | Action::Decide(_) => None,

@@ -23,6 +23,7 @@ pub(crate) struct OfRequest {
     pub(crate) sessions: Vec<Glob>,
     pub(crate) upstreams: Vec<Glob>,
     pub(crate) endpoints: Vec<Glob>,
+    pub(crate) projects: Vec<Glob>,
     pub(crate) stream: Option<bool>,
     pub(crate) subagent: Option<bool>,
     pub(crate) headers: Vec<Named>,
@@ -55,6 +56,7 @@ impl OfRequest {
             && named(&self.sessions, &request.session)
             && (named(&self.upstreams, &request.upstream) || named(&self.upstreams, &request.upstream_name))
             && named(&self.endpoints, &request.endpoint)
+            && named(&self.projects, &request.project)
             && self.headers.iter().all(|header| header.fits(&request.said.headers))
             && self.options.iter().all(|option| option.fits(&request.said.options))
     }
@@ -90,6 +92,7 @@ impl OfRequest {
                 named("upstream", &self.upstreams, &request.upstream)
             })
             .or_else(|| named("endpoint", &self.endpoints, &request.endpoint))
+            .or_else(|| named("project", &self.projects, &request.project))
             .or_else(|| said("header", &self.headers, &request.said.headers))
             .or_else(|| said("option", &self.options, &request.said.options))
     }
@@ -105,6 +108,7 @@ impl OfRequest {
             && covers_any(&self.sessions, &other.sessions)
             && covers_any(&self.upstreams, &other.upstreams)
             && covers_any(&self.endpoints, &other.endpoints)
+            && covers_any(&self.projects, &other.projects)
             && truth(self.stream, other.stream)
             && truth(self.subagent, other.subagent)
             && named(&self.headers, &other.headers)
@@ -121,6 +125,7 @@ impl OfRequest {
         field("session", globs(&self.sessions));
         field("upstream", globs(&self.upstreams));
         field("endpoint", globs(&self.endpoints));
+        field("project", globs(&self.projects));
         field("stream", truth(self.stream));
         field("subagent", truth(self.subagent));
         for (kind, all) in [("header", &self.headers), ("option", &self.options)] {
@@ -146,6 +151,8 @@ pub(crate) struct Asked {
     options: BTreeSet<String>,
     /// Whether any condition asks for the estimate of tokens, which costs a walk over all leaves.
     tokens: bool,
+    /// Whether any rule asks for the folder that a client works in.
+    project: bool,
 }
 
 impl Asked {
@@ -159,6 +166,7 @@ impl Asked {
         let mut asked = Asked::default();
         for request in requests {
             asked.headers.extend(request.headers.iter().map(|named| named.name.clone()));
+            asked.project |= !request.projects.is_empty();
             asked.options.extend(request.options.iter().map(|named| named.name.clone()));
         }
         asked
@@ -167,6 +175,11 @@ impl Asked {
     /// Whether anybody asks for the estimate of tokens.
     pub(crate) fn tokens(&self) -> bool {
         self.tokens
+    }
+
+    /// Whether anybody asks for the folder that a client works in.
+    pub(crate) fn project(&self) -> bool {
+        self.project
     }
 }
 

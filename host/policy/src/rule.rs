@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_tree::SectionKind;
 use regex::Regex;
 
 use crate::condition::{Condition, RequestFacts};
@@ -154,6 +155,18 @@ words! {
 }
 
 words! {
+    /// What happens when a pinned leaf differs from what it was first.
+    OnDrift {
+        /// It is sent as it was first.
+        Pin = "pin",
+        /// A person decides.
+        Pause = "pause",
+        /// The request is blocked.
+        Block = "block",
+    }
+}
+
+words! {
     /// What happens when nobody decides in time.
     OnTimeout {
         /// The request is refused.
@@ -210,6 +223,8 @@ impl Rule {
 /// What a rule does, with all that it needs for it: one variant for each phase.
 #[derive(Debug)]
 pub(crate) enum Action {
+    /// Sections are of this kind.
+    Classify(SectionKind),
     Redact(Redact),
     Pin(Pin),
     Edit(Edit),
@@ -247,7 +262,9 @@ impl Action {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Action::Redact(_) => "redact",
-            Action::Pin(_) => "pin",
+            Action::Classify(_) => "classify",
+            Action::Pin(Pin::Protect { .. }) => "protect",
+            Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)) => "pin",
             Action::Edit(Edit::Rewrite(_) | Edit::Options(_) | Edit::Model(_)) => "rewrite",
             Action::Edit(Edit::Delete(_)) => "delete",
             Action::Edit(Edit::Insert(_)) => "insert",
@@ -266,6 +283,7 @@ impl Action {
         match self {
             Action::Decide(Decide::Pause(pause)) => pause.subagents == Subagents::Skip && request.subagent,
             Action::Decide(Decide::Block | Decide::Route(_))
+            | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)
             | Action::Edit(_) => false,
@@ -274,6 +292,7 @@ impl Action {
 
     pub(crate) fn phase(&self) -> Phase {
         match self {
+            Action::Classify(_) => Phase::Classify,
             Action::Redact(_) => Phase::Redact,
             Action::Pin(_) => Phase::Pin,
             Action::Edit(_) => Phase::Rewrite,
@@ -286,6 +305,8 @@ impl Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
+    /// Sections are given other kinds.
+    Classify,
     /// The received request is redacted.
     Redact,
     /// Leaves are pinned.
@@ -308,6 +329,7 @@ impl Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Phase::Classify => "classify",
             Phase::Redact => "redact",
             Phase::Pin => "pin",
             Phase::Saved => "saved edits",
@@ -341,11 +363,17 @@ pub(crate) struct Redact {
     pub(crate) published: Published,
 }
 
-/// `pin`.
+/// `pin` and `protect`.
 #[derive(Debug)]
-pub(crate) struct Pin {
-    /// A literal text; without one, the leaf stays as received.
-    pub(crate) to: Option<String>,
+pub(crate) enum Pin {
+    /// A leaf stays as it is after redaction.
+    Received,
+    /// It has this text.
+    To(String),
+    /// It has the text that it had first in its conversation.
+    FirstSeen(OnDrift),
+    /// Nobody changes it, a person neither, or leaves it out.
+    Protect { edit: bool, delete: bool },
 }
 
 /// `rewrite`.

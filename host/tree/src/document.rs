@@ -1,14 +1,17 @@
 //! A request body: the index of its bytes, and what its format says about each value.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error::ParseError;
 use crate::formats::Format;
 use crate::index::Index;
+use crate::kinds::SectionKind;
 use crate::node::NodeId;
 use crate::project::Projection;
 use crate::scan::Limits;
@@ -18,9 +21,11 @@ use crate::section::{NodeType, Section, SectionId};
 ///
 /// What needs no format (children, members, pointers, texts) is the [`Index`]'s, to which a document derefs.
 pub struct Document {
-    index: Index,
+    index: Arc<Index>,
     format: Format,
     projection: Projection,
+    /// The sections that somebody says are of another kind than the format does.
+    reclassified: Vec<SectionId>,
 }
 
 impl Document {
@@ -50,7 +55,54 @@ impl Document {
 
     fn named(index: Index, format: Format) -> Document {
         let projection = format.projection(&index);
-        Document { index, format, projection }
+        Document { index: Arc::new(index), format, projection, reclassified: Vec::new() }
+    }
+
+    /// Returns the same request with other kinds for some of its sections. What the API must find
+    /// together goes by kinds too, so calls, results and options stay what they are.
+    #[must_use]
+    pub fn reclassified(&self, kinds: &BTreeMap<SectionId, SectionKind>) -> Document {
+        let mut document = Document {
+            index: Arc::clone(&self.index),
+            format: self.format,
+            projection: self.projection.clone(),
+            reclassified: self.reclassified.clone(),
+        };
+        for (&id, &kind) in kinds {
+            let section = &mut document.projection.sections[id.index()];
+            if section.kind != kind && section.kind.is_of_words() && kind.is_of_words() {
+                section.kind = kind;
+                document.reclassified.push(id);
+            }
+        }
+        document
+    }
+
+    /// Whether any section is of another kind than the format says.
+    #[must_use]
+    pub fn is_reclassified(&self) -> bool {
+        !self.reclassified.is_empty()
+    }
+
+    /// Takes over what somebody said of the sections of another document, whose values these come
+    /// from.
+    pub(crate) fn classify_like(
+        &mut self,
+        received: &Document,
+        came_from: impl Fn(NodeId) -> Option<NodeId>,
+    ) {
+        let said = received.reclassified.iter().map(|&id| received.section(id));
+        let said: BTreeMap<NodeId, &Section> = said.map(|section| (section.node, section)).collect();
+        if said.is_empty() {
+            return;
+        }
+        for (at, section) in self.projection.sections.iter_mut().enumerate() {
+            let from = came_from(section.node).and_then(|from| said.get(&from));
+            if let Some(from) = from.filter(|from| from.node_type == section.node_type) {
+                section.kind = from.kind;
+                self.reclassified.push(SectionId::from_index(at));
+            }
+        }
     }
 
     /// Bytes of memory that the body and its index take, about.
@@ -151,5 +203,40 @@ impl fmt::Debug for Document {
             .field("nodes", &self.node_count())
             .field("sections", &self.projection.sections.len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Author, Draft};
+
+    #[test]
+    fn the_kind_of_a_section_is_overridden_and_follows_it_into_what_would_leave() {
+        let body = r#"{"messages": [
+            {"role": "user", "content": "out"},
+            {"role": "user", "content": "rules"},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function",
+                "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": "x"}
+        ]}"#;
+        let received = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        let all = (0..received.sections().len()).map(SectionId::from_index);
+        let document = received.reclassified(&all.map(|id| (id, SectionKind::Context)).collect());
+        assert!(document.is_reclassified() && !received.is_reclassified());
+        for (now, then) in document.sections().iter().zip(received.sections()) {
+            let expected = if then.kind.is_of_words() { SectionKind::Context } else { then.kind };
+            assert_eq!(now.kind, expected);
+        }
+        let mut draft = Draft::new(Arc::new(document));
+        let section = |at: &str| draft.document().section_of(draft.document().resolve(at).unwrap()).unwrap();
+        let out = section("/messages/0");
+        draft.delete(out, &Author::Person).unwrap();
+        let reread = draft.reread(&Limits::default()).unwrap();
+        let now = reread.document();
+        let left = now.section(now.section_of(now.resolve("/messages/0/content").unwrap()).unwrap());
+        assert_eq!(left.kind, SectionKind::Context);
     }
 }

@@ -79,6 +79,26 @@ words! {
     }
 }
 
+impl SectionKind {
+    /// Whether it says whose words a section holds. The other kinds say what an API must find together.
+    #[must_use]
+    pub const fn is_of_words(self) -> bool {
+        match self {
+            SectionKind::System
+            | SectionKind::User
+            | SectionKind::Assistant
+            | SectionKind::Context
+            | SectionKind::History
+            | SectionKind::ContentPart
+            | SectionKind::Other => true,
+            SectionKind::ToolCall
+            | SectionKind::ToolResult
+            | SectionKind::Prediction
+            | SectionKind::RequestOption => false,
+        }
+    }
+}
+
 words! {
     /// What a part of a message's content holds.
     ContentKind {

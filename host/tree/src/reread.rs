@@ -57,11 +57,15 @@ impl Draft {
     /// Where the bytes exceed a limit, which an edit may have brought about.
     pub fn reread(&self, limits: &Limits) -> Result<Reread, ParseError> {
         let bytes = self.render();
-        let document = match self.document().is_raw() {
+        let mut document = match self.document().is_raw() {
             true => Document::raw(bytes),
             false => Document::parse(bytes, self.document().format(), limits)?,
         };
         let origins = Matching::new(self, &document).run();
+        document.classify_like(self.document(), |node| match origins[node.index()] {
+            Origin::Received(from) => Some(from),
+            Origin::Within(_) | Origin::Inserted(_) => None,
+        });
         Ok(Reread { document: Arc::new(document), origins })
     }
 }

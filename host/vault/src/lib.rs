@@ -27,6 +27,7 @@ mod context;
 mod keys;
 mod memory;
 mod restore;
+mod seen;
 mod surrogate;
 mod vault;
 mod word;

@@ -11,6 +11,7 @@ use crate::{
     keys::TokenKeys,
     memory::{Memory, Recalled, Use},
     restore::{Channel, Restorer},
+    seen::Seen,
     word::{Tail, Token},
 };
 
@@ -23,6 +24,7 @@ struct Inner {
     /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
     /// and nothing under it calls out.
     memory: Mutex<Memory>,
+    seen: Mutex<Seen>,
 }
 
 /// Two values of one session have the same token. The redaction was not remembered and must not be
@@ -46,7 +48,8 @@ impl Vault {
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
     pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
-        Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)) }))
+        let (memory, seen) = (Memory::within(shared), Seen::within(shared));
+        Self(Arc::new(Inner { keys, memory: Mutex::new(memory), seen: Mutex::new(seen) }))
     }
 
     /// Returns the keys of the session's client.
@@ -78,6 +81,13 @@ impl Vault {
     /// Returns whether there is nothing to restore.
     pub fn is_empty(&self) -> bool {
         self.memory().restorable() == 0
+    }
+
+    /// Returns the text that stood at a place of this session first. Where none did it is this one, which
+    /// is remembered; `None` where there is no room for it.
+    pub fn first_seen(&self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
+        // As with the memory of values: every change is finished.
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).first(place, text)
     }
 
     /// Puts values back in a whole text.

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use leafgate_admin::StoreStatus;
-use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use tokio::sync::oneshot;
 
-use crate::support::{EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, says};
+use crate::support::{
+    EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, says,
+};
 
 /// What it says about each request.
 #[derive(Clone, Copy, Default)]

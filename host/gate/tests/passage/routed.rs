@@ -53,7 +53,10 @@ async fn a_request_with_findings_goes_to_the_other_upstream_and_its_credentials_
     let answer = client.whole(request("hello")).await;
     assert_eq!((answer.status, answer.headers.get("leafgate-routed")), (StatusCode::OK, None));
     let answer = client.whole(request(EMAIL)).await;
-    assert_eq!((answer.status, &answer.headers["leafgate-routed"]), (StatusCode::OK, &"local".parse().unwrap()));
+    assert_eq!(
+        (answer.status, &answer.headers["leafgate-routed"]),
+        (StatusCode::OK, &"local".parse().unwrap())
+    );
     assert_eq!(first.only().headers["authorization"], "Bearer k-2", "only what is for it");
     let seen = other.only();
     assert_eq!(seen.target, "/v1/chat/completions?beta=true");

@@ -51,6 +51,8 @@ pub(crate) struct RequestFacts {
     pub(crate) upstream: String,
     /// What the configuration calls it; conditions see its URL alone.
     pub(crate) upstream_name: String,
+    /// The folder that its client works in; empty where no rule asks.
+    pub(crate) project: String,
     pub(crate) endpoint: String,
     /// Of the body.
     pub(crate) bytes: usize,

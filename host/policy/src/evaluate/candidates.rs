@@ -168,6 +168,7 @@ impl<'p> Run<'p> {
                 | Edit::Model(_),
             ) => rule.is_of_request() || self.may_apply_to_inserted(index),
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
+            | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_) => false,
         };

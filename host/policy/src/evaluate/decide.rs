@@ -27,7 +27,7 @@ impl Run<'_> {
                     run.hold_at(index, Cause::Rule, true, |run| run.place_of(&matched));
                 }
                 Action::Decide(Decide::Route(to)) => run.route(index, to, &matched),
-                Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {}
+                Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {}
             }
         });
     }

@@ -25,14 +25,14 @@ impl<'p> Run<'p> {
             Action::Pin(pin) => {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
             }
-            Action::Redact(_) | Action::Edit(_) | Action::Decide(_) => {}
+            Action::Classify(_) | Action::Redact(_) | Action::Edit(_) | Action::Decide(_) => {}
         });
     }
 
     pub(super) fn rewrite(&mut self) {
         self.each_rule(Phase::Rewrite, |run, index, rule| match &rule.action {
             Action::Edit(edit) => run.edit(index, rule, edit),
-            Action::Redact(_) | Action::Pin(_) | Action::Decide(_) => {}
+            Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Decide(_) => {}
         });
     }
 
@@ -97,12 +97,36 @@ impl<'p> Run<'p> {
     ) -> Result<Edits, EditError> {
         let mut edits = Edits::default();
         for &node in selected {
-            if let Some(to) = &pin.to {
-                self.write(index, rule, node, Change::Set(to), &mut edits)?;
+            match pin {
+                Pin::Received => {}
+                Pin::To(to) => self.write(index, rule, node, Change::Set(to), &mut edits)?,
+                Pin::FirstSeen(on_drift) => {
+                    if let Some(first) = self.drifted(index, node, *on_drift) {
+                        self.write(index, rule, node, Change::Set(&first), &mut edits)?;
+                    }
+                }
+                Pin::Protect { edit, delete } => {
+                    self.protect(rule, node, *edit, *delete);
+                    continue;
+                }
             }
             self.draft.pin(node, &author(rule));
         }
         Ok(edits)
+    }
+
+    /// Keeps a leaf from whoever would change it, or its message from whoever would leave it out.
+    fn protect(&mut self, rule: &Rule, node: NodeId, edit: bool, delete: bool) {
+        // A rule that only counts keeps nobody from anything.
+        if rule.monitors() {
+            return;
+        }
+        if edit {
+            self.draft.keep_text(node, &author(rule));
+        }
+        if let Some(section) = deletable_around(self.document, node).filter(|_| delete) {
+            self.draft.keep_section(section, &author(rule));
+        }
     }
 
     fn rewrite_leaves(

@@ -140,6 +140,7 @@ impl Run<'_> {
         let (timeout, on_timeout) = match &rule.action {
             Action::Decide(Decide::Pause(pause)) => (pause.timeout, pause.on_timeout),
             Action::Decide(Decide::Block | Decide::Route(_))
+            | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)
             | Action::Edit(_) => (None, OnTimeout::Cancel),
@@ -174,6 +175,7 @@ impl Run<'_> {
                     | Edit::Options(_)
                     | Edit::Model(_),
                 )
+                | Action::Classify(_)
                 | Action::Pin(_)
                 | Action::Decide(_),
                 _,

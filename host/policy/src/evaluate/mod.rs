@@ -1,4 +1,4 @@
-//! One request through the phases: redact, pin, saved edits, rewrite (and redact what was
+//! One request through the phases: classify, redact, pin, saved edits, rewrite (and redact what was
 //! written), decide.
 //!
 //! What holds here:
@@ -13,7 +13,9 @@
 
 mod beneath;
 mod candidates;
+mod classify;
 mod decide;
+mod drift;
 mod edit;
 mod excepted;
 mod hits;
@@ -23,6 +25,7 @@ mod known;
 mod options;
 mod outgoing;
 mod outside;
+mod project;
 mod redact;
 mod replay;
 mod request;
@@ -61,6 +64,7 @@ use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, Outside, Policy};
 use candidates::{Candidates, Leaves};
+use classify::{Classified, classified};
 use holds::{Held, Holds};
 use site::Site;
 use trace::Trace;
@@ -184,7 +188,8 @@ pub(crate) fn evaluate_by(
     context: &Context<'_>,
     vault: &Vault,
 ) -> Evaluation {
-    Run::asking(which, policy, document, context, vault).all_phases(|_| {})
+    let Classified { document, begun } = classified(which, policy, document, context, vault, false);
+    Run::asking(which, policy, &document, context, vault).go_on(begun).all_phases(|_| {})
 }
 
 /// Returns the leaves that a rule's `match` selects, whatever it asks about the request as a whole.
@@ -206,7 +211,8 @@ fn all_phases(
     vault: &Vault,
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
-    Run::new(policy, document, context, vault).all_phases(saved)
+    let Classified { document, begun } = classified(Which::All, policy, document, context, vault, false);
+    Run::new(policy, &document, context, vault).go_on(begun).all_phases(saved)
 }
 
 /// The state of one evaluation.
@@ -477,6 +483,7 @@ impl<'p> Run<'p> {
             EditError::Frozen => "frozen",
             EditError::Opaque => "media",
             EditError::Pinned { .. } => "pinned",
+            EditError::Kept { .. } => "kept",
             EditError::Deleted => "deleted",
             EditError::Covered => "set as a whole",
             EditError::NotDeletable => "not deletable",

@@ -98,7 +98,7 @@ impl<'p> Run<'p> {
         rules
             .filter_map(|(index, rule)| match &rule.action {
                 Action::Redact(redact) => Some((RuleIndex::new(index), redact)),
-                Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => None,
+                Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => None,
             })
             .collect()
     }
@@ -275,7 +275,7 @@ impl<'p> Run<'p> {
     pub(super) fn with(&self, index: RuleIndex) -> With {
         match &self.policy.rules[index].action {
             Action::Redact(redact) => redact.with,
-            Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => With::Token,
+            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => With::Token,
         }
     }
 

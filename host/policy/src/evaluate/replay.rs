@@ -5,7 +5,8 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Draft, Edit, EditKind, NodeId};
 use leafgate_vault::Vault;
 
-use super::{Evaluation, Run};
+use super::classify::{Classified, classified};
+use super::{Evaluation, Run, Which};
 use crate::rule::Phase;
 use crate::{Context, Policy};
 
@@ -16,7 +17,8 @@ pub(crate) fn replay(
     vault: &Vault,
     mut step: impl FnMut(&mut Draft) -> bool,
 ) -> Evaluation {
-    let mut run = Run::new(policy, &document, context, vault);
+    let Classified { document, begun } = classified(Which::All, policy, &document, context, vault, false);
+    let mut run = Run::new(policy, &document, context, vault).go_on(begun);
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);
     run.phase(Phase::Rewrite, |run| {

@@ -539,7 +539,7 @@ impl Found {
     ) -> Cow<'f, [Finding]> {
         let keeps = match &run.policy.rules[rule].action {
             Action::Redact(redact) => !replaceable || redact.published == Published::Keep,
-            Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => false,
+            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => false,
         };
         if !keeps || findings.iter().all(|finding| !finding.published) {
             return Cow::Borrowed(findings);

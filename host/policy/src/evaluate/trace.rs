@@ -10,6 +10,7 @@ use std::sync::Arc;
 use leafgate_tree::{Author, Document, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
+use super::classify::{Classified, classified};
 use super::{Evaluation, Run, Which};
 use crate::condition::Unmet;
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
@@ -25,6 +26,11 @@ use crate::{Context, Policy};
 pub(super) struct Trace(Vec<Option<Vec<Answer>>>);
 
 impl Trace {
+    /// A trace in which no rule was asked yet.
+    pub(super) fn of(policy: &Policy) -> Trace {
+        Trace(policy.rules.iter().map(|_| None).collect())
+    }
+
     /// What a rule said, leaf by leaf.
     fn answers(&self, at: usize) -> Option<&[Answer]> {
         self.0.get(at)?.as_deref()
@@ -61,8 +67,10 @@ pub(crate) fn explain(
     vault: &Vault,
     leaves: &[NodeId],
 ) -> (Evaluation, RequestExplanation) {
-    let mut run = Run::new(policy, document, context, vault);
-    run.trace = Some(Trace(policy.rules.iter().map(|_| None).collect()));
+    let Classified { document, begun } = classified(Which::All, policy, document, context, vault, true);
+    let document = &document;
+    let mut run = Run::new(policy, document, context, vault).go_on(begun);
+    run.trace.get_or_insert_with(|| Trace::of(policy));
     run.run_phases(|_| {});
     let trace = run.trace.take().unwrap_or_default();
     let (request, active) = (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
@@ -139,8 +147,9 @@ pub(crate) fn is_about_any(
     leaves: &[NodeId],
 ) -> (Evaluation, bool) {
     let context = Context::default();
-    let mut run = Run::asking(which, policy, document, &context, vault);
-    run.trace = Some(Trace(policy.rules.iter().map(|_| None).collect()));
+    let Classified { document, begun } = classified(which, policy, document, &context, vault, true);
+    let mut run = Run::asking(which, policy, &document, &context, vault).go_on(begun);
+    run.trace.get_or_insert_with(|| Trace::of(policy));
     run.run_phases(|_| {});
     let trace = run.trace.take().unwrap_or_default();
     let answers = trace.answers(index.get()).unwrap_or_default();

@@ -281,7 +281,7 @@ impl<'p> Run<'p> {
                 self.was_written(node);
             }
             Ok(None) => {}
-            Err(EditError::Pinned { .. }) => {
+            Err(EditError::Pinned { .. } | EditError::Kept { .. }) => {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), Why::Pinned)));
             }
             Err(error) => self.skip(index, error).map_err(misfit)?,

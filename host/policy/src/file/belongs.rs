@@ -31,6 +31,8 @@ const FIELDS: &[Field] = &[
     ("published", &["redact"], |raw| raw.published.as_ref().map(Spanned::span)),
     ("to", &["pin", "route"], |raw| raw.to.as_ref().map(Spanned::span)),
     ("on_drift", &["pin"], |raw| raw.on_drift.as_ref().map(Spanned::span)),
+    ("as", &["classify"], |raw| raw.kind.as_ref().map(Spanned::span)),
+    ("from", &["protect"], |raw| raw.from.as_ref().map(Spanned::span)),
     ("set", &["rewrite"], |raw| raw.set.as_ref().map(Spanned::span)),
     ("replace", &["rewrite"], |raw| raw.replace.as_ref().map(Spanned::span)),
     ("prepend", &["rewrite"], |raw| raw.prepend.as_ref().map(Spanned::span)),

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_tree::SectionKind;
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
@@ -16,16 +17,19 @@ use super::plugins::Plugins;
 use super::raw::RawRule;
 use super::{Complaints, belongs, idle, is_kebab_case, matches, replacement};
 use crate::condition::Condition;
+use crate::diagnostic::hint_for;
 use crate::plugin::World;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, OnError, OnTimeout, OnUnredactable, Pause, Pin, Published,
-    Redact, Restore, Rewrite, Rule, Sees, Subagents, Transform, With,
+    Action, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
+    Published, Redact, Restore, Rewrite, Rule, Sees, Subagents, Transform, With,
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
 
 pub(super) const ACTIONS: &[&str] = &[
     "redact",
+    "classify",
+    "protect",
     "pin",
     "rewrite",
     "delete",
@@ -48,6 +52,12 @@ pub(super) const REGEX_SIZE: usize = 1 << 20;
 
 /// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What `protect` keeps a leaf from.
+pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
+
+/// Instead of a text to pin to: the one that a leaf had first.
+const FIRST_SEEN: &str = "first-seen";
 
 type Change = (&'static str, fn(&RawRule) -> bool);
 
@@ -184,6 +194,8 @@ impl Compiler<'_, '_> {
     fn action(&mut self, raw: &RawRule, action: &str, header: Range<usize>) -> Option<Action> {
         match action {
             "redact" => self.redact(raw, header).map(Action::Redact),
+            "classify" => self.classify(raw, header).map(Action::Classify),
+            "protect" => self.protect(raw).map(Action::Pin),
             "pin" => self.pin(raw).map(Action::Pin),
             "rewrite" => self.rewrite(raw, header).map(Action::Edit),
             "delete" => Some(Action::Edit(Edit::Delete(delete(raw)))),
@@ -273,14 +285,58 @@ impl Compiler<'_, '_> {
     }
 
     fn pin(&mut self, raw: &RawRule) -> Option<Pin> {
-        if let Some(on_drift) = &raw.on_drift {
-            self.not_supported(on_drift.span(), "`on_drift`");
+        let on_drift = self.optional("on_drift", &raw.on_drift, OnDrift::WORDS, OnDrift::from_word);
+        let to = raw.to.as_ref().map(|to| to.get_ref().as_str());
+        if let Some(written) = raw.on_drift.as_ref().filter(|_| to != Some(FIRST_SEEN)) {
+            let hint =
+                "it says what happens where a leaf is no longer as it was first: `to = \"first-seen\"`";
+            self.complaints.error(
+                written.span(),
+                "`on_drift` means nothing without `to = \"first-seen\"`",
+                hint,
+            );
         }
-        if let Some(to) = raw.to.as_ref().filter(|to| to.get_ref() == "first-seen") {
-            self.not_supported(to.span(), "`to = \"first-seen\"`");
+        Some(match to {
+            None => Pin::Received,
+            Some(FIRST_SEEN) => Pin::FirstSeen(on_drift.unwrap_or(OnDrift::Pin)),
+            Some(to) => Pin::To(to.to_owned()),
+        })
+    }
+
+    /// `classify`: whose words a section holds. What an API must find together is no matter of words.
+    fn classify(&mut self, raw: &RawRule, header: Range<usize>) -> Option<SectionKind> {
+        let words: Vec<&str> =
+            SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect();
+        let Some(kind) = &raw.kind else {
+            if !raw.broken.contains("as") {
+                let hint = format!("say what it is: `as = \"context\"`; one of {}", words.join(", "));
+                self.complaints.error(header, "`classify` needs `as`", hint);
+            }
+            return None;
+        };
+        let read = |word: &str| SectionKind::from_name(word).filter(|kind| kind.is_of_words());
+        self.complaints.word("as", kind, &words, read)
+    }
+
+    fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
+        let Some(from) = &raw.from else { return Some(Pin::Protect { edit: true, delete: true }) };
+        let (mut edit, mut delete) = (false, false);
+        for (word, span) in from.get_ref().words(from.span()) {
+            match word {
+                "edit" => edit = true,
+                "delete" => delete = true,
+                other => {
+                    let message = format!("`{other}` is no value of `from`");
+                    self.complaints.error(span, message, hint_for(other, PROTECTED_FROM));
+                }
+            }
+        }
+        if !edit && !delete {
+            let hint = "say from what, or leave `from` out: `from = [\"edit\", \"delete\"]`";
+            self.complaints.error(from.span(), "protected from nothing", hint);
             return None;
         }
-        Some(Pin { to: raw.to.as_ref().map(|to| to.get_ref().clone()) })
+        Some(Pin::Protect { edit, delete })
     }
 
     fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Edit> {
@@ -432,7 +488,8 @@ impl Compiler<'_, '_> {
         let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
         if !begins || name.len() > MAX_UPSTREAM || !name.bytes().all(fits) {
             let message = format!("no upstream can be called `{name}`");
-            let hint = "a name as in the configuration (`upstreams.<name>`): lower-case letters, digits, hyphens";
+            let hint =
+                "a name as in the configuration (`upstreams.<name>`): lower-case letters, digits, hyphens";
             self.complaints.error(to.span(), message, hint);
             return None;
         }

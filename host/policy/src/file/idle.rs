@@ -11,13 +11,13 @@ use leafgate_tree::{Access, Document, Format, Limits, NodeId};
 
 use super::Complaints;
 use crate::pattern::PathPattern;
-use crate::rule::{Action, Edit, Rule};
+use crate::rule::{Action, Edit, Pin, Rule};
 
 /// Warns of a rule that writes and whose paths select protected leaves only.
 pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
     let writes = match &rule.action {
         Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
-        Action::Pin(pin) => pin.to.is_some(),
+        Action::Pin(Pin::To(_) | Pin::FirstSeen(_)) => true,
         Action::Edit(
             Edit::Delete(_)
             | Edit::Insert(_)
@@ -27,6 +27,8 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
             | Edit::Options(_)
             | Edit::Model(_),
         )
+        | Action::Pin(Pin::Received | Pin::Protect { .. })
+        | Action::Classify(_)
         | Action::Redact(_)
         | Action::Decide(_) => false,
     };

@@ -39,6 +39,7 @@ fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
         sessions: globs(&raw.session, "session", complaints),
         upstreams: globs(&raw.upstream, "upstream", complaints),
         endpoints: endpoints(&raw.endpoint, complaints),
+        projects: globs(&raw.project, "project", complaints),
         stream: truth(&raw.stream),
         subagent: truth(&raw.subagent),
         headers: named(&raw.header, "header", header_name, complaints),

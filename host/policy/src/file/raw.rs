@@ -42,7 +42,7 @@ pub(super) const TOP_LEVEL: &[&str] =
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
 /// Keys of a rule that are known and refused: no hint offers them.
-const NOT_YET: &[&str] = &["on_drift", "releasable"];
+const NOT_YET: &[&str] = &["releasable"];
 
 /// `[[rule]]`.
 #[derive(Debug, Deserialize)]
@@ -68,6 +68,9 @@ pub(crate) struct RawRule {
     pub(crate) releasable: Option<Spanned<bool>>,
     pub(crate) to: Option<Spanned<String>>,
     pub(crate) on_drift: Option<Spanned<String>>,
+    #[serde(rename = "as")]
+    pub(crate) kind: Option<Spanned<String>>,
+    pub(crate) from: Option<Spanned<OneOrMany>>,
     pub(crate) set: Option<Spanned<String>>,
     pub(crate) replace: Option<Spanned<RawReplace>>,
     pub(crate) prepend: Option<Spanned<String>>,
@@ -109,6 +112,7 @@ pub(crate) struct RawMatch {
     pub(crate) session: Option<Spanned<OneOrMany>>,
     pub(crate) upstream: Option<Spanned<OneOrMany>>,
     pub(crate) endpoint: Option<Spanned<OneOrMany>>,
+    pub(crate) project: Option<Spanned<OneOrMany>>,
     pub(crate) stream: Option<Spanned<bool>>,
     pub(crate) subagent: Option<Spanned<bool>>,
     pub(crate) latest: Option<Spanned<bool>>,

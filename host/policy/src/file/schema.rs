@@ -6,10 +6,10 @@ use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use serde_json::{Map, Value, json};
 
 use super::assemble::PROMPTS;
-use super::compile::ACTIONS;
+use super::compile::{ACTIONS, PROTECTED_FROM};
 use super::raw::REQUIRE_SIGNED;
 use crate::rule::{
-    Mode, OnError, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents, Urgency, With,
+    Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents, Urgency, With,
 };
 
 /// The reference of rule files, as people read it.
@@ -23,6 +23,8 @@ enum Type {
     Number,
     Flag,
     Word(&'static [&'static str]),
+    /// The same, of words that are put together.
+    WordOf(fn() -> Vec<&'static str>),
     /// A word or a list of words.
     Words(fn() -> Vec<&'static str>),
     /// Any names, each with a text or texts.
@@ -38,12 +40,15 @@ enum Type {
     ListOf(&'static [Key]),
 }
 
-use Type::{Flag, FlagOr, ListOf, Named, Number, Of, Table, Text, Texts, Until, Word, Words};
+use Type::{Flag, FlagOr, ListOf, Named, Number, Of, Table, Text, Texts, Until, Word, WordOf, Words};
 
 type Key = (&'static str, Type);
 
-fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(|&value| name(value)).collect()
+fn names<'t, T: Copy + 't>(
+    all: impl IntoIterator<Item = &'t T>,
+    name: impl Fn(T) -> &'static str,
+) -> Vec<&'static str> {
+    all.into_iter().map(|&value| name(value)).collect()
 }
 
 const MATCH: &[Key] = &[
@@ -58,6 +63,7 @@ const MATCH: &[Key] = &[
     ("session", Texts),
     ("upstream", Texts),
     ("endpoint", Texts),
+    ("project", Texts),
     ("stream", Flag),
     ("subagent", Flag),
     ("latest", Flag),
@@ -85,6 +91,9 @@ const RULE: &[Key] = &[
     ("on_unredactable", Word(OnUnredactable::WORDS)),
     ("published", Word(Published::WORDS)),
     ("to", Text),
+    ("on_drift", Word(OnDrift::WORDS)),
+    ("as", WordOf(|| names(SectionKind::ALL.iter().filter(|kind| kind.is_of_words()), |kind| kind.name()))),
+    ("from", Words(|| PROTECTED_FROM.to_vec())),
     ("set", Text),
     ("replace", Of(REPLACE)),
     ("prepend", Text),
@@ -227,6 +236,7 @@ fn schema(of: &Type) -> Value {
         Number => json!({ "type": "integer", "minimum": 1 }),
         Flag => json!({ "type": "boolean" }),
         Word(words) => json!({ "enum": words }),
+        WordOf(words) => json!({ "enum": words() }),
         Words(words) => one_or_many(json!({ "enum": words() })),
         Named => {
             json!({ "type": "object", "additionalProperties": one_or_many(json!({ "type": "string" })) })
@@ -274,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_schema_knows_the_keys_that_are_read_and_no_others() {
-        let refused = ["on_drift", "releasable"];
+        let refused = ["releasable"];
         for (known, read) in [
             (RULE, fields_of::<RawRule>()),
             (MATCH, fields_of::<RawMatch>()),

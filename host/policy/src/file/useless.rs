@@ -62,8 +62,8 @@ impl<'r> Shadows<'r> {
         let covering = self.earlier.iter().filter(|earlier| earlier.selector.covers(&rule.selector));
         covering.into_iter().find_map(|earlier| match (&earlier.action, &rule.action) {
             (
-                Action::Pin(_),
-                Action::Pin(Pin { to: Some(_) })
+                Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)),
+                Action::Pin(Pin::To(_) | Pin::FirstSeen(_))
                 | Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_)),
             ) => Some((
                 format!("rule `{id}` can never act: rule `{}` pins all that it selects", earlier.id),
@@ -150,6 +150,7 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
             }
         }
         Action::Edit(_)
+        | Action::Classify(_)
         | Action::Redact(_)
         | Action::Pin(_)
         | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {}

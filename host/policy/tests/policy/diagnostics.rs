@@ -454,18 +454,6 @@ fn what_is_known_and_not_built_yet_is_refused_as_such() {
     snapshot!(complaints(
         r#"
 [[rule]]
-id = "w"
-match = {}
-action = "route"
-
-[[rule]]
-id = "c"
-match = {}
-action = "pin"
-to = "first-seen"
-on_drift = "pause"
-
-[[rule]]
 id = "d"
 match = {}
 action = "redact"

@@ -38,6 +38,6 @@ fn it_tells_every_phase_rule_and_plugin_with_defaults_filled_in() {
     let shown = shown.replace(&explanation.generation, "GENERATION");
     snapshot!(shown);
     let json = serde_json::to_value(&explanation).unwrap();
-    assert_eq!(json["phases"][0]["rules"][0]["onError"], "block");
+    assert_eq!(json["phases"][1]["rules"][0]["onError"], "block");
     assert_eq!(json["plugins"][1]["usedBy"][0], "tone");
 }

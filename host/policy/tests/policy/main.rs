@@ -42,6 +42,7 @@ mod rule_tests;
 mod saved;
 mod seams;
 mod searched;
+mod sections;
 mod support;
 mod tools;
 mod transform;

@@ -72,7 +72,7 @@ fn what_a_person_writes_is_told_to_belong_elsewhere() {
     let policy = policy(LOCAL);
     let context = Context::default();
     let Evaluation { mut draft, recall, .. } = policy.evaluate(document(&chat("hello")), &context, &vault());
-    let node = draft.document().find("/messages/0/content").unwrap();
+    let node = draft.document().resolve("/messages/0/content").unwrap();
     draft.set(node, "internal numbers", &Author::Person).unwrap();
     let verdict = policy.review(&mut draft, &context, &vault(), &recall).unwrap();
     let Verdict::Route(route) = verdict else { panic!("{verdict:?}") };

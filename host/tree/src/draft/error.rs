@@ -24,6 +24,12 @@ pub enum EditError {
         /// Who did.
         by: Author,
     },
+    /// A rule keeps it as it is, whoever asks.
+    #[error("{by} keeps this as it is")]
+    Kept {
+        /// Who does.
+        by: Author,
+    },
     /// Its section is deleted.
     #[error("the section of this leaf is deleted: restore it first")]
     Deleted,

@@ -7,6 +7,7 @@
 mod deleted;
 mod error;
 mod history;
+mod kept;
 mod names;
 mod options;
 mod sections;
@@ -16,6 +17,7 @@ mod whole;
 use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
+use kept::Kept;
 use names::HiddenKeys;
 pub use options::PutOption;
 
@@ -45,6 +47,7 @@ pub struct Draft {
     /// Every member that was ever put into the body, whether it stands now or not.
     options: Vec<Arc<PutOption>>,
     pins: BTreeMap<NodeId, Author>,
+    kept: Kept,
     /// Keys that no name may spell.
     hidden_keys: Arc<HiddenKeys>,
     journal: Journal,
@@ -82,6 +85,7 @@ impl Draft {
             inserted: Vec::new(),
             options: Vec::new(),
             pins: BTreeMap::new(),
+            kept: Kept::default(),
             hidden_keys: Arc::default(),
             journal: Journal::default(),
         }
@@ -105,7 +109,8 @@ impl Draft {
         let inserted: usize =
             self.inserted.iter().map(|inserted| size_of::<Inserted>() + inserted.text.len()).sum();
         let options: usize = self.options.iter().map(|option| option.memory()).sum();
-        let marks = (self.deleted.len() + self.pins.len()) * 2 * size_of::<(NodeId, Author)>();
+        let marks =
+            (self.deleted.len() + self.pins.len() + self.kept.len()) * 2 * size_of::<(NodeId, Author)>();
         self.document.memory()
             + leaves
             + inserted
@@ -217,6 +222,9 @@ impl Draft {
 
     /// Whether an author may change a leaf now, whatever its format says of it.
     fn may_change(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
+        if let Some(by) = self.kept_by(node) {
+            return Err(EditError::Kept { by: by.clone() });
+        }
         if !author.is_person() {
             self.is_free(node)?;
         }

@@ -21,6 +21,7 @@ impl Draft {
         if self.is_deleted(target) {
             return Err(EditError::Deleted);
         }
+        self.may_leave_out(&nodes)?;
         if !author.is_person() {
             for &node in &nodes {
                 self.is_free(node)?;

@@ -24,6 +24,7 @@ use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 /// What the format says about every node.
+#[derive(Clone)]
 pub(crate) struct Projection {
     pub(crate) sections: Vec<Section>,
     /// The messages among the sections, in the order in which they stand in the body.

@@ -1,0 +1,113 @@
+//! Before all phases: rules say of which kind sections are.
+//!
+//! They are asked about the request as it came. What they say is a part of the document from then on,
+//! so that selectors, conditions, the prompt and the document read anew after an edit all see the same
+//! kinds. A document of which rules have spoken is not asked about again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use leafgate_tree::{Document, NodeId, SectionId, SectionKind};
+use leafgate_vault::Vault;
+
+use super::holds::Holds;
+use super::trace::Trace;
+use super::{Run, Which};
+use crate::index::RuleIndex;
+use crate::report::{PhaseTime, RuleReport};
+use crate::rule::{Action, Phase};
+use crate::{Context, Policy};
+
+/// A request of which rules have said what its sections are.
+pub(super) struct Classified {
+    pub(super) document: Arc<Document>,
+    /// What they did; `None` where none was asked.
+    pub(super) begun: Option<Begun>,
+}
+
+/// What has happened in an evaluation before its other phases.
+pub(super) struct Begun {
+    reports: Vec<(RuleIndex, RuleReport)>,
+    phases: Vec<PhaseTime>,
+    holds: Holds,
+    would: Vec<(RuleIndex, Option<NodeId>, String)>,
+    trace: Option<Trace>,
+}
+
+/// Asks the rules that classify.
+pub(super) fn classified(
+    which: Which<'_>,
+    policy: &Policy,
+    document: &Arc<Document>,
+    context: &Context<'_>,
+    vault: &Vault,
+    traced: bool,
+) -> Classified {
+    let rules = policy.lookup.of_phase(Phase::Classify);
+    if rules.is_empty() || document.is_reclassified() {
+        return Classified { document: Arc::clone(document), begun: None };
+    }
+    let mut run = Run::asking(which, policy, document, context, vault);
+    run.trace = traced.then(|| Trace::of(policy));
+    let mut kinds = BTreeMap::new();
+    run.phase(Phase::Classify, |run| run.classify(&mut kinds));
+    let document = match kinds.is_empty() {
+        true => Arc::clone(document),
+        false => Arc::new(document.reclassified(&kinds)),
+    };
+    let Run { mut report, holds, would, trace, .. } = run;
+    let reports = rules.iter().map(|&rule| (rule, report.rules[rule.get()].clone())).collect();
+    let phases = std::mem::take(&mut report.phases);
+    Classified { document, begun: Some(Begun { reports, phases, holds, would, trace }) }
+}
+
+impl Run<'_> {
+    /// Goes on from what has happened.
+    pub(super) fn go_on(mut self, begun: Option<Begun>) -> Self {
+        let Some(Begun { reports, phases, holds, would, trace }) = begun else { return self };
+        for (rule, report) in reports {
+            self.report.rules[rule] = report;
+        }
+        (self.report.phases, self.holds, self.would, self.trace) = (phases, holds, would, trace);
+        self
+    }
+
+    /// Takes down which sections are of another kind: the first rule that says so counts.
+    fn classify(&mut self, kinds: &mut BTreeMap<SectionId, SectionKind>) {
+        self.each_rule(Phase::Classify, |run, index, rule| {
+            let Action::Classify(kind) = rule.action else { return };
+            let selected = match run.selected(index) {
+                Ok(selected) => selected,
+                Err(error) => return run.rule_failed(index, error.to_string()),
+            };
+            run.report.rules[index].matched += selected.len();
+            for &node in selected.iter() {
+                run.classify_around(index, node, kind, kinds);
+            }
+        });
+    }
+
+    fn classify_around(
+        &mut self,
+        index: RuleIndex,
+        node: NodeId,
+        kind: SectionKind,
+        kinds: &mut BTreeMap<SectionId, SectionKind>,
+    ) {
+        let Some(id) = self.document.section_of(node) else { return };
+        let section = self.document.section(id);
+        if section.kind == kind || kinds.contains_key(&id) {
+            return;
+        }
+        if !section.kind.is_of_words() {
+            *self.report.rules[index].skipped.entry(section.kind.name()).or_default() += 1;
+            return;
+        }
+        let node = section.node;
+        if self.policy.rules[index].monitors() {
+            return self.would_have(index, Some(node), || format!("classify it as {kind}"));
+        }
+        kinds.insert(id, kind);
+        self.report.rules[index].edits += 1;
+    }
+}

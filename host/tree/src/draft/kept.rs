@@ -1,0 +1,101 @@
+//! What nobody may change or leave out, a person neither: redaction alone writes there.
+
+use std::collections::BTreeMap;
+
+use super::{Draft, EditError};
+use crate::journal::Author;
+use crate::node::NodeId;
+use crate::section::SectionId;
+
+/// Values that are kept, each with whoever keeps it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    texts: BTreeMap<NodeId, Author>,
+    sections: BTreeMap<NodeId, Author>,
+}
+
+impl Kept {
+    pub(super) fn len(&self) -> usize {
+        self.texts.len() + self.sections.len()
+    }
+}
+
+impl Draft {
+    /// Keeps the text of a leaf as it is. The first to keep it is named.
+    pub fn keep_text(&mut self, node: NodeId, by: &Author) {
+        self.kept.texts.entry(node).or_insert_with(|| by.clone());
+    }
+
+    /// Keeps a section from being left out. The first to keep it is named.
+    pub fn keep_section(&mut self, section: SectionId, by: &Author) {
+        let node = self.document.section(section).node;
+        self.kept.sections.entry(node).or_insert_with(|| by.clone());
+    }
+
+    /// Who keeps the text of a leaf, or of anything that a string spells.
+    #[must_use]
+    pub fn kept_by(&self, node: NodeId) -> Option<&Author> {
+        let within = self.document.subtree(node);
+        let within = NodeId::from_index(within.start)..NodeId::from_index(within.end);
+        self.kept.texts.range(within).next().map(|(_, by)| by)
+    }
+
+    /// Whether anybody keeps a section from being left out.
+    #[must_use]
+    pub fn is_section_kept(&self, section: SectionId) -> bool {
+        self.kept.sections.contains_key(&self.document.section(section).node)
+    }
+
+    /// Nothing that would be left out with these is kept.
+    pub(super) fn may_leave_out(&self, nodes: &[NodeId]) -> Result<(), EditError> {
+        let kept = nodes.iter().find_map(|node| {
+            let within = self.document.subtree(*node);
+            let within = NodeId::from_index(within.start)..NodeId::from_index(within.end);
+            self.kept.sections.range(within).next()
+        });
+        kept.map_or(Ok(()), |(_, by)| Err(EditError::Kept { by: by.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Document, Format, Limits, Redaction};
+
+    fn draft() -> Draft {
+        let body = r#"{"messages": [
+            {"role": "user", "content": "{\"a\": \"one\"}"}, {"role": "user", "content": "two"}
+        ]}"#;
+        Draft::new(Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap()))
+    }
+
+    #[test]
+    fn what_is_kept_is_redacted_and_nothing_else() {
+        let mut draft = draft();
+        let rule = Author::rule("house");
+        let inner = draft.document().resolve("/messages/0/content/a").unwrap();
+        let whole = draft.document().resolve("/messages/0/content").unwrap();
+        draft.keep_text(inner, &rule);
+        let kept = Err(EditError::Kept { by: rule.clone() });
+        assert_eq!(draft.set(inner, "x", &Author::Person), kept);
+        assert_eq!(draft.set(whole, "{}", &Author::Person), kept, "it would go with what is around it");
+        let redaction = Redaction { at: 0..3, label: "WORD".into(), replacement: "WORD_1".to_owned() };
+        draft.redact(inner, &[redaction], &rule).unwrap();
+        assert_eq!(draft.text(inner).expose(), "WORD_1");
+    }
+
+    #[test]
+    fn a_section_that_is_kept_is_not_left_out_and_others_are() {
+        let mut draft = draft();
+        let section = |draft: &Draft, at: &str| {
+            draft.document().section_of(draft.document().resolve(at).unwrap()).unwrap()
+        };
+        let (first, second) = (section(&draft, "/messages/0"), section(&draft, "/messages/1"));
+        draft.keep_section(first, &Author::rule("house"));
+        assert!(draft.is_section_kept(first) && !draft.is_section_kept(second));
+        assert!(matches!(draft.delete(first, &Author::Person), Err(EditError::Kept { .. })));
+        draft.delete(second, &Author::Person).unwrap();
+    }
+}

@@ -1,0 +1,72 @@
+//! Texts as a session had them first, by the place where they stood. Bounded, first in stays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::bound::MemoryBound;
+
+/// Most texts that one session keeps so. A rule pins a system prompt or two.
+const MAX_TEXTS: usize = 256;
+
+/// Bytes of these texts: room for the system prompts of some dozen agents.
+const MAX_BYTES: usize = 2 << 20;
+
+/// Bytes of an entry besides its text, estimated.
+const ENTRY: usize = 96;
+
+/// The texts of one session.
+pub(crate) struct Seen {
+    texts: BTreeMap<[u8; 32], Arc<str>>,
+    bytes: usize,
+    shared: MemoryBound,
+}
+
+impl Seen {
+    pub(crate) fn within(shared: &MemoryBound) -> Self {
+        Seen { texts: BTreeMap::new(), bytes: 0, shared: shared.clone() }
+    }
+
+    /// Returns the text that stood at a place first, which is this one where none did; `None` where
+    /// there is no room for it.
+    pub(crate) fn first(&mut self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
+        if let Some(first) = self.texts.get(&place) {
+            return Some(Arc::clone(first));
+        }
+        let bytes = text.len() + ENTRY;
+        if self.texts.len() == MAX_TEXTS || self.bytes + bytes > MAX_BYTES || self.shared.is_over() {
+            return None;
+        }
+        self.bytes += bytes;
+        self.shared.add(bytes);
+        let text: Arc<str> = text.into();
+        self.texts.insert(place, Arc::clone(&text));
+        Some(text)
+    }
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        self.shared.remove(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_text_stays_and_what_has_no_room_is_not_kept() {
+        let shared = MemoryBound::new(usize::MAX);
+        let mut seen = Seen::within(&shared);
+        let (one, other) = ([1; 32], [2; 32]);
+        assert_eq!(seen.first(one, "a").as_deref(), Some("a"));
+        assert_eq!(seen.first(one, "b").as_deref(), Some("a"));
+        assert_eq!(seen.first(other, &"x".repeat(MAX_BYTES)), None);
+        let place = |n: usize| std::array::from_fn(|at| if at < 8 { n.to_le_bytes()[at] } else { 9 });
+        assert!((1..MAX_TEXTS).all(|n| seen.first(place(n), "x").is_some()));
+        assert_eq!(seen.first(place(MAX_TEXTS), "x"), None, "there are enough");
+        assert_eq!(shared.bytes(), seen.bytes);
+        drop(seen);
+        assert_eq!(shared.bytes(), 0);
+    }
+}
