@@ -23,6 +23,7 @@ use crate::known::KnownCommand;
 use crate::log::cache::CacheArgs;
 use crate::log::{KeepArgs, LogArgs};
 use crate::plugin::PluginCommand;
+use crate::promote::PromoteArgs;
 use crate::receipt::ReceiptCommand;
 use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
@@ -114,6 +115,8 @@ pub(crate) enum Command {
     },
     /// Allow what a policy finds in some requests today, so that it acts on what is new
     Baseline(BaselineArgs),
+    /// Have a rule act that only counted, where the log says that it was not wrong
+    Promote(PromoteArgs),
     /// Run the tests of a policy, and say what is noisy, missing or wrong
     Test(TestArgs),
     /// Begin, build, check, try and measure WebAssembly plugins

@@ -225,13 +225,13 @@ fn quoted(text: &str) -> String {
 }
 
 /// The file of a policy folder that is written.
-struct Target {
+pub(crate) struct Target {
     source: PolicySource,
     path: PathBuf,
 }
 
 impl Target {
-    fn new(source: &PolicySource, file: &Path) -> anyhow::Result<Target> {
+    pub(crate) fn new(source: &PolicySource, file: &Path) -> anyhow::Result<Target> {
         let PolicySource::Folder(folder) = source else {
             bail!("a built-in policy cannot be changed: name a policy folder with `--policy DIR`")
         };
@@ -256,7 +256,7 @@ impl Target {
 
     /// Puts a text into the place of the file, and what was there before back where the policy does not
     /// load with it.
-    fn replace(&self, before: Option<&str>, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn replace(&self, before: Option<&str>, text: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.path.display());
         self.write(text).with_context(cannot)?;
         let Err(error) = policy::load(&self.source) else { return Ok(()) };

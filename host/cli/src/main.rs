@@ -27,6 +27,7 @@ mod plugin;
 mod policy;
 mod print;
 mod private;
+mod promote;
 mod receipt;
 mod redact;
 mod reload;
@@ -88,6 +89,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Check(args) => policy::check(&args, printer),
         Command::Except { command } => except::run(&command, printer),
         Command::Baseline(args) => except::baseline(&args, printer),
+        Command::Promote(args) => promote::run(&args, printer),
         Command::Test(args) => rule_tests::run(&args, printer),
         Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),

@@ -33,6 +33,7 @@ mod own;
 mod paths;
 mod pattern;
 pub mod plugin;
+mod promote;
 mod reason;
 mod report;
 mod request;
@@ -70,6 +71,7 @@ pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use load::PolicySource;
 pub use outside::{Outside, Part};
+pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};
 pub use rule::{
     DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,

@@ -375,7 +375,7 @@ impl Loading {
     }
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| match error {
         ReadError::TooLarge { limit } => format!("the rule file is larger than {limit} bytes"),
         error => format!("the rule file cannot be read: {error}"),

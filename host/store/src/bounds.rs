@@ -47,6 +47,7 @@ fn remove_up_to(database: &mut Connection, id: i64) -> rusqlite::Result<()> {
     for table in [
         "DELETE FROM answer WHERE request <= ?1",
         "DELETE FROM edit WHERE request <= ?1",
+        "DELETE FROM mark WHERE request <= ?1",
         "DELETE FROM request WHERE id <= ?1",
     ] {
         transaction.execute(table, [id])?;

@@ -40,6 +40,20 @@ pub enum LogError {
         /// Which.
         id: i64,
     },
+    /// No rule matched in a request.
+    #[error("no rule matched in request {id}")]
+    NoRules {
+        /// Which.
+        id: i64,
+    },
+    /// A rule did not match in a request.
+    #[error("rule `{rule}` did not match in request {id}: `leafgate log show {id}` names those that did")]
+    NoMatch {
+        /// The request.
+        id: i64,
+        /// The rule.
+        rule: String,
+    },
     /// The text is no search.
     #[error("nothing to search for: give a word, or several")]
     NoWords,
@@ -480,7 +494,7 @@ impl Log {
     }
 
     /// Returns the number of the first request since a time.
-    fn first_since(&self, filter: &Filter) -> Result<i64, LogError> {
+    pub(crate) fn first_since(&self, filter: &Filter) -> Result<i64, LogError> {
         let Some(since) = filter.since else { return Ok(0) };
         let mut find =
             self.database.prepare_cached("SELECT id FROM request WHERE at >= ?1 ORDER BY at, id LIMIT 1")?;

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 /// Each step leads from the version of its place to the next. Steps that were published are never
 /// changed.
-const STEPS: [&str; 1] = [FIRST];
+const STEPS: [&str; 2] = [FIRST, MARKS];
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
 /// piece ([`EPOCH`]).
@@ -81,6 +81,16 @@ CREATE TABLE answer (
   failure TEXT
 ) STRICT;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1);
+";
+
+/// What people say of the matches of rules.
+const MARKS: &str = "
+CREATE TABLE mark (
+  request INTEGER NOT NULL,
+  rule TEXT NOT NULL,
+  is_right INTEGER NOT NULL,
+  PRIMARY KEY (request, rule)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Texts of one request that can be searched, its answer included.

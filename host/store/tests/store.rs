@@ -14,7 +14,7 @@ use leafgate_gate::record::{
 };
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
-use leafgate_store::{Filter, Log, Store, StoreConfig, StoreKeys, receipt};
+use leafgate_store::{Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 
@@ -490,4 +490,37 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
     let steady = log.ledger(&filter, 50).unwrap();
     assert_eq!(steady.len(), 19);
     assert!(steady.iter().all(|line| line.broken.is_none() && line.common_bytes == line.before_bytes));
+}
+
+#[test]
+fn what_people_say_of_a_rule_is_kept_with_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    for id in 1..=3 {
+        let mut request = request(id, &body(&["hello".to_owned()]));
+        request.rules = if id == 3 { Vec::new() } else { vec!["mail".to_owned(), "secrets".to_owned()] };
+        taken(store.request(request));
+    }
+    store.close();
+    let hits = |rule: &str| Log::open(folder.path()).unwrap().hits(rule, &Filter::default()).unwrap();
+    assert_eq!((hits("mail").requests, hits("mail").right, hits("mail").wrong), (2, 0, 0));
+    assert_eq!(hits("nobody").requests, 0);
+    assert_eq!(mark(folder.path(), 1, None, true).unwrap(), ["mail", "secrets"]);
+    assert_eq!(mark(folder.path(), 2, Some("mail"), false).unwrap(), ["mail"]);
+    let mail = hits("mail");
+    assert_eq!((mail.requests, mail.right, mail.wrong, &mail.wrong_in[..]), (2, 1, 1, &[2][..]));
+    // The last word counts.
+    mark(folder.path(), 2, Some("mail"), true).unwrap();
+    assert_eq!((hits("mail").right, hits("mail").wrong), (2, 0));
+    assert_eq!((hits("secrets").right, hits("secrets").wrong), (1, 0));
+    for (id, rule, said) in [
+        (3, None, "no rule matched in request 3"),
+        (1, Some("other"), "rule `other` did not match in request 1"),
+        (9, None, "request 9 is not in the log"),
+    ] {
+        let error = mark(folder.path(), id, rule, true).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+    let later = Filter { since: Some(i64::MAX), session: None };
+    assert_eq!(Log::open(folder.path()).unwrap().hits("mail", &later).unwrap().requests, 0);
 }

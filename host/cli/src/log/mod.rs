@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 mod list;
+mod mark;
 mod show;
 mod tail;
 mod time;
@@ -15,6 +16,7 @@ use clap::{Args, Subcommand};
 use leafgate_config::{Layer, Settings};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
 
+pub(crate) use self::time::span;
 use crate::exit::Exit;
 use crate::home;
 use crate::print::{Printer, Style};
@@ -138,6 +140,8 @@ pub(crate) enum LogCommand {
     Tail(TailArgs),
     /// Find the requests in which words were said first, and the answers that said them
     Search(SearchArgs),
+    /// Say whether rules were right in a request, for `leafgate promote`
+    Mark(mark::MarkArgs),
     /// Write requests to a file that other programs read
     Export(ExportArgs),
 }
@@ -244,6 +248,11 @@ impl WhichArgs {
     }
 }
 
+/// Returns what is meant by a while, of all conversations.
+pub(crate) fn since(since: Option<Duration>) -> Filter {
+    filter(since, None)
+}
+
 fn filter(since: Option<Duration>, session: Option<&String>) -> Filter {
     let since = since.map(|span| {
         let since = SystemTime::now().checked_sub(span).unwrap_or(UNIX_EPOCH);
@@ -263,6 +272,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         }
         Some(LogCommand::Show(args)) => show::show(&log, args, printer)?,
         Some(LogCommand::Diff(args)) => show::diff(&log, args, printer)?,
+        Some(LogCommand::Mark(args)) => mark::run(args, printer)?,
         Some(LogCommand::Export(args)) => export(&log, args, printer)?,
         Some(LogCommand::Tail(args)) => tail::run(&log, args, printer)?,
         Some(LogCommand::Search(args)) => {

@@ -6,7 +6,7 @@ use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
 
 /// Reads a span: `90s`, `15m`, `1h`, `7d`, `2w`.
-pub(super) fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time: write a number and s, m, h, d or w, as in 90s or 1h");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

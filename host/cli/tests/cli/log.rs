@@ -213,3 +213,44 @@ fn exports_are_what_other_programs_read() {
     let shown = bench.run(&["chat", "show", "chat.json"], "");
     assert!(shown.code == 0 && shown.out.contains("Write to"), "{}", shown.shown());
 }
+
+#[test]
+fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
+    let rules = "[[rule]]\nid = \"shout\" # for now\nmatch = { latest = true }\nwhen = 'leaf.text.contains(\"!!\")'\naction = \"block\"\nmode = \"monitor\"\n";
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", rules);
+    let says =
+        |text: &str| format!(r#"{{"model": "m", "messages": [{{"role": "user", "content": "{text}"}}]}}"#);
+    let gate = start(bench, &[]);
+    for text in ["Go!!", "Stop!!", "calm"] {
+        assert_eq!(gate.chat(&says(text)).status, 200);
+    }
+    let bench = gate.stop();
+    let promote =
+        |more: &[&str]| bench.run(&[&["promote", "shout", "--policy", "policy"], more].concat(), "");
+    let early = promote(&[]);
+    assert_eq!(early.code, 2);
+    assert!(
+        early.err.contains("rule `shout` matched in 2 requests of the log, and 20 are wanted"),
+        "{}",
+        early.shown()
+    );
+    assert!(bench.run(&["log", "mark", "2", "wrong"], "").out.contains("request 2: wrong: shout"));
+    let wrong = promote(&["--hits", "1"]);
+    assert!(wrong.err.contains("is called wrong in 1 of 2 requests (2)"), "{}", wrong.shown());
+    assert_eq!(std::fs::read_to_string(bench.path().join("policy/rules.toml")).unwrap(), rules);
+    assert_eq!(bench.run(&["log", "mark", "2", "right", "--rule", "shout"], "").code, 0);
+    let unmatched = bench.run(&["log", "mark", "3", "right"], "");
+    assert!(unmatched.err.contains("no rule matched in request 3"), "{}", unmatched.shown());
+    let promoted = promote(&["--hits", "2"]);
+    assert_eq!(promoted.code, 0, "{}", promoted.shown());
+    assert!(
+        promoted.out.contains("acts from now on: it matched in 2 requests, and 1 are called right"),
+        "{}",
+        promoted.out
+    );
+    let written = std::fs::read_to_string(bench.path().join("policy/rules.toml")).unwrap();
+    assert_eq!(written, rules.replace("mode = \"monitor\"\n", ""));
+    assert_eq!(bench.run(&["apply", "--policy", "policy"], &says("Go!!")).code, 4);
+    assert!(promote(&[]).err.contains("rule `shout` acts already"));
+}

@@ -1,0 +1,70 @@
+//! `promote`: a rule that only counted acts from now on, where the log says that it was not wrong.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use leafgate_policy::{PolicySource, promotion};
+use leafgate_store::{Log, RuleHits};
+
+use crate::args::PolicyArg;
+use crate::except::Target;
+use crate::exit::Exit;
+use crate::log;
+use crate::print::Printer;
+
+#[derive(Args)]
+pub(crate) struct PromoteArgs {
+    /// The rule, which has `mode = "monitor"` or `"warn"`
+    #[arg(value_name = "RULE")]
+    rule: String,
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// In how many requests it must have matched and not been called wrong
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..))]
+    hits: i64,
+    /// Only what came in this last while, as since the rule was changed: 90s, 15m, 1h, 7d, 2w
+    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    since: Option<Duration>,
+}
+
+pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let PolicySource::Folder(folder) = &args.policy.source else {
+        bail!("the rules of a built-in policy act: name a policy folder with `--policy DIR`")
+    };
+    let rule = &args.rule;
+    let promotion = promotion(folder, rule)?;
+    let hits = Log::open(&log::folder()?)?.hits(rule, &log::since(args.since))?;
+    is_proven(&hits, rule, args.hits)?;
+    let name = promotion.path.file_name().unwrap_or_default();
+    let target = Target::new(&args.policy.source, name.as_ref())?;
+    target.replace(Some(&promotion.before), &promotion.after)?;
+    printer.line(&format!(
+        "{}: rule `{rule}` acts from now on: it matched in {} requests, and {} are called right",
+        promotion.path.display(),
+        hits.requests,
+        hits.right,
+    ))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Refuses a rule that is called wrong, or was not seen often enough.
+fn is_proven(hits: &RuleHits, rule: &str, wanted: i64) -> anyhow::Result<()> {
+    if hits.wrong > 0 {
+        let named: Vec<String> = hits.wrong_in.iter().map(i64::to_string).collect();
+        bail!(
+            "rule `{rule}` is called wrong in {} of {} requests ({}): narrow it, and count with `--since` what came after",
+            hits.wrong,
+            hits.requests,
+            named.join(", ")
+        );
+    }
+    if hits.requests < wanted {
+        bail!(
+            "rule `{rule}` matched in {} requests of the log, and {wanted} are wanted: wait, or say `--hits`",
+            hits.requests
+        );
+    }
+    Ok(())
+}

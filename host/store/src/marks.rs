@@ -1,0 +1,85 @@
+//! What people say of a rule's matches: that it was right in a request, or wrong.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use crate::log::{Filter, Log, LogError};
+use crate::store::FILE;
+
+/// Wrong matches that are named.
+const NAMED: usize = 8;
+
+/// The matches of one rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleHits {
+    /// In how many requests it matched.
+    pub requests: i64,
+    /// In how many of them somebody calls it right.
+    pub right: i64,
+    /// In how many somebody calls it wrong.
+    pub wrong: i64,
+    /// The newest requests in which it is called wrong, at most eight.
+    pub wrong_in: Vec<i64>,
+}
+
+impl Log {
+    /// Returns in how many requests a rule matched, and what people say of that.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn hits(&self, rule: &str, filter: &Filter) -> Result<RuleHits, LogError> {
+        let first = self.first_since(filter)?;
+        let matched = "FROM request JOIN json_each(request.rules) AS matched ON matched.value = ?1
+            LEFT JOIN mark ON mark.request = request.id AND mark.rule = ?1 WHERE request.id >= ?2";
+        let counts = format!(
+            "SELECT count(*), coalesce(sum(mark.is_right), 0), coalesce(sum(NOT mark.is_right), 0) {matched}"
+        );
+        let (requests, right, wrong) = self
+            .database
+            .query_row(&counts, params![rule, first], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let wrong_in =
+            format!("SELECT request.id {matched} AND NOT mark.is_right ORDER BY request.id DESC LIMIT ?3");
+        let mut wrong_in = self.database.prepare(&wrong_in)?;
+        let wrong_in = wrong_in.query_map(params![rule, first, NAMED], |row| row.get(0))?;
+        Ok(RuleHits { requests, right, wrong, wrong_in: wrong_in.collect::<Result<_, _>>()? })
+    }
+}
+
+/// Writes down that a rule was right in a request, or wrong; of all rules that matched there, where none
+/// is named. The last word counts. Returns the rules.
+///
+/// # Errors
+/// When the request is not in the log, a rule did not match in it, or nothing can be written.
+pub fn mark(folder: &Path, id: i64, rule: Option<&str>, is_right: bool) -> Result<Vec<String>, LogError> {
+    // It looks whether there is a log, and of which version.
+    Log::open(folder)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut database = Connection::open_with_flags(folder.join(FILE), flags)?;
+    database.busy_timeout(std::time::Duration::from_secs(5))?;
+    let transaction = database.transaction()?;
+    let matched: Option<String> = transaction
+        .query_row("SELECT rules FROM request WHERE id = ?1", [id], |row| row.get(0))
+        .optional()?;
+    let matched: Vec<String> =
+        serde_json::from_str(&matched.ok_or(LogError::NoRequest { id })?).unwrap_or_default();
+    let marked: Vec<String> = match rule {
+        None => matched,
+        Some(rule) => matched.iter().filter(|one| *one == rule).cloned().collect(),
+    };
+    if marked.is_empty() {
+        return Err(match rule {
+            Some(rule) => LogError::NoMatch { id, rule: rule.to_owned() },
+            None => LogError::NoRules { id },
+        });
+    }
+    for rule in &marked {
+        transaction.execute(
+            "INSERT INTO mark (request, rule, is_right) VALUES (?1, ?2, ?3)
+             ON CONFLICT (request, rule) DO UPDATE SET is_right = excluded.is_right",
+            params![id, rule, is_right],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(marked)
+}
