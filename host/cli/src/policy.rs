@@ -10,10 +10,11 @@ use leafgate_policy::{Diagnostic, Policy, PolicySource};
 use leafgate_wasm::{CodeCache, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
 
+use crate::admin::AdminClient;
 use crate::args::PolicyArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::{home, known, masking};
+use crate::{home, known, masking, runtime};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
@@ -161,6 +162,9 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
             n => format!(", with {n} warnings"),
         };
         printer.line(&format!("the policy is sound{warnings}: {}", summary(policy)))?;
+        for warning in told_by_gates(policy) {
+            printer.line(&format!("warning: {warning}"))?;
+        }
     }
     printer.flush()?;
     match loaded {
@@ -168,6 +172,16 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
         Err(_) if args.json.json => Ok(Exit::Bad),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What gates that serve this very policy have seen of it and nobody can see in its files. Where none
+/// runs, or answers, there is nothing to say.
+fn told_by_gates(policy: &Policy) -> Vec<String> {
+    let known: Vec<String> = policy.warnings().iter().map(Diagnostic::on_one_line).collect();
+    let gates = runtime::folder().and_then(|folder| runtime::find_running(&folder)).unwrap_or_default();
+    let statuses = gates.iter().filter_map(|gate| AdminClient::new(gate).ok()?.status().ok());
+    let told = statuses.filter(|status| status.policy.generation == policy.generation_name());
+    told.flat_map(|status| status.policy.warnings).filter(|warning| !known.contains(warning)).collect()
 }
 
 fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> Checked<'_> {

@@ -160,6 +160,7 @@ impl Gate {
         if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
             return self.policy_refused(unknown.to_string());
         }
+        self.0.counters.policy_loaded(&policy);
         let policy = self.0.policy.loaded(policy);
         self.0.hub.publish(|| Event::Policy { policy });
     }
@@ -278,13 +279,15 @@ impl Gate {
 impl Shared {
     pub(crate) fn status(&self) -> Status {
         let (active, follow) = self.turns.active();
+        let mut policy = self.policy.status();
+        policy.warnings.extend(self.counters.quiet());
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
             upstream: self.upstreams.first().address().to_string(),
             upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
             enabled: self.enabled,
-            policy: self.policy.status(),
+            policy,
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),

@@ -51,6 +51,7 @@ mod path;
 mod pending;
 mod plain;
 mod plugins;
+mod quiet;
 pub mod record;
 mod refusal;
 mod restore;

@@ -11,6 +11,7 @@ use leafgate_admin::{Answers, Counts, PolicyStatus, RuleCount, StatusCount};
 use leafgate_policy::{Diagnostic, Mode, Policy, RuleChange};
 
 use crate::log::Tally;
+use crate::quiet::Matches;
 use crate::refusal::Code;
 
 /// Requests by how they ended. The numbers are independent, so each is exact and no two are read at one moment.
@@ -29,6 +30,7 @@ pub(crate) struct Counters {
     faults: AtomicU64,
     by_status: Mutex<BTreeMap<u16, u64>>,
     by_rule: Mutex<BTreeMap<String, u64>>,
+    matches: Mutex<Matches>,
     in_flight: Arc<AtomicUsize>,
 }
 
@@ -86,6 +88,7 @@ impl Counters {
     /// Rules matched a request, or could not run to their end.
     pub(crate) fn judged(&self, tally: &Tally) {
         self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
+        lock(&self.matches).judged(&tally.rules);
         if tally.rules.is_empty() {
             return;
         }
@@ -95,6 +98,16 @@ impl Counters {
                 *by_rule.entry(rule.clone()).or_default() += 1;
             }
         }
+    }
+
+    /// Another generation of the policy serves.
+    pub(crate) fn policy_loaded(&self, policy: &Policy) {
+        lock(&self.matches).loaded(policy.rules().map(AsRef::as_ref));
+    }
+
+    /// Returns the rules that matched before and do not since, a line each.
+    pub(crate) fn quiet(&self) -> Vec<String> {
+        lock(&self.matches).quiet()
     }
 
     pub(crate) fn statuses(&self) -> Vec<StatusCount> {

@@ -74,8 +74,8 @@ pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};
 pub use rule::{
-    DEFAULT_TIMEOUT, Mode, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees, Subagents,
-    Urgency, With,
+    DEFAULT_TIMEOUT, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees,
+    Subagents, Urgency, With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, SAVED_EDITS, STRUCTURE, Verdict};
 

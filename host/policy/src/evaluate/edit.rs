@@ -106,7 +106,7 @@ impl<'p> Run<'p> {
                     }
                 }
                 Pin::Protect { edit, delete } => {
-                    self.protect(rule, node, *edit, *delete);
+                    self.protect(index, rule, node, *edit, *delete);
                     continue;
                 }
             }
@@ -116,10 +116,9 @@ impl<'p> Run<'p> {
     }
 
     /// Keeps a leaf from whoever would change it, or its message from whoever would leave it out.
-    fn protect(&mut self, rule: &Rule, node: NodeId, edit: bool, delete: bool) {
-        // A rule that only counts keeps nobody from anything.
+    fn protect(&mut self, index: RuleIndex, rule: &Rule, node: NodeId, edit: bool, delete: bool) {
         if rule.monitors() {
-            return;
+            return self.would_have(index, Some(node), || "protect it".to_owned());
         }
         if edit {
             self.draft.keep_text(node, &author(rule));
