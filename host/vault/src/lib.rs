@@ -26,6 +26,7 @@ mod bound;
 mod context;
 mod keys;
 mod memory;
+mod person;
 mod restore;
 mod seen;
 mod surrogate;

@@ -13,6 +13,7 @@ pub(crate) mod exceptions;
 pub(crate) mod fields;
 mod idle;
 pub(crate) mod matches;
+mod names;
 pub(crate) mod options;
 pub(crate) mod own;
 pub(crate) mod plugins;

@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawDetector};
-use super::{Complaints, is_kebab_case, matches};
+use super::{Complaints, is_kebab_case, matches, names};
 use crate::diagnostic::hint_for;
 use crate::own::{OwnDetector, PACK, found_in};
 
@@ -74,6 +74,8 @@ impl OwnDetectors {
         let pattern = pattern(raw, complaints);
         let mut words = words("words", &raw.words, LEAST_WORD, complaints);
         words.extend(file_words(raw, folder, complaints));
+        let names = self::words("names", &raw.names, LEAST_WORD, complaints);
+        words.extend(names.iter().flat_map(|name| names::variants(name)));
         let mut keywords = self::words("keywords", &raw.keywords, LEAST_KEYWORD, complaints);
         for list in [&mut words, &mut keywords] {
             list.sort_unstable();
@@ -89,7 +91,7 @@ impl OwnDetectors {
             && raw.broken.is_empty()
             && complaints.diagnostics.errors() == before
         {
-            let hint = "`regex`, `words` or `words_file`";
+            let hint = "`regex`, `words`, `names` or `words_file`";
             complaints.error(header.clone(), "a detector needs to know what to look for", hint);
         }
         if let Some(span) = raw.keywords.as_ref().map(Spanned::span).filter(|_| raw.regex.is_none()) {
@@ -146,12 +148,16 @@ fn id(
     }
 }
 
+/// The label of names: surrogates tell people apart by it.
+const PERSON: &str = "PERSON";
+
 /// The label, or one made of the id.
 fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut Complaints<'_>) -> Label {
     let plain = |name: &str| -> String { name.chars().filter(char::is_ascii_alphanumeric).collect() };
     let made = plain(name.trim_start_matches("own/")).to_ascii_uppercase();
     let (text, span) = match &raw.label {
         Some(label) => (label.get_ref().clone(), label.span()),
+        None if raw.names.is_some() => (PERSON.to_owned(), header),
         None => (made[..made.len().min(16)].to_owned(), header),
     };
     Label::new(&text).unwrap_or_else(|_| {

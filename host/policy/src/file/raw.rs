@@ -160,6 +160,7 @@ pub(crate) struct RawDetector {
     pub(crate) keywords: Option<Spanned<OneOrMany>>,
     pub(crate) words: Option<Spanned<OneOrMany>>,
     pub(crate) words_file: Option<Spanned<String>>,
+    pub(crate) names: Option<Spanned<OneOrMany>>,
     pub(crate) case_sensitive: Option<Spanned<bool>>,
     pub(crate) keys: Option<Spanned<OneOrMany>>,
     pub(crate) checks: Option<Spanned<OneOrMany>>,

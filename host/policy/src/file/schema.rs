@@ -135,6 +135,7 @@ const DETECTOR: &[Key] = &[
     ("keywords", Texts),
     ("words", Texts),
     ("words_file", Text),
+    ("names", Texts),
     ("case_sensitive", Flag),
     ("keys", Texts),
     ("checks", Texts),

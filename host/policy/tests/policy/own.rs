@@ -196,3 +196,23 @@ words = 'two'
     let error = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap_err();
     snapshot!(error.to_string().replace(&folder.path().display().to_string(), "policy"));
 }
+
+#[test]
+fn a_person_is_one_other_person_however_the_name_is_written() {
+    let policy = policy(
+        "[[detector]]\nid = 'staff'\nnames = ['Ann Miller']\n\n[[rule]]\nid = 'r'\nmatch = {}\n\
+         detect = ['own/staff']\naction = 'redact'\nwith = 'surrogate'\n",
+    );
+    let evaluation =
+        evaluate(&policy, &chat("Ann Miller met A. Miller; Miller, Ann and MS MILLER. An Ann, a miller."));
+    let said = sent_at(&evaluation, "/messages/0/content");
+    let person = said.split(" met ").next().unwrap();
+    let (first, last) = person.split_once(' ').unwrap();
+    let expected = format!(
+        "{person} met {}. {last}; {last}, {first} and MS {}. An Ann, a miller.",
+        &first[..1],
+        last.to_uppercase()
+    );
+    assert_eq!(said, expected);
+    assert_eq!(evaluation.report.rules[0].findings["PERSON"], 4);
+}
