@@ -83,14 +83,20 @@ impl Script {
         let said = findings.next().unwrap_or_default();
         match whose.as_deref() {
             Some("config") => {
-                // Thrown on purpose, most likely: where it was thrown helps nobody who configures it.
-                let said = self.place(&said).map_or(&*said, |(_, _, rest)| rest);
-                Refusal::Configuration(vec![said.trim_start_matches("Error: ").to_owned()])
+                // Thrown on purpose: where that was helps nobody who configures it.
+                let rest = self.place(&said).map_or(&*said, |(_, _, rest)| rest);
+                let told = rest.strip_prefix("Error: ").map(str::to_owned);
+                Refusal::Configuration(vec![told.unwrap_or_else(|| self.told(&said))])
             }
-            _ => Refusal::Script(match self.place(&said) {
-                Some((line, column, rest)) => format!("{}:{line}:{column}: {rest}", self.name),
-                None => format!("{}: {said}", self.name),
-            }),
+            _ => Refusal::Script(self.told(&said)),
+        }
+    }
+
+    /// What was thrown, with file, line and column.
+    fn told(&self, said: &str) -> String {
+        match self.place(said) {
+            Some((line, column, rest)) => format!("{}:{line}:{column}: {rest}", self.name),
+            None => format!("{}: {said}", self.name),
         }
     }
 

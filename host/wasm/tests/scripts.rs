@@ -186,6 +186,14 @@ fn what_does_not_run_is_told_by_line_and_column() {
     );
     let unconfigured = "export const labels = ['AB']; export const detect = () => [];";
     assert!(refused(unconfigured, r#"{"a": 1}"#).contains("exports no `configure`"));
+    let slip = "export const labels = ['AB'], detect = () => [];\nexport function configure(c) { c.a.b(); }";
+    let message = refused(slip, r#"{"a": 1}"#);
+    assert!(
+        message.contains("configuration is not accepted: names.js:2:") && message.contains("TypeError"),
+        "{message}"
+    );
+    let later = "export const labels = ['AB'], detect = () => [];\nexport async function configure() {}";
+    assert!(refused(later, "{}").contains("`configure` must not be async"));
     let endless = script_within(SHORT, "names.js", "for (;;) {}", "{}").unwrap_err();
     assert!(endless.message.contains("failed on load: it ran past its deadline"), "{endless}");
 }

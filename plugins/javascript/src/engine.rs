@@ -106,7 +106,11 @@ pub(crate) fn load(envelope: &Envelope) -> Result<(), Vec<String>> {
             let configured = ctx
                 .json_parse(envelope.config.as_str())
                 .and_then(|config| configure.call::<_, Value<'_>>((config,)));
-            thrown(&ctx, configured).map_err(wrong("config"))?;
+            let answered = thrown(&ctx, configured).map_err(wrong("config"))?;
+            if answered.is_promise() {
+                let message = "`configure` must not be async: nothing comes later".to_owned();
+                return Err(vec!["source".to_owned(), message]);
+            }
         } else if let Some(field) = first_field(&envelope.config) {
             let message = format!("unknown field `{field}`: the script exports no `configure`");
             return Err(vec!["config".to_owned(), message]);
