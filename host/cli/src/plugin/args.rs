@@ -93,8 +93,8 @@ pub(crate) struct BuildArgs {
 
 #[derive(Args)]
 pub(crate) struct DevArgs {
-    /// The folder of the project
-    #[arg(value_name = "DIR", default_value = ".")]
+    /// The folder of the project, or a script
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
     pub(super) folder: PathBuf,
     /// Where the plugin goes once all its cases are fulfilled: a file that a policy declares is live
     /// on the next request

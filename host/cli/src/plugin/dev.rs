@@ -81,8 +81,22 @@ struct Files(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 impl Files {
     fn of(folder: &Path) -> anyhow::Result<Self> {
         let mut files = Files(BTreeMap::new());
+        if folder.is_file() {
+            files.add_script(folder);
+            return Ok(files);
+        }
         files.add(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
         Ok(files)
+    }
+
+    /// A script that has no folder of its own, and its cases.
+    fn add_script(&mut self, script: &Path) {
+        let beside = [script.with_extension("cases.toml"), script.with_file_name("cases.toml")];
+        for path in [script.to_owned()].into_iter().chain(beside) {
+            if let Ok(metadata) = path.metadata() {
+                self.0.insert(path, (metadata.len(), metadata.modified().ok()));
+            }
+        }
     }
 
     fn add(&mut self, folder: &Path) -> io::Result<()> {
@@ -147,6 +161,21 @@ mod tests {
         let file = fs::File::options().write(true).open(path("cases.toml")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         assert_ne!(seen(), before);
+    }
+
+    #[test]
+    fn of_a_script_without_a_folder_it_and_its_cases_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("names.js"), "a").unwrap();
+        let seen = || Files::of(&path("names.js")).unwrap();
+        for (file, shows) in
+            [("other.js", false), ("names.cases.toml", true), ("cases.toml", true), ("names.js", true)]
+        {
+            let before = seen();
+            fs::write(path(file), "longer than before").unwrap();
+            assert_eq!(seen() != before, shows, "{file}");
+        }
     }
 
     #[test]
