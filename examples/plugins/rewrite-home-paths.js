@@ -37,15 +37,16 @@ export function transform(request) {
 /** The text with its home directories as ~, or nothing where it has none. */
 function rewritten(text) {
   const next = beginnings.map((beginning) => home(text, beginning, 0, 0));
-  let written = "";
+  // Put together at the end: a text that grows piece by piece would be copied for each.
+  const written = [];
   let kept = 0;
   for (;;) {
     let first;
     for (const found of next) {
       if (found !== undefined && (first === undefined || found.at < first.at)) first = found;
     }
-    if (first === undefined) return kept > 0 ? written + text.slice(kept) : undefined;
-    written += `${text.slice(kept, first.start)}~`;
+    if (first === undefined) return kept > 0 ? written.join("") + text.slice(kept) : undefined;
+    written.push(text.slice(kept, first.start), "~");
     kept = first.end;
     for (let i = 0; i < next.length; i += 1) {
       if (next[i] !== undefined && (next[i].at < kept || next[i].start < kept)) {
@@ -89,12 +90,30 @@ function separated(text, at) {
   return text[at] === "\\" || text[at] === "/" ? at + 1 : undefined;
 }
 
-const NAME = /[\p{Alphabetic}\p{N}_.-]*/uy;
+/** The first 128 characters, told by a table: most texts have no others, and a pattern is slower. */
+function table(characters) {
+  const told = new Uint8Array(128);
+  for (let i = 0; i < characters.length; i += 1) told[characters.charCodeAt(i)] = 1;
+  return told;
+}
+const NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+const OF_NAME = table(NAMES);
+const OF_PATH = table(`${NAMES}/\\~$}>*%@`);
+const LETTER = /[\p{Alphabetic}\p{N}]/u;
 
 function endOfName(text, at) {
-  NAME.lastIndex = at;
-  NAME.test(text);
-  return NAME.lastIndex;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code < 128) {
+      if (OF_NAME[code] === 0) return at;
+      at += 1;
+    } else {
+      if (at >= text.length) return at;
+      const character = String.fromCodePoint(text.codePointAt(at));
+      if (!LETTER.test(character)) return at;
+      at += character.length;
+    }
+  }
 }
 
 const isSeparator = (text, at) => text[at] === "/" || text[at] === "\\";
@@ -130,11 +149,13 @@ function endsName(text, at) {
 }
 
 const BEFORE_PATH = /(?:file:\/\/\/?|\\[ntr]|(?:^|[\s"'=,])-[A-Za-z])$/u;
-const INSIDE_PATH = /[\p{Alphabetic}\p{N}_.\-/\\~$}>*%@]$/u;
 
 /** Not in the middle of a longer path, nor in a URL. */
 function beginsPath(text, at) {
+  if (at === 0) return true;
+  const last = text.charCodeAt(at - 1);
+  // A character of two units is told by both.
+  const inside = last < 128 ? OF_PATH[last] === 1 : /[\p{Alphabetic}\p{N}]$/u.test(text.slice(Math.max(0, at - 2), at));
   // No rule looks further back than this.
-  const before = text.slice(Math.max(0, at - 8), at);
-  return !INSIDE_PATH.test(before) || BEFORE_PATH.test(before);
+  return !inside || BEFORE_PATH.test(text.slice(Math.max(0, at - 8), at));
 }
