@@ -38,6 +38,7 @@
 //! requests nor HTTP.
 
 mod apis;
+mod calls;
 mod frames;
 mod json;
 mod limits;
@@ -48,6 +49,7 @@ mod reply;
 mod text;
 
 pub use apis::{Api, Event, Written};
+pub use calls::{CallError, CallStream, HeldAnswer, Passing, ToolCall};
 pub use limits::{AnswerLimits, ReadError};
 pub use loss::{Loss, Losses, Lost};
 pub use reader::{Answer, Reader};

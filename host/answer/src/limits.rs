@@ -40,6 +40,11 @@ pub enum ReadError {
         /// The column, from 1.
         column: usize,
     },
+    /// A part of it is no event, or says again something else than it said.
+    #[error(
+        "clients may read the answer in another way: a part of it is no event, or contradicts another one"
+    )]
+    Unclear,
     /// It is JSON, or a stream, and no answer of its API.
     #[error("the answer is none of {api}")]
     NoAnswer {

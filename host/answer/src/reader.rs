@@ -92,8 +92,7 @@ impl Reader {
             Form::Stream { assembly, .. } => assembly.whole(),
         };
         let whole = whole.ok_or(no_answer)?;
-        let read = self.api.wire().read(&whole, &mut losses).ok_or(no_answer)?;
-        Ok(Answer { api: self.api, reply: read.reply, head: read.head, failure: read.failure, losses, whole })
+        Answer::of(self.api, whole, losses).ok_or(no_answer)
     }
 
     fn count(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
@@ -165,6 +164,14 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Reads a whole answer that was made or changed; `None` where it is none of the API. `losses` are those
+    /// that are known already.
+    #[must_use]
+    pub fn of(api: Api, whole: Value, mut losses: Losses) -> Option<Answer> {
+        let read = api.wire().read(&whole, &mut losses)?;
+        Some(Answer { api, reply: read.reply, head: read.head, failure: read.failure, losses, whole })
+    }
+
     /// The answer as one JSON document; of a stream, the one that it stands for. Its own `Debug`
     /// prints texts.
     #[must_use]

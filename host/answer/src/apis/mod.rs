@@ -116,6 +116,11 @@ impl Event {
         Event { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
     }
 
+    /// The same event with other data.
+    pub(crate) fn with(self, data: &Value) -> Event {
+        Event { data: data.to_string(), ..self }
+    }
+
     /// The name, where the API names its events.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

@@ -1,0 +1,298 @@
+//! A stream whose tool calls wait: text passes, and from the first call on all of it stays behind
+//! until its end, where somebody decides.
+
+use serde_json::Value;
+
+use super::places;
+use crate::apis::{Api, Assembly, Event};
+use crate::frames::{Framed, Frames};
+use crate::json::index;
+use crate::limits::{AnswerLimits, ReadError};
+use crate::loss::{Losses, Lost};
+use crate::reader::Answer;
+
+/// Reads a stream event by event, as it is passed on.
+pub struct CallStream {
+    api: Api,
+    limits: AnswerLimits,
+    frames: Frames,
+    /// All that came.
+    whole: Box<dyn Assembly>,
+    /// What went on to the client.
+    passed: Box<dyn Assembly>,
+    has_passed: bool,
+    /// The largest number of an event that went on.
+    sequence: Option<u64>,
+    holds: bool,
+    losses: Losses,
+    bytes: usize,
+}
+
+/// What becomes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// It goes on.
+    Passes,
+    /// It waits, with all that comes after it.
+    Waits,
+}
+
+/// A stream that was held back, read to its end.
+#[derive(Debug)]
+pub struct HeldAnswer {
+    /// All of it.
+    pub answer: Answer,
+    passed: Option<Value>,
+    sequence: Option<u64>,
+}
+
+impl CallStream {
+    /// Reads a stream. `all` has it wait from its beginning.
+    #[must_use]
+    pub fn new(api: Api, limits: AnswerLimits, all: bool) -> Self {
+        CallStream {
+            api,
+            limits,
+            frames: Frames::default(),
+            whole: api.wire().assembly(),
+            passed: api.wire().assembly(),
+            has_passed: false,
+            sequence: None,
+            holds: all,
+            losses: Losses::default(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes the next bytes, which end with an event, and says what becomes of them.
+    ///
+    /// # Errors
+    /// When the answer is too long, and when clients could read it in another way.
+    pub fn push(&mut self, event: &[u8]) -> Result<Passing, ReadError> {
+        self.bytes += event.len();
+        if self.bytes > self.limits.bytes {
+            return Err(ReadError::TooLong { limit: self.limits.bytes });
+        }
+        let framed = self.frames.push(event);
+        self.take(framed)
+    }
+
+    fn take(&mut self, framed: Vec<Framed>) -> Result<Passing, ReadError> {
+        let mut events = Vec::new();
+        for one in framed {
+            let Framed::Object(event, _) = one else { return Err(ReadError::Unclear) };
+            self.holds = self.holds || begins_call(self.api, &event);
+            events.push(event);
+        }
+        for event in events {
+            if !self.holds {
+                self.sequence = self.sequence.max(event["sequence_number"].as_u64());
+                self.has_passed = true;
+                self.passed.take(event.clone(), &mut Losses::default());
+            }
+            self.whole.take(event, &mut self.losses);
+        }
+        if self.losses.has(Lost::Unread) || self.losses.has(Lost::Contradiction) {
+            return Err(ReadError::Unclear);
+        }
+        Ok(if self.holds { Passing::Waits } else { Passing::Passes })
+    }
+
+    /// Reads to the end; `None` where everything went on.
+    ///
+    /// # Errors
+    /// As [`CallStream::push`], and for what is no answer of the API.
+    pub fn finish(mut self) -> Result<Option<HeldAnswer>, ReadError> {
+        let framed = self.frames.finish();
+        self.take(framed)?;
+        if !self.holds {
+            return Ok(None);
+        }
+        let no_answer = ReadError::NoAnswer { api: self.api.name() };
+        let whole = self.whole.whole().ok_or(no_answer)?;
+        let passed = self.has_passed.then(|| self.passed.whole()).flatten();
+        let answer = Answer::of(self.api, whole, self.losses).ok_or(no_answer)?;
+        Ok(Some(HeldAnswer { answer, passed, sequence: self.sequence }))
+    }
+}
+
+impl HeldAnswer {
+    /// Returns where texts stand that did not go on whole, as pointers. Of an API that says its
+    /// texts again at the end, all of them.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        let (api, whole) = (self.answer.api, self.answer.json());
+        let passed = self.passed.as_ref().filter(|_| api != Api::Responses);
+        let is_left = |at: &String| passed.is_none_or(|passed| passed.pointer(at) != whole.pointer(at));
+        api.texts(whole).into_iter().filter(is_left).collect()
+    }
+
+    /// Returns the events that are left to send of an answer that was changed behind what went on;
+    /// `None` where it was changed before.
+    #[must_use]
+    pub fn rest(&self, changed: &Value) -> Option<Vec<Event>> {
+        let api = self.answer.api;
+        let usage = self.answer.reply.usage.is_some();
+        let Some(passed) = &self.passed else { return api.events(changed, usage) };
+        match api {
+            Api::Chat => chat(passed, changed, usage),
+            Api::Messages => {
+                let sent = count(passed, "content");
+                is_kept(passed, changed, "content")?;
+                let is_left = |event: &Value| match event["type"].as_str() {
+                    Some("message_start") => false,
+                    Some(kind) if kind.starts_with("content_block") => at(event, "index") >= sent,
+                    _ => true,
+                };
+                filtered(api.events(changed, usage)?, is_left, None)
+            }
+            Api::Responses => {
+                let sent = count(passed, "output");
+                is_kept(passed, changed, "output")?;
+                let is_left = |event: &Value| match event["type"].as_str() {
+                    Some("response.created" | "response.in_progress" | "response.queued") => false,
+                    _ => event.get("output_index").is_none() || at(event, "output_index") >= sent,
+                };
+                filtered(api.events(changed, usage)?, is_left, self.sequence)
+            }
+            Api::Gemini => gemini(passed, changed, usage),
+        }
+    }
+}
+
+/// Whether an event has something of a call.
+fn begins_call(api: Api, event: &Value) -> bool {
+    let is_one = |whole: &Value| !places::of(api, whole).is_empty();
+    match api {
+        Api::Chat => event["choices"].as_array().is_some_and(|choices| {
+            choices.iter().any(|choice| {
+                ["delta", "message"].iter().any(|key| {
+                    let message = &choice[*key];
+                    message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty())
+                        || message["function_call"].is_object()
+                })
+            })
+        }),
+        Api::Messages => {
+            let block = &event["content_block"];
+            is_one(&serde_json::json!({ "content": [block] })) || is_one(&event["message"])
+        }
+        Api::Responses => {
+            let kind = event["type"].as_str().unwrap_or_default();
+            let of_call = kind.contains("function_call") || kind.contains("custom_tool_call");
+            of_call || is_one(&serde_json::json!({ "output": [event["item"]] })) || is_one(&event["response"])
+        }
+        Api::Gemini => is_one(event),
+    }
+}
+
+fn at(event: &Value, key: &str) -> usize {
+    event.as_object().and_then(|event| index(event, key)).unwrap_or_default()
+}
+
+fn count(whole: &Value, key: &str) -> usize {
+    whole[key].as_array().map_or(0, Vec::len)
+}
+
+/// `None` where what went on is not how the changed answer begins.
+fn is_kept(passed: &Value, changed: &Value, key: &str) -> Option<()> {
+    let (passed, changed) = (passed[key].as_array(), changed[key].as_array());
+    let (Some(passed), Some(changed)) = (passed, changed) else { return passed.is_none().then_some(()) };
+    let kinds = passed.iter().zip(changed).all(|(passed, changed)| passed["type"] == changed["type"]);
+    (kinds && passed.len() <= changed.len()).then_some(())
+}
+
+/// The events that are left, numbered on behind the last one that went on.
+fn filtered(
+    events: Vec<Event>,
+    is_left: impl Fn(&Value) -> bool,
+    mut sequence: Option<u64>,
+) -> Option<Vec<Event>> {
+    let mut left = Vec::new();
+    for event in events {
+        let mut data: Value = serde_json::from_str(event.data()).ok()?;
+        if !is_left(&data) {
+            continue;
+        }
+        if let Some(sequence) = &mut sequence {
+            *sequence += 1;
+            data["sequence_number"] = (*sequence).into();
+        }
+        left.push(event.with(&data));
+    }
+    Some(left)
+}
+
+/// What each choice says behind what went on.
+fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
+    let mut changed = changed.clone();
+    let begun: Vec<u64> =
+        passed["choices"].as_array()?.iter().map(|choice| choice["index"].as_u64().unwrap_or(0)).collect();
+    for choice in changed["choices"].as_array_mut()? {
+        let number = choice["index"].as_u64().unwrap_or(0);
+        let Some(before) = begun.iter().position(|begun| *begun == number) else { continue };
+        let Some(said) = passed["choices"][before]["message"].as_object() else { continue };
+        for (key, said) in said {
+            let (Some(said), Some(held)) =
+                (said.as_str().filter(|_| key != "role"), choice["message"].get_mut(key))
+            else {
+                continue;
+            };
+            let left = held.as_str()?.strip_prefix(said)?.to_owned();
+            *held = left.into();
+        }
+    }
+    let mut left = Vec::new();
+    for event in Api::Chat.events(&changed, usage)? {
+        let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
+            left.push(event);
+            continue;
+        };
+        for choice in data["choices"].as_array_mut()? {
+            let number = choice["index"].as_u64().unwrap_or(0);
+            if begun.contains(&number)
+                && let Some(delta) = choice["delta"].as_object_mut()
+            {
+                delta.remove("role");
+            }
+        }
+        let says_nothing = |choice: &Value| {
+            choice["finish_reason"].is_null()
+                && choice["delta"].as_object().is_none_or(|delta| delta.values().all(crate::json::is_nothing))
+        };
+        let choices = data["choices"].as_array()?;
+        if choices.is_empty() || !choices.iter().all(says_nothing) {
+            left.push(event.with(&data));
+        }
+    }
+    Some(left)
+}
+
+/// The parts of each candidate behind those that went on; the last may have been said in part.
+fn gemini(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
+    let mut changed = changed.clone();
+    let of = |whole: &Value, number: u64| {
+        let candidates = whole["candidates"].as_array()?;
+        candidates.iter().find(|candidate| candidate["index"].as_u64().unwrap_or(0) == number).cloned()
+    };
+    for candidate in changed["candidates"].as_array_mut()? {
+        let number = candidate["index"].as_u64().unwrap_or(0);
+        let said = of(passed, number).and_then(|said| said.pointer("/content/parts")?.as_array().cloned());
+        let (Some(said), Some(Value::Array(parts))) = (said, candidate.pointer_mut("/content/parts")) else {
+            continue;
+        };
+        let mut left = parts.split_off(said.len().min(parts.len()));
+        if let (Some(last), Some(held)) = (said.last(), parts.last())
+            && let (Some(said), Some(text)) = (last["text"].as_str(), held["text"].as_str())
+        {
+            let more = text.strip_prefix(said)?;
+            if !more.is_empty() {
+                let mut held = held.clone();
+                held["text"] = more.into();
+                left.insert(0, held);
+            }
+        }
+        *parts = left;
+    }
+    Api::Gemini.events(&changed, usage)
+}

@@ -1,0 +1,219 @@
+//! Tool calls of answers that wait, over synthetic and every recorded stream.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use leafgate_answer::{
+    Answer, AnswerLimits, Api, CallError, CallStream, Finish, HeldAnswer, Passing, ReadError, Reader, Reply,
+    ToolCall,
+};
+use leafgate_harness::recordings;
+use serde_json::{Value, json};
+
+const FOLDERS: [(&str, Api); 5] = [
+    ("openai-chat", Api::Chat),
+    ("copilot-capi-sse", Api::Chat),
+    ("openai-responses", Api::Responses),
+    ("anthropic-messages", Api::Messages),
+    ("gemini", Api::Gemini),
+];
+
+/// The events of a stream, each with what ends it.
+fn events(stream: &[u8]) -> Vec<Vec<u8>> {
+    let mut events = vec![Vec::new()];
+    for line in stream.split_inclusive(|&byte| byte == b'\n') {
+        events.last_mut().unwrap().extend_from_slice(line);
+        if line.trim_ascii().is_empty() {
+            events.push(Vec::new());
+        }
+    }
+    events.retain(|event| !event.is_empty());
+    events
+}
+
+/// What went on of a stream, and what waited.
+fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<HeldAnswer>), ReadError> {
+    let mut calls = CallStream::new(api, AnswerLimits::default(), false);
+    let mut passed = Vec::new();
+    for event in events(stream) {
+        if calls.push(&event)? == Passing::Passes {
+            passed.extend(event);
+        }
+    }
+    Ok((passed, calls.finish()?))
+}
+
+fn read(api: Api, stream: &[u8]) -> Answer {
+    let mut reader = Reader::stream(api, AnswerLimits::default());
+    reader.push(stream).unwrap();
+    reader.finish().unwrap()
+}
+
+/// What a client reads of a stream whose held part was changed.
+fn client(api: Api, passed: &[u8], held: &HeldAnswer, changed: &Value) -> Answer {
+    let mut stream = passed.to_vec();
+    for event in held.rest(changed).unwrap() {
+        stream.extend(event.to_string().into_bytes());
+    }
+    read(api, &stream)
+}
+
+fn reply() -> Reply {
+    let call = |id: &str, path: &str| leafgate_answer::Call {
+        id: id.into(),
+        name: "read_file".into(),
+        arguments: json!({ "path": path }).to_string().into(),
+        kind: leafgate_answer::CallKind::Function,
+    };
+    Reply {
+        content: "I look into it".into(),
+        calls: vec![call("call_1", "a.md"), call("call_2", "b.md")],
+        finish: Some(Finish::Calls),
+        ..Reply::default()
+    }
+}
+
+fn whole(api: Api) -> Value {
+    let head = leafgate_answer::Head { id: "r1".into(), model: "m".into(), ..Default::default() };
+    api.write(&reply(), &head).json
+}
+
+fn stream_of(api: Api, whole: &Value) -> Vec<u8> {
+    api.events(whole, false).unwrap().iter().map(ToString::to_string).collect::<String>().into_bytes()
+}
+
+#[test]
+fn every_recorded_stream_passes_up_to_its_first_call_and_is_whole_again_with_the_rest() {
+    let (mut held_streams, mut passed_streams) = (0, 0);
+    for (folder, api) in FOLDERS {
+        for file in recordings::read(folder, ".sse") {
+            let full = read(api, &file.body);
+            let (passed, held) = hold(api, &file.body).unwrap();
+            assert!(file.body.starts_with(&passed), "{}", file.name);
+            let Some(held) = held else {
+                assert_eq!(passed, file.body, "{}", file.name);
+                assert!(api.tool_calls(full.json()).is_empty(), "{}", file.name);
+                passed_streams += 1;
+                continue;
+            };
+            held_streams += 1;
+            assert!(read_calls(api, &passed).is_empty(), "{}: a call passed", file.name);
+            assert_eq!(held.answer.json(), full.json(), "{}", file.name);
+            // Unchanged, in a form of our own.
+            let again = client(api, &passed, &held, held.answer.json());
+            assert_eq!(again.reply.content, full.reply.content, "{}", file.name);
+            assert_eq!(api.tool_calls(again.json()), api.tool_calls(full.json()), "{}", file.name);
+            // Refused: what was said before stays, then come our words, and the turn is over.
+            let mut refused = held.answer.json().clone();
+            api.refuse_tool_calls(&mut refused, "No, thank you.");
+            let refused = client(api, &passed, &held, &refused);
+            assert!(api.tool_calls(refused.json()).is_empty(), "{}", file.name);
+            assert!(refused.reply.content.expose().ends_with("No, thank you."), "{}", file.name);
+            assert_eq!(refused.reply.finish, Some(Finish::Stop), "{}", file.name);
+        }
+    }
+    assert!(held_streams >= 3 && passed_streams >= 2, "{held_streams} held, {passed_streams} passed");
+}
+
+fn read_calls(api: Api, stream: &[u8]) -> Vec<ToolCall> {
+    let mut reader = Reader::stream(api, AnswerLimits::default());
+    reader.push(stream).unwrap();
+    reader.finish().map(|answer| api.tool_calls(answer.json())).unwrap_or_default()
+}
+
+#[test]
+fn arguments_are_changed_in_every_api_whole_and_as_a_stream() {
+    for api in Api::ALL {
+        let whole = whole(api);
+        let mut calls = api.tool_calls(&whole);
+        assert_eq!(calls.len(), 2, "{api:?}");
+        calls[1].arguments = r#"{"path":"c.md"}"#.into();
+        let mut changed = whole.clone();
+        api.set_tool_calls(&mut changed, &calls).unwrap();
+        let (passed, held) = hold(api, &stream_of(api, &whole)).unwrap();
+        let said = client(api, &passed, &held.unwrap(), &changed);
+        for json in [&changed, said.json()] {
+            let paths: Vec<Value> = api
+                .tool_calls(json)
+                .iter()
+                .map(|call| serde_json::from_str::<Value>(call.arguments.expose()).unwrap()["path"].clone())
+                .collect();
+            assert_eq!(paths, ["a.md", "c.md"], "{api:?}");
+        }
+        assert_eq!(said.reply.content.expose(), "I look into it", "{api:?}");
+        assert_eq!(said.reply.finish, Some(Finish::Calls), "{api:?}");
+    }
+}
+
+#[test]
+fn what_is_no_call_of_the_answer_is_not_written() {
+    for api in Api::ALL {
+        let before = whole(api);
+        let calls = api.tool_calls(&before);
+        let mut changed = before.clone();
+        let mut no_json = calls.clone();
+        no_json[0].arguments = "rm -rf".into();
+        assert_eq!(
+            api.set_tool_calls(&mut changed, &no_json),
+            Err(CallError::Arguments { at: 0 }),
+            "{api:?}"
+        );
+        assert_eq!(
+            api.set_tool_calls(&mut changed, &calls[1..]),
+            Err(CallError::Count { had: 2, given: 1 }),
+            "{api:?}"
+        );
+        let mut other = calls.clone();
+        other[1].id = "call_9".into();
+        assert_eq!(api.set_tool_calls(&mut changed, &other), Err(CallError::Fixed { at: 1 }), "{api:?}");
+        assert_eq!(changed, before, "{api:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_stream_that_is_no_event_is_an_error() {
+    for api in Api::ALL {
+        let mut stream = stream_of(api, &whole(api));
+        stream.splice(0..0, *b"data: {\"choices\": oops}\n\n");
+        assert_eq!(hold(api, &stream).unwrap_err(), ReadError::Unclear, "{api:?}");
+    }
+}
+
+#[test]
+fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
+    let second = json!({ "choices": [
+        { "index": 0, "message": { "content": "a" } },
+        { "index": 1, "message": { "tool_calls": [{ "id": "x", "function": { "name": "rm", "arguments": "{}" } }] } },
+    ]});
+    assert_eq!(Api::Chat.tool_calls(&second)[0].name.expose(), "rm");
+    let old = json!({ "choices": [{ "message": { "function_call": { "name": "rm", "arguments": "{}" } } }] });
+    assert_eq!(Api::Chat.tool_calls(&old)[0].name.expose(), "rm");
+    let items = json!({ "output": [
+        { "type": "web_search_call", "id": "w" },
+        { "type": "local_shell_call", "call_id": "l", "action": { "command": ["ls"] } },
+        { "type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin" },
+        { "type": "teleport_call", "call_id": "t", "to": "there" },
+    ]});
+    let calls = Api::Responses.tool_calls(&items);
+    let names: Vec<&str> = calls.iter().map(|call| call.name.expose()).collect();
+    assert_eq!(names, ["local_shell_call", "apply_patch", "unknown-tool"]);
+    assert_eq!(calls.iter().map(|call| call.is_json).collect::<Vec<_>>(), [true, false, true]);
+}
+
+#[test]
+fn a_stream_that_waits_from_its_beginning_is_told_anew() {
+    for api in Api::ALL {
+        let whole = whole(api);
+        let mut calls = CallStream::new(api, AnswerLimits::default(), true);
+        for event in events(&stream_of(api, &whole)) {
+            assert_eq!(calls.push(&event).unwrap(), Passing::Waits);
+        }
+        let held = calls.finish().unwrap().unwrap();
+        let mut changed = held.answer.json().clone();
+        let texts = api.texts(&changed);
+        assert_eq!(texts.len(), 1, "{api:?}");
+        api.set_text(&mut changed, &texts[0], "Something else");
+        let said = client(api, b"", &held, &changed);
+        assert_eq!(said.reply.content.expose(), "Something else", "{api:?}");
+        assert_eq!(api.tool_calls(said.json()).len(), 2, "{api:?}");
+    }
+}
