@@ -13,8 +13,8 @@ use crate::index::PluginIndex;
 use crate::own::PACK;
 use crate::plugin::World;
 use crate::rule::{
-    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, OnDrift, OnError, Pause, Phase, Pin, Redact,
-    Restore, Rewrite, Rule, Subagents, Urgency,
+    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, On, OnDrift, OnError, Pause, Phase, Pin,
+    Redact, Restore, Rewrite, Rule, Streaming, Subagents, Urgency,
 };
 use crate::shorten::Shorten;
 
@@ -60,6 +60,9 @@ pub struct RuleExplanation {
     pub mode: Mode,
     /// Its action.
     pub action: &'static str,
+    /// Whether it is about requests, responses or tool calls.
+    #[serde(skip_serializing_if = "On::is_request")]
+    pub on: On,
     /// What it looks at.
     pub matches: String,
     /// Its condition, as written.
@@ -167,9 +170,10 @@ fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
         origin: rule.origin.clone(),
         mode: rule.mode,
         action: rule.action.name(),
+        on: rule.on,
         matches: rule.selector.to_string(),
         when: rule.when.as_ref().map(ToString::to_string),
-        does: does(policy, &rule.action),
+        does: does(policy, rule),
         on_error: rule.on_error,
         reason: rule.reason.as_ref().map(ToString::to_string),
         severity: rule.about.severity,
@@ -179,7 +183,26 @@ fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
     }
 }
 
-fn does(policy: &Policy, action: &Action) -> Vec<String> {
+fn does(policy: &Policy, rule: &Rule) -> Vec<String> {
+    let mut lines = does_to_requests(policy, &rule.action);
+    match (rule.on, rule.streaming) {
+        (On::Request, _) => {}
+        (On::ToolCall, _) => {
+            lines.push("acts on the tool calls of answers, which wait for their end".to_owned())
+        }
+        (On::Response, Streaming::Buffer) => {
+            lines.push("acts on answers; a stream waits for its end".to_owned());
+        }
+        (On::Response, Streaming::LookBehind(bytes)) => {
+            lines.push(format!(
+                "acts on answers; of a stream {bytes} bytes stay behind, and a word that has not ended"
+            ));
+        }
+    }
+    lines
+}
+
+fn does_to_requests(policy: &Policy, action: &Action) -> Vec<String> {
     match action {
         Action::Redact(redact) => redact_lines(policy, redact),
         Action::Classify(kind) => vec![format!("says that its section is `{kind}`")],

@@ -54,8 +54,8 @@ use leafgate_vault::Vault;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    ASKED, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce,
-    api as assembly_api,
+    ASKED, Approval, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise,
+    ReadOnce, Rest, api as assembly_api,
 };
 pub use changes::{Change, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
@@ -74,7 +74,7 @@ pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};
 pub use rule::{
-    DEFAULT_TIMEOUT, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees,
+    DEFAULT_TIMEOUT, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees,
     Subagents, Urgency, With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, SAVED_EDITS, STRUCTURE, Verdict};
@@ -101,6 +101,8 @@ pub struct Policy {
 /// What is known about a request beside its body. The format is the document's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
+    /// What is looked at: rules about anything else are not asked.
+    pub on: On,
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
     /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in
@@ -122,6 +124,17 @@ pub struct Context<'a> {
     pub endpoint: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
     pub outside: &'a [Outside<'a>],
+}
+
+/// What the rules of a policy ask of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfAnswers {
+    /// Rules decide about tool calls.
+    pub calls: bool,
+    /// Rules see an answer as a whole: a stream must wait for its end.
+    pub whole: bool,
+    /// Rules read streams while they come: so many bytes of each text stay behind.
+    pub look_behind: Option<usize>,
 }
 
 impl Policy {
@@ -314,6 +327,23 @@ impl Policy {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.assemblies.is_empty() && self.declared == 0
+    }
+
+    /// What its rules ask of the answers to requests; `None` where they ask nothing.
+    #[must_use]
+    pub fn of_answers(&self) -> Option<OfAnswers> {
+        let mut of = OfAnswers::default();
+        for rule in &self.rules {
+            match (rule.on, rule.streaming) {
+                (On::Request, _) => continue,
+                (On::ToolCall, _) => of.calls = true,
+                (On::Response, rule::Streaming::Buffer) => of.whole = true,
+                (On::Response, rule::Streaming::LookBehind(bytes)) => {
+                    of.look_behind = of.look_behind.max(Some(bytes))
+                }
+            }
+        }
+        (of != OfAnswers::default()).then_some(of)
     }
 
     /// Whether any plugin is declared.

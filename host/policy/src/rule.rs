@@ -176,10 +176,48 @@ words! {
     }
 }
 
+words! {
+    /// What a rule looks at.
+    On {
+        /// What a client sends.
+        Request = "request",
+        /// What a model answers: texts, and the arguments of its tool calls.
+        Response = "response",
+        /// The tool calls of an answer, before the client runs them.
+        ToolCall = "tool-call",
+    }
+}
+
+impl On {
+    /// Whether it is what rules look at that do not say.
+    pub(crate) fn is_request(&self) -> bool {
+        *self == On::Request
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the variants are made by a macro")]
+impl Default for On {
+    fn default() -> Self {
+        On::Request
+    }
+}
+
+/// How a rule for answers reads a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Streaming {
+    /// It waits for the whole answer.
+    Buffer,
+    /// It reads texts as they come, and so many bytes of each stay behind.
+    LookBehind(usize),
+}
+
 /// One compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) id: Arc<str>,
+    pub(crate) on: On,
+    /// How a rule for answers reads a stream; of others it says nothing.
+    pub(crate) streaming: Streaming,
     /// Where it was written, for people: `rules.toml:12`.
     pub(crate) origin: String,
     pub(crate) selector: Selector,

@@ -81,6 +81,12 @@ impl Selector {
         self.is_everything_in_a_request() && self.request.is_everything()
     }
 
+    /// Whether it selects nothing but tool calls in an answer, where no other card names a tool.
+    pub(crate) fn is_of_calls(&self) -> bool {
+        let only_calls = self.sections == Bits::of(SectionKind::ToolCall as usize);
+        only_calls || !self.tools.is_empty() || self.kinds == Bits::of(LeafKind::ToolArguments as usize)
+    }
+
     /// Whether it selects the whole of each request that it applies to.
     pub(crate) fn is_everything_in_a_request(&self) -> bool {
         self.kinds.is_empty()

@@ -5,7 +5,7 @@ use std::fmt;
 use leafgate_assemble::{AgentMode, Continuation, MapOf, Profile, Prompt};
 use serde::Serialize;
 
-use super::{Assembly, Otherwise};
+use super::{Approval, Assembly, Otherwise, Rest};
 
 /// A profile in words: as text by `Display`, as JSON by `Serialize`.
 #[derive(Clone, Debug, Serialize)]
@@ -82,6 +82,7 @@ fn does(assembly: &Assembly) -> Vec<String> {
     does.extend(profile.plugins.iter().map(|plugin| format!("asks for the plugin {}", plugin.id)));
     does.extend(profile.options.iter().map(|(key, value)| format!("sets {key} = {value}")));
     does.extend(profile.model.iter().map(|model| format!("asks the model {model}")));
+    does.extend(assembly.approval.iter().map(approval));
     does.extend(downgrades(assembly));
     if assembly.replay_stream {
         does.push("gives an answer in one piece as a stream to a client that asked for one".to_owned());
@@ -102,6 +103,18 @@ fn prompt(profile: &Profile) -> String {
     let behind = profile.tools_hint.iter().map(|path| format!(", with tools {path} behind it"));
     let around: String = before.chain(behind).collect();
     format!("one system prompt, first: {prompt}{around}")
+}
+
+fn approval(approval: &Approval) -> String {
+    let rest = match approval.rest {
+        Rest::Ask => "wait for a person",
+        Rest::Block => "do not reach the client",
+    };
+    let auto: Vec<String> = approval.auto.iter().map(ToString::to_string).collect();
+    match auto.is_empty() {
+        true => format!("tool calls of its answers {rest}"),
+        false => format!("tool calls of its answers {rest}, but for {}", auto.join(", ")),
+    }
 }
 
 fn downgrades(assembly: &Assembly) -> Vec<String> {

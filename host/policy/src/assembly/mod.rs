@@ -13,6 +13,7 @@ use leafgate_assemble::{Api, AssembleError, Assembled, Files, Profile, assemble}
 use leafgate_tree::{Document, Format};
 
 use crate::evaluate::request_facts;
+use crate::glob::Glob;
 use crate::request::{Asked, OfRequest};
 use crate::{Context, Policy};
 
@@ -33,6 +34,38 @@ pub struct Assembly {
     pub(crate) max_file: u64,
     pub(crate) downgrade: Downgrade,
     pub(crate) replay_stream: bool,
+    pub(crate) approval: Option<Approval>,
+}
+
+/// Which tool calls of an answer pass by themselves, and what becomes of the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approval {
+    pub(crate) auto: Vec<Glob>,
+    pub(crate) rest: Rest,
+}
+
+/// What becomes of a tool call that does not pass by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rest {
+    /// A person decides.
+    #[default]
+    Ask,
+    /// The client does not get it.
+    Block,
+}
+
+impl Approval {
+    /// Whether the call of a tool passes by itself.
+    #[must_use]
+    pub fn passes(&self, tool: &str) -> bool {
+        self.auto.iter().any(|glob| glob.matches(tool))
+    }
+
+    /// What becomes of the others.
+    #[must_use]
+    pub fn rest(&self) -> Rest {
+        self.rest
+    }
 }
 
 /// What happens where a provider refuses what was assembled.
@@ -95,6 +128,12 @@ impl Assembly {
     #[must_use]
     pub fn replays_streams(&self) -> bool {
         self.replay_stream
+    }
+
+    /// What becomes of the tool calls of its answers; `None` where they pass.
+    #[must_use]
+    pub fn approval(&self) -> Option<&Approval> {
+        self.approval.as_ref()
     }
 
     /// Its files, as they are now.

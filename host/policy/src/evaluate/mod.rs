@@ -59,7 +59,7 @@ use crate::condition::{
 use crate::index::RuleIndex;
 use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
-use crate::rule::{Phase, Rule};
+use crate::rule::{On, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, Outside, Policy};
@@ -251,8 +251,8 @@ struct Run<'p> {
 /// Which rules of a policy are asked about a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Which<'w> {
-    /// All of them: so is everything that leaves judged.
-    All,
+    /// All that look at it: so is everything that leaves judged.
+    All(On),
     /// These alone.
     Only(&'w BTreeSet<RuleIndex>),
     /// One of them, as if the request were any that it applies to.
@@ -266,8 +266,8 @@ pub(crate) enum Which<'w> {
 impl Which<'_> {
     fn asks(self, index: RuleIndex, rule: &Rule) -> bool {
         match self {
-            Which::All => true,
-            Which::Only(rules) => rules.contains(&index),
+            Which::All(on) => rule.on == on,
+            Which::Only(rules) => rule.on == On::Request && rules.contains(&index),
             Which::Example { rule: example, redacted } => {
                 example == index || redacted && rule.action.phase() == Phase::Redact
             }
@@ -284,7 +284,7 @@ struct Active<'p> {
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
-        Run::asking(Which::All, policy, document, context, vault)
+        Run::asking(Which::All(context.on), policy, document, context, vault)
     }
 
     fn asking(

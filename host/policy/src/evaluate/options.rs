@@ -48,7 +48,7 @@ impl<'p> Run<'p> {
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, self.policy.lookup.paths());
         self.active[index.get()] =
-            super::activate(Which::All, index, rule, self.document, &request, &mut places);
+            super::activate(Which::All(rule.on), index, rule, self.document, &request, &mut places);
     }
 
     /// Gives the body the options of a rule.

@@ -46,7 +46,8 @@ impl Run<'_> {
         let document = Arc::clone(reread.document());
         let facts = request::facts(self.policy.lookup.asked(), &document, context);
         // The model has been chosen: what stands there is what it goes to.
-        let mut now = Run::of_facts(super::Which::All, self.policy, &document, context, self.vault, facts);
+        let mut now =
+            Run::of_facts(super::Which::All(context.on), self.policy, &document, context, self.vault, facts);
         now.keep_places(self.document, &reread);
         now.keep_findings(self, &reread);
         let marks = now.draft.redactions().count();

@@ -16,7 +16,7 @@ use crate::condition::Unmet;
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 use crate::index::RuleIndex;
 use crate::report::{MAX_WOULD, Would};
-use crate::rule::{Mode, Rule};
+use crate::rule::{Mode, On, Rule};
 use crate::selector::Field;
 use crate::verdict::Hold;
 use crate::{Context, Policy};
@@ -278,6 +278,9 @@ impl Run<'_> {
 
 /// Why a rule does not apply to a request at all.
 fn why_not(rule: &Rule, document: &Document, request: &crate::condition::RequestFacts) -> String {
+    if rule.on != On::Request {
+        return format!("it is about answers: `on = \"{}\"`", rule.on);
+    }
     if let Some(miss) = rule.selector.request.miss(document.format(), request) {
         return miss;
     }

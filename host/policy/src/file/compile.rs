@@ -15,13 +15,13 @@ use super::detectors::Engines;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::RawRule;
-use super::{Complaints, belongs, idle, is_kebab_case, matches, replacement};
+use super::{Complaints, answers, belongs, idle, is_kebab_case, matches, replacement};
 use crate::condition::Condition;
 use crate::diagnostic::hint_for;
 use crate::plugin::World;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
-    Published, Redact, Restore, Rewrite, Rule, Sees, Subagents, Transform, With,
+    Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
+    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
@@ -103,8 +103,11 @@ impl Compiler<'_, '_> {
         let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
         let mode = self.optional("mode", &raw.mode, Mode::WORDS, Mode::from_word).unwrap_or(self.mode);
         let on_error = self.optional("on_error", &raw.on_error, OnError::WORDS, OnError::from_word);
+        let on = self.optional("on", &raw.on, On::WORDS, On::from_word).unwrap_or_default();
         let rule = Rule {
             id: id?.into(),
+            on,
+            streaming: Streaming::Buffer,
             origin: self.origin(&header),
             selector: selector?,
             when,
@@ -114,6 +117,7 @@ impl Compiler<'_, '_> {
             reason: self.reason(raw),
             about: self.about(raw),
         };
+        let rule = Rule { streaming: self.streaming(&rule, raw, header), ..rule };
         self.model_is_of_request(&rule, raw);
         if let (Some(written), true) =
             (&raw.when, finds && rule.when.as_ref().is_some_and(Condition::spares_texts))
@@ -224,7 +228,8 @@ impl Compiler<'_, '_> {
         if let Some(releasable) = &raw.releasable {
             self.not_supported(releasable.span(), "`releasable`");
         }
-        let with = self.optional("with", &raw.with, With::WORDS, With::from_word).unwrap_or(With::Token);
+        let with = self.optional("with", &raw.with, With::WORDS, With::from_word);
+        let with = with.unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
         let published = self.optional("published", &raw.published, Published::WORDS, Published::from_word);

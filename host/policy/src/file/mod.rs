@@ -5,6 +5,7 @@
 //! but not built yet is refused as such.
 
 mod about;
+mod answers;
 pub(crate) mod assemble;
 mod belongs;
 pub(crate) mod compile;

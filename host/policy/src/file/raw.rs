@@ -13,7 +13,9 @@ use serde::de::{SeqAccess, Visitor};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
+use super::assemble::raw::{
+    RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
+};
 use super::fields::fields_of;
 use super::tables::{Tables, nested_mut};
 use crate::diagnostic::{Diagnostics, hint_for};
@@ -53,6 +55,9 @@ pub(crate) struct RawRule {
     pub(crate) matches: Option<Spanned<RawMatch>>,
     pub(crate) when: Option<Spanned<String>>,
     pub(crate) action: Option<Spanned<String>>,
+    pub(crate) on: Option<Spanned<String>>,
+    pub(crate) stream: Option<Spanned<String>>,
+    pub(crate) look_behind: Option<Spanned<i64>>,
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) reason: Option<Spanned<String>>,
     pub(crate) severity: Option<Spanned<String>>,
@@ -367,6 +372,11 @@ impl Reader<'_> {
                 if let Some(table) = nested_mut(&mut item, name) {
                     self.tables.drop_unknown(table, known, &[], belongs_elsewhere);
                 }
+            }
+            if let Some(approve) =
+                nested_mut(&mut item, "tools").and_then(|tools| nested_mut(tools, "approve"))
+            {
+                self.tables.drop_unknown(approve, fields_of::<RawApprove>(), &[], belongs_elsewhere);
             }
             if let Some(DeValue::Array(plugins)) = nested_mut(&mut item, "plugins").map(Spanned::get_mut) {
                 for plugin in plugins.iter_mut() {

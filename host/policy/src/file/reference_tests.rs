@@ -4,7 +4,9 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 
-use super::assemble::raw::{RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
+use super::assemble::raw::{
+    RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
+};
 use super::fields::fields_of;
 use super::raw::{
     RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
@@ -34,6 +36,7 @@ fn every_key_stands_in_the_reference() {
         fields_of::<RawMap>(),
         fields_of::<RawRequestPlugin>(),
         fields_of::<RawTools>(),
+        fields_of::<RawApprove>(),
         fields_of::<RawDowngrade>(),
     ];
     for key in tables.concat() {

@@ -9,7 +9,7 @@ use super::assemble::PROMPTS;
 use super::compile::{ACTIONS, PROTECTED_FROM};
 use super::raw::REQUIRE_SIGNED;
 use crate::rule::{
-    Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents, Urgency, With,
+    Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents, Urgency, With,
 };
 
 /// The reference of rule files, as people read it.
@@ -78,6 +78,9 @@ const RULE: &[Key] = &[
     ("match", Of(MATCH)),
     ("when", Text),
     ("action", Word(ACTIONS)),
+    ("on", Word(On::WORDS)),
+    ("stream", Word(&["buffer"])),
+    ("look_behind", Number),
     ("mode", Word(Mode::WORDS)),
     ("reason", Text),
     ("severity", Word(Urgency::WORDS)),
@@ -161,7 +164,9 @@ const MAP: &[Key] = &[("root", Text), ("depth", Number), ("entries", Number)];
 
 const REQUEST_PLUGIN: &[Key] = &[("id", Text), ("max_results", Number)];
 
-const TOOLS: &[Key] = &[("normalise", Flag), ("allow", Texts)];
+const APPROVE: &[Key] = &[("auto", Texts), ("rest", Word(&["ask", "block"]))];
+
+const TOOLS: &[Key] = &[("normalise", Flag), ("allow", Texts), ("approve", Of(APPROVE))];
 
 const DOWNGRADE: &[Key] =
     &[("on", Texts), ("footnote", Flag), ("models", Texts), ("else", Word(&["pass", "pause"]))];
@@ -272,7 +277,7 @@ mod tests {
 
     use super::*;
     use crate::file::assemble::raw::{
-        RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
+        RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
     };
     use crate::file::fields::fields_of;
     use crate::file::raw::{
@@ -299,6 +304,7 @@ mod tests {
             (MAP, fields_of::<RawMap>()),
             (REQUEST_PLUGIN, fields_of::<RawRequestPlugin>()),
             (TOOLS, fields_of::<RawTools>()),
+            (APPROVE, fields_of::<RawApprove>()),
             (DOWNGRADE, fields_of::<RawDowngrade>()),
         ] {
             let read = read.iter().copied().filter(|key| !refused.contains(key));

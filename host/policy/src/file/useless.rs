@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::Complaints;
 use super::raw::RawRule;
 use crate::condition::Condition;
-use crate::rule::{Action, Decide, Edit, FilterTools, Mode, Pin, Rewrite, Rule};
+use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
 use crate::selector::{Bits, Field};
 
 /// A pattern that compiles to more than this walks through a text slowly.
@@ -53,13 +53,15 @@ impl<'r> Shadows<'r> {
 
     /// Why a rule has nothing left to do behind an earlier one, and what to do about it.
     fn shadow(&mut self, rule: &'r Rule) -> Option<(String, String)> {
-        let says = (&rule.selector, rule.when.as_ref().map(Condition::source), rule.mode, &rule.action);
+        let says =
+            (rule.on, &rule.selector, rule.when.as_ref().map(Condition::source), rule.mode, &rule.action);
         let id = &rule.id;
         if let Some(first) = self.said.insert(format!("{says:?}"), rule) {
             let message = format!("rule `{id}` says what rule `{}` says", first.id);
             return Some((message, "leave one of them out".to_owned()));
         }
-        let covering = self.earlier.iter().filter(|earlier| earlier.selector.covers(&rule.selector));
+        let covers = |earlier: &&&Rule| earlier.on == rule.on && earlier.selector.covers(&rule.selector);
+        let covering = self.earlier.iter().filter(covers);
         covering.into_iter().find_map(|earlier| match (&earlier.action, &rule.action) {
             (
                 Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)),
@@ -140,7 +142,8 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
             }
         }
         Action::Decide(Decide::Block) => {
-            let all = rule.mode == Mode::Enforce && rule.when.is_none() && rule.selector.is_everything();
+            let acts = rule.mode == Mode::Enforce && rule.when.is_none() && rule.on == On::Request;
+            let all = acts && rule.selector.is_everything();
             if all {
                 complaints.warning(
                     at_action,

@@ -12,7 +12,7 @@ use super::change::{Made, made};
 use super::snapshot::Snapshot;
 use super::{Bytes, Change, Does, RuleTest, indices};
 use crate::evaluate::{Evaluation, Which, evaluate_by};
-use crate::{Context, Outside, Part, Policy, Verdict, examples};
+use crate::{Context, On, Outside, Part, Policy, Verdict, examples};
 
 /// What becomes of a request, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -171,6 +171,7 @@ impl RuleTest {
         let headers = said.headers.iter().map(|(name, text)| Outside { part: Part::Header { name }, text });
         let headers: Vec<Outside<'_>> = headers.collect();
         let context = Context {
+            on: On::Request,
             session: said.session.as_deref().unwrap_or("rule-test"),
             agent: said.agent.as_deref(),
             model: said.model.as_deref(),
@@ -181,7 +182,7 @@ impl RuleTest {
             endpoint: said.endpoint.as_deref(),
             outside: &headers,
         };
-        let which = only.as_ref().map_or(Which::All, Which::Only);
+        let which = only.as_ref().map_or(Which::All(On::Request), Which::Only);
         evaluate_by(which, policy, &Arc::clone(&self.document), &context, &Vault::new(examples::keys()))
     }
 

@@ -12,6 +12,7 @@ macro_rules! snapshot {
     };
 }
 
+mod answers;
 mod assembly;
 mod decide;
 mod diagnostics;

@@ -44,6 +44,7 @@ fn vault() -> Vault {
 }
 
 const CONTEXT: Context<'_> = Context {
+    on: crate::On::Request,
     session: "s",
     agent: Some("codex"),
     model: None,

@@ -62,7 +62,9 @@ pub(crate) fn compile(
     };
     let max_file = number(raw.max_file.as_ref(), "max_file", MOST_BYTES, complaints).unwrap_or(MAX_FILE);
     let downgrade = raw.downgrade.as_ref().map(|downgrade| nested::downgrade(downgrade, complaints));
+    let approval = raw.tools.as_ref().and_then(|tools| nested::approval(tools, complaints));
     let assembly = Assembly {
+        approval,
         id: id?.into(),
         origin,
         request,

@@ -5,7 +5,8 @@ use toml::Spanned;
 
 use super::raw::{RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::{Complaints, check, number, path, text, words};
-use crate::assembly::{Downgrade, Otherwise};
+use crate::assembly::{Approval, Downgrade, Otherwise, Rest};
+use crate::glob::Glob;
 
 pub(in crate::file) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
 const DOWNGRADES: &[&str] = &["images", "tools"];
@@ -85,6 +86,20 @@ pub(super) fn tools(raw: &Spanned<RawTools>) -> ToolsOf {
         normalise: raw.normalise.as_ref().is_some_and(|normalise| *normalise.get_ref()),
         allow: raw.allow.as_ref().map(words),
     }
+}
+
+/// What becomes of the tool calls of an answer; `None` where the profile does not say.
+pub(super) fn approval(raw: &Spanned<RawTools>, complaints: &mut Complaints<'_>) -> Option<Approval> {
+    let raw = raw.get_ref().approve.as_ref()?.get_ref();
+    let read = |word: &str| match word {
+        "ask" => Some(Rest::Ask),
+        "block" => Some(Rest::Block),
+        _ => None,
+    };
+    let rest =
+        raw.rest.as_ref().and_then(|word| complaints.word("approve.rest", word, &["ask", "block"], read));
+    let auto = raw.auto.as_ref().map(words).unwrap_or_default();
+    Some(Approval { auto: auto.iter().map(|name| Glob::new(name)).collect(), rest: rest.unwrap_or_default() })
 }
 
 pub(super) fn downgrade(raw: &Spanned<RawDowngrade>, complaints: &mut Complaints<'_>) -> Downgrade {

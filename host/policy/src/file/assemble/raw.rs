@@ -65,10 +65,19 @@ pub(crate) struct RawRequestPlugin {
     pub(crate) max_results: Option<Spanned<i64>>,
 }
 
+/// `approve = { auto = ["read_*"], rest = "ask" }`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawApprove {
+    pub(crate) auto: Option<Spanned<OneOrMany>>,
+    pub(crate) rest: Option<Spanned<String>>,
+}
+
 /// `tools = { normalise = true, allow = ["read_*"] }`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawTools {
+    pub(crate) approve: Option<Spanned<RawApprove>>,
     pub(crate) normalise: Option<Spanned<bool>>,
     pub(crate) allow: Option<Spanned<OneOrMany>>,
 }

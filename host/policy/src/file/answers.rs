@@ -1,0 +1,222 @@
+//! Rules about answers: what they may do there, and how they read a stream.
+//!
+//! A stream passes while it comes, so what a rule decides about it must be decided by a bounded
+//! stretch of text. A rule that needs more waits for the whole answer, and has to say so.
+
+use std::ops::Range;
+
+use regex_syntax::hir::{Class, Hir, HirKind};
+use toml::Spanned;
+
+use super::compile::Compiler;
+use super::raw::RawRule;
+use crate::rule::{
+    Action, Decide, Edit, On, OnError, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
+};
+
+/// Bytes of a text that stay behind where a rule does not say: longer than what people write with
+/// blanks in it, such as a card number.
+const LOOK_BEHIND: usize = 256;
+const LEAST_LOOK_BEHIND: i64 = 32;
+const MOST_LOOK_BEHIND: i64 = 16 * 1024;
+
+/// Detectors whose findings go over many lines.
+const OF_MANY_LINES: [&str; 3] = ["secrets/private-key", "secrets/private-key-base64", "secrets/putty-key"];
+
+/// What stands in the place of a value where a rule does not say. What an answer holds is not put
+/// back later: a token would be a riddle.
+pub(super) fn default_replacement(raw: &RawRule) -> With {
+    match &raw.on {
+        Some(on) if on.get_ref() == On::Response.name() => With::Mask,
+        _ => With::Token,
+    }
+}
+
+impl Compiler<'_, '_> {
+    /// Checks a rule about answers, and returns how it reads a stream.
+    pub(super) fn streaming(&mut self, rule: &Rule, raw: &RawRule, header: Range<usize>) -> Streaming {
+        if rule.on != On::Response {
+            self.means_nothing(rule.on, raw);
+        }
+        match rule.on {
+            On::Request => Streaming::Buffer,
+            On::ToolCall => {
+                self.of_the_answer(rule, raw);
+                if !matches!(rule.action, Action::Decide(_)) {
+                    let span = raw.action.as_ref().map_or(header, Spanned::span);
+                    let message = format!("`{}` does not act on tool calls", rule.action.name());
+                    self.complaints.error(span, message, "`on = \"tool-call\"` takes `pause` and `block`");
+                }
+                Streaming::Buffer
+            }
+            On::Response => {
+                self.of_the_answer(rule, raw);
+                self.acts_on_responses(rule, raw, &header);
+                self.reads_streams(rule, raw, header)
+            }
+        }
+    }
+
+    /// Keys that belong to rules about responses.
+    fn means_nothing(&mut self, on: On, raw: &RawRule) {
+        let keys = [
+            ("stream", raw.stream.as_ref().map(Spanned::span)),
+            ("look_behind", raw.look_behind.as_ref().map(Spanned::span)),
+        ];
+        for (key, span) in keys {
+            let Some(span) = span else { continue };
+            let hint = "it belongs to rules with `on = \"response\"`";
+            self.complaints.error(span, format!("`{key}` means nothing with `on = \"{on}\"`"), hint);
+        }
+    }
+
+    /// An answer is read in one form, and has no headers and options of a request.
+    fn of_the_answer(&mut self, rule: &Rule, raw: &RawRule) {
+        let Some(matches) = raw.matches.as_ref().map(Spanned::get_ref) else { return };
+        let of_requests = [
+            ("latest", matches.latest.as_ref().map(Spanned::span)),
+            ("format", matches.format.as_ref().map(Spanned::span)),
+            ("header", matches.header.as_ref().map(Spanned::span)),
+            ("option", matches.option.as_ref().map(Spanned::span)),
+        ];
+        for (field, span) in of_requests {
+            let Some(span) = span else { continue };
+            let message = format!("`{field}` chooses requests, and the rule is `on = \"{}\"`", rule.on);
+            let hint = "choose by kind, section, tool, path, model, agent, session, upstream, endpoint, stream or subagent";
+            self.complaints.error(span, message, hint);
+        }
+    }
+
+    fn acts_on_responses(&mut self, rule: &Rule, raw: &RawRule, header: &Range<usize>) {
+        let at = |span: Option<Range<usize>>| span.unwrap_or_else(|| header.clone());
+        match &rule.action {
+            Action::Redact(redact) => {
+                if redact.with == With::Token && redact.restore == Restore::On {
+                    let hint = "say `with = \"mask\"`, or `restore = \"off\"`";
+                    let message =
+                        "the answer's tokens are restored after its rules, so this one would do nothing";
+                    self.complaints.error(at(raw.with.as_ref().map(Spanned::span)), message, hint);
+                }
+                if raw.on_unredactable.is_some() && redact.on_unredactable == OnUnredactable::Pause {
+                    let span = at(raw.on_unredactable.as_ref().map(Spanned::span));
+                    self.never_waits(span, "on_unredactable");
+                }
+            }
+            Action::Edit(Edit::Rewrite(Rewrite::Replace { .. })) | Action::Decide(Decide::Block) => {}
+            Action::Pin(_) | Action::Edit(_) | Action::Decide(Decide::Pause(_)) => {
+                let span = at(raw.action.as_ref().map(Spanned::span));
+                let message = format!("`{}` does not act on responses so", rule.action.name());
+                let hint = "`on = \"response\"` takes `redact`, `rewrite` with `replace`, and `block`; \
+                            a person is asked with `on = \"tool-call\"`";
+                self.complaints.error(span, message, hint);
+            }
+        }
+        if rule.on_error == OnError::Pause {
+            self.never_waits(at(raw.on_error.as_ref().map(Spanned::span)), "on_error");
+        }
+    }
+
+    fn never_waits(&mut self, span: Range<usize>, field: &str) {
+        self.complaints.error(
+            span,
+            format!("`{field} = \"pause\"`: responses do not wait for people"),
+            "say `block`",
+        );
+    }
+
+    fn reads_streams(&mut self, rule: &Rule, raw: &RawRule, header: Range<usize>) -> Streaming {
+        let buffers = raw
+            .stream
+            .as_ref()
+            .and_then(|word| {
+                self.complaints.word("stream", word, &["buffer"], |word| (word == "buffer").then_some(()))
+            })
+            .is_some();
+        let look_behind = raw.look_behind.as_ref().and_then(|look_behind| {
+            let bytes = *look_behind.get_ref();
+            if buffers {
+                let hint = "take one of the two out";
+                self.complaints.error(
+                    look_behind.span(),
+                    "a rule that waits for the whole answer looks behind nothing",
+                    hint,
+                );
+            }
+            if !(LEAST_LOOK_BEHIND..=MOST_LOOK_BEHIND).contains(&bytes) {
+                let message =
+                    format!("`look_behind` must be {LEAST_LOOK_BEHIND} to {MOST_LOOK_BEHIND} bytes");
+                let hint = "so many bytes of a text stay behind while a stream comes";
+                self.complaints.error(look_behind.span(), message, hint);
+            }
+            usize::try_from(bytes).ok()
+        });
+        if buffers || raw.stream.is_some() {
+            return Streaming::Buffer;
+        }
+        let bytes = look_behind.unwrap_or(LOOK_BEHIND);
+        if let Some(why) = needs_all(rule, bytes) {
+            let hint = "say `stream = \"buffer\"` to have a stream wait for its end";
+            self.complaints.error(header, format!("{why}, so the rule cannot run on a stream"), hint);
+        }
+        Streaming::LookBehind(bytes)
+    }
+}
+
+/// Why a rule must see a whole text; `None` where so many bytes of one will do.
+fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
+    // Calls are waited for in any case.
+    if rule.selector.is_of_calls() {
+        return None;
+    }
+    if rule.when.as_ref().is_some_and(|when| !when.is_of_request()) {
+        return Some("`when` asks about whole texts".to_owned());
+    }
+    match &rule.action {
+        Action::Redact(redact) => {
+            let named = |id: &&str| {
+                let pack = id.split('/').next();
+                redact.detectors.iter().any(|name| name == id || Some(name.as_str()) == pack)
+                    || redact.detectors.iter().any(|name| {
+                        pack.is_some_and(|pack| {
+                            name.strip_prefix(pack)
+                                .is_some_and(|part| part == "/likely" || part == "/possible")
+                        })
+                    })
+            };
+            let left_out = |id: &&str| redact.detectors.iter().any(|name| name.strip_prefix('!') == Some(id));
+            let long = OF_MANY_LINES.iter().find(|id| named(id) && !left_out(id))?;
+            Some(format!("`{long}` finds what goes over many lines (`\"!{long}\"` leaves it out)"))
+        }
+        Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
+            let hir = regex_syntax::parse(pattern.as_str()).ok()?;
+            let fits = hir.properties().maximum_len().is_some_and(|most| most <= bytes);
+            match () {
+                () if hir.properties().look_set().contains_anchor_haystack() => {
+                    Some("the pattern asks where a text begins or ends".to_owned())
+                }
+                () if fits || is_unbroken(&hir) => None,
+                () => Some(format!("the pattern can match more than {bytes} bytes with blanks among them")),
+            }
+        }
+        Action::Decide(_) => Some("`block` asks about whole texts".to_owned()),
+        Action::Pin(_) | Action::Edit(_) => None,
+    }
+}
+
+/// Whether no match of a pattern holds a blank: what has none stays together in a stream.
+fn is_unbroken(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => !literal.0.iter().any(u8::is_ascii_whitespace),
+        HirKind::Class(Class::Unicode(class)) => {
+            let blank = |range: &regex_syntax::hir::ClassUnicodeRange| {
+                ['\t', '\n', '\r', ' '].iter().any(|&blank| range.start() <= blank && blank <= range.end())
+            };
+            !class.ranges().iter().any(blank)
+        }
+        HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Repetition(repetition) => is_unbroken(&repetition.sub),
+        HirKind::Capture(capture) => is_unbroken(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_unbroken),
+    }
+}

@@ -1,0 +1,141 @@
+//! Rules about answers: which load, and that each rule is asked about its own matter alone.
+
+use leafgate_policy::{Context, OfAnswers, On, Rest, Verdict};
+use serde_json::json;
+
+use super::support::*;
+
+fn complaints(rules: &str) -> String {
+    let fakes = Fakes::default().with("names", Fake::finds("x"));
+    load_folder(folder(rules, &fakes).path(), &fakes).expect_err("the rules are wrong").to_string()
+}
+
+fn rule(on: &str, rest: &str) -> String {
+    format!("[[rule]]\nid = 'a'\non = '{on}'\n{rest}\n")
+}
+
+#[test]
+fn a_rule_is_asked_about_its_own_matter_alone() {
+    let rules = [
+        "[[rule]]\nid = 'r'\nmatch = {}\nwhen = 'leaf.text.contains(\"prod\")'\naction = 'block'\n",
+        "[[rule]]\nid = 'c'\non = 'tool-call'\nmatch = { tool = 'run_sql' }\naction = 'pause'\n",
+        "[[rule]]\nid = 's'\non = 'response'\nmatch = {}\ndetect = ['pii/email']\naction = 'redact'\n",
+    ];
+    let policy = policy(&rules.concat());
+    let body = json!({ "model": "m", "messages": [{ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "1", "type": "function", "function": { "name": "run_sql", "arguments": json!({ "q": format!("prod {EMAIL}") }).to_string() } },
+    ]}]});
+    let by = |on| {
+        let context = Context { on, ..Context::default() };
+        let evaluation = policy.evaluate(document(&body), &context, &vault());
+        let rules: Vec<String> = evaluation
+            .report
+            .rules
+            .iter()
+            .filter(|rule| rule.matched > 0)
+            .map(|rule| rule.rule.to_string())
+            .collect();
+        (rules, evaluation)
+    };
+    let (rules, of_request) = by(On::Request);
+    assert_eq!(rules, ["r"]);
+    assert!(matches!(of_request.verdict, Verdict::Block(_)));
+    let (rules, of_call) = by(On::ToolCall);
+    assert_eq!(rules, ["c"]);
+    assert!(matches!(of_call.verdict, Verdict::Pause(_)));
+    let (rules, of_response) = by(On::Response);
+    assert_eq!(rules, ["s"]);
+    let left = String::from_utf8(of_response.draft.render().to_vec()).unwrap();
+    assert!(!left.contains(EMAIL) && left.contains("prod"), "{left}");
+    assert_eq!(policy.of_answers(), Some(OfAnswers { calls: true, whole: false, look_behind: Some(256) }));
+}
+
+#[test]
+fn a_policy_without_such_rules_asks_nothing_of_answers() {
+    assert_eq!(policy("[[rule]]\nid = 'r'\nmatch = {}\naction = 'block'\n").of_answers(), None);
+}
+
+#[test]
+fn what_makes_no_sense_about_an_answer_does_not_load() {
+    for (rule, says) in [
+        (rule("tool-call", "match = {}\naction = 'delete'"), "`delete` does not act on tool calls"),
+        (rule("response", "match = {}\naction = 'pause'"), "`pause` does not act on responses so"),
+        (
+            rule("response", "match = {}\naction = 'rewrite'\nset = 'x'\nstream = 'buffer'"),
+            "`rewrite` does not act on responses so",
+        ),
+        (
+            rule("response", "match = {}\naction = 'redact'\ndetect = ['pii/email']\nwith = 'token'"),
+            "so this one would do nothing",
+        ),
+        (
+            rule("response", "match = {}\naction = 'redact'\ndetect = ['pii/email']\non_error = 'pause'"),
+            "responses do not wait for people",
+        ),
+        (
+            rule(
+                "response",
+                "match = { latest = true, header = { x-a = 'b' } }\naction = 'redact'\ndetect = ['pii/email']",
+            ),
+            "`latest` chooses requests",
+        ),
+        (
+            rule("request", "match = {}\naction = 'block'\nstream = 'buffer'"),
+            "`stream` means nothing with `on = \"request\"`",
+        ),
+        (
+            rule("tool-call", "match = {}\naction = 'block'\nlook_behind = 64"),
+            "`look_behind` means nothing with `on = \"tool-call\"`",
+        ),
+        (rule("answer", "match = {}\naction = 'block'"), "`answer` is no value of `on`"),
+        (
+            rule("response", "match = {}\naction = 'redact'\ndetect = ['pii/email']\nlook_behind = 4"),
+            "`look_behind` must be 32 to 16384",
+        ),
+    ] {
+        let said = complaints(&rule);
+        assert!(said.contains(says), "{says}: {said}");
+    }
+}
+
+#[test]
+fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
+    let redact = "match = {}\naction = 'redact'\ndetect = ['secrets']";
+    let replace = |pattern: &str| {
+        format!("match = {{}}\naction = 'rewrite'\nreplace = {{ pattern = '{pattern}', with = 'x' }}")
+    };
+    let block = "match = {}\naction = 'block'\nwhen = 'leaf.text.contains(\"x\")'";
+    for (needs, why) in [
+        (redact.to_owned(), "`secrets/private-key` finds what goes over many lines"),
+        (block.to_owned(), "`when` asks about whole texts"),
+        (replace("a.*b"), "more than 256 bytes with blanks among them"),
+        (replace("^a"), "where a text begins or ends"),
+    ] {
+        let said = complaints(&rule("response", &needs));
+        assert!(said.contains(why) && said.contains("stream = \"buffer\""), "{why}: {said}");
+        let buffered = policy(&rule("response", &format!("{needs}\nstream = 'buffer'")));
+        assert_eq!(buffered.of_answers(), Some(OfAnswers { calls: false, whole: true, look_behind: None }));
+    }
+    for runs in [
+        "match = {}\naction = 'redact'\ndetect = ['secrets', '!secrets/private-key', '!secrets/private-key-base64', '!secrets/putty-key']".to_owned(),
+        replace("Project [A-Z][a-z]{2,20}"),
+        replace("id-[0-9a-f]+"),
+        "match = { section = 'tool-call' }\naction = 'block'\nwhen = 'leaf.text.contains(\"x\")'".to_owned(),
+    ] {
+        let policy = policy(&rule("response", &runs));
+        assert_eq!(policy.of_answers().unwrap().look_behind, Some(256), "{runs}");
+    }
+}
+
+#[test]
+fn a_profile_says_which_calls_pass() {
+    let profile = |approve: &str| format!("[[assemble]]\nid = 'vault'\ntools = {{ approve = {approve} }}\n");
+    let policy = policy(&profile("{ auto = ['read_*'] }"));
+    let approval = policy.assembly("vault").unwrap().approval().unwrap();
+    assert_eq!(
+        (approval.passes("read_file"), approval.passes("write_file"), approval.rest()),
+        (true, false, Rest::Ask)
+    );
+    let said = complaints(&profile("{ auto = 'read_*', rest = 'skip' }"));
+    assert!(said.contains("`skip` is no value of `approve.rest`"), "{said}");
+}
