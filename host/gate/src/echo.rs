@@ -222,6 +222,7 @@ mod tests {
             headers,
             body,
             restoring: None,
+            ruling: None,
             reservation: None,
         });
         assert_eq!(answer.status(), StatusCode::OK);

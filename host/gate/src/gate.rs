@@ -416,14 +416,15 @@ impl Shared {
 
     /// Sends a request on, and prepares the answer for its client.
     pub(crate) async fn forward(
-        &self,
+        self: &Arc<Self>,
         lane: &Lane,
         mut outgoing: Outgoing,
-        progress: &RequestLogProgress,
+        progress: &Arc<RequestLogProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let restoring = outgoing.restoring.take();
+        let (restoring, ruling) = (outgoing.restoring.take(), outgoing.ruling.take());
         let answer = self.send(lane, outgoing, progress).await?;
         progress.recorded();
+        let answer = self.rule(answer, ruling.as_ref(), progress).await?;
         self.prepare(answer, restoring).await
     }
 

@@ -23,6 +23,7 @@ use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::record::{self, Approval};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
+use crate::ruled::Ruling;
 use crate::upstreams::Lane;
 
 /// A request that waits, and what leaves for it depends on.
@@ -37,6 +38,8 @@ pub(crate) struct Held {
     pub(crate) api: Api,
     /// How its answer is restored.
     pub(crate) restoring: Option<Restoring>,
+    /// What its answer is judged by, where it is.
+    pub(crate) ruling: Option<Arc<Ruling>>,
     /// What makes lesser forms of it, where a profile made it.
     pub(crate) flow: Option<Box<Flow>>,
     /// How a cancel is answered, where it is no error to the client.
@@ -138,13 +141,17 @@ impl Held {
             flow.lessened.approved = true;
             flow
         });
-        Ok(Passed { flow, ..self.received.passed(&self.source, release.body, self.restoring) })
+        Ok(Passed {
+            flow,
+            ruling: self.ruling,
+            ..self.received.passed(&self.source, release.body, self.restoring)
+        })
     }
 }
 
 /// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
 /// method, path and header of the connection that gets the answer.
-fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
+pub(crate) fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
     if Digest::of(to, &release.body) == release.digest {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
 use leafgate_policy::{
-    Assembly, Context, Evaluation, Hold, MAX_WOULD, Mode, Note, Policy, Recall, RuleReport, SAVED_EDITS,
+    Assembly, Context, Evaluation, Hold, MAX_WOULD, Mode, Note, On, Policy, Recall, RuleReport, SAVED_EDITS,
     STRUCTURE, Verdict,
 };
 use leafgate_tree::{Document, Draft, Limits, ParseError};
@@ -31,6 +31,7 @@ use crate::record::{self, RecordedEdit};
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::routed::Rerouted;
+use crate::ruled::{Asked, Ruling};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 
@@ -179,6 +180,7 @@ impl Case {
         };
         let agent = Arc::clone(&self.agent);
         let context = Context {
+            on: On::Request,
             session: &session.key,
             agent: Some(&agent),
             model: model.as_deref(),
@@ -321,6 +323,7 @@ impl Case {
         let document = draft.document();
         let thread = self.sessions.thread(&session.key);
         let flow = self.flow(&session.key, &session.vault, class, document);
+        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
         let received = Received {
             coded: !self.codings.is_empty(),
@@ -328,7 +331,35 @@ impl Case {
             wraps_more,
             reservation: Some(self.reservation),
         };
-        Outcome::Pass(Passed { flow, ..received.passed(document.source(), draft.render(), restoring) })
+        Outcome::Pass(Passed {
+            flow,
+            ruling,
+            ..received.passed(document.source(), draft.render(), restoring)
+        })
+    }
+
+    /// What its answer is judged by, where anything is asked of it.
+    fn ruling(
+        &self,
+        policy: &Arc<Policy>,
+        session: &Arc<str>,
+        vault: &Vault,
+        class: Class,
+        document: &Document,
+    ) -> Option<Arc<Ruling>> {
+        let asked = Asked {
+            policy,
+            assembly: self.assembly.as_ref(),
+            api: self.api,
+            model: self.model.as_ref(),
+            session,
+            agent: &self.agent,
+            class,
+            to: &self.to,
+            title: self.title(),
+            vault,
+        };
+        Ruling::of(asked, document)
     }
 
     /// What makes lesser forms of it, where a profile made it.
@@ -357,6 +388,7 @@ impl Case {
             lane: self.lane.clone(),
             agent: Arc::clone(&self.agent),
             title: self.title(),
+            ruling: self.ruling(&self.policy, session, vault, class, document),
             lessened: Lessened::default(),
         }))
     }
@@ -370,6 +402,7 @@ impl Case {
     ) -> Outcome {
         let document = Arc::clone(draft.document());
         let guard = TurnGuard {
+            on: On::Request,
             policy: Arc::clone(&self.policy),
             generation: self.policy.generation_name().into(),
             session: session.key,
@@ -433,8 +466,10 @@ impl Case {
         let restoring =
             Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
         let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
+        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document);
         Outcome::Wait(Held {
             flow,
+            ruling,
             waiter,
             restoring,
             source: document.source().clone(),
@@ -506,7 +541,7 @@ pub(crate) fn blocked(hold: &Hold) -> Refusal {
 }
 
 /// The rule and its reason. The detail is for the operator, who finds it with `leafgate apply --json`.
-fn because(hold: &Hold) -> String {
+pub(crate) fn because(hold: &Hold) -> String {
     match &*hold.rule {
         STRUCTURE | SAVED_EDITS => hold.reason.clone(),
         rule => format!("rule `{rule}`: {}", hold.reason),

@@ -57,6 +57,7 @@ mod refusal;
 mod restore;
 mod route;
 mod routed;
+mod ruled;
 mod saved;
 mod server;
 mod serving;

@@ -74,6 +74,8 @@ pub(crate) struct RequestLogProgress {
     sent: AtomicUsize,
     /// Edits and redactions that stand in what a person let go.
     made: OnceLock<(usize, usize)>,
+    /// What rules and people made of the answer, and the rules that matched.
+    ruled: OnceLock<(&'static str, String)>,
     /// What a recorder is told, until it was.
     recording: Mutex<Option<Recording>>,
 }
@@ -104,6 +106,12 @@ impl RequestLogProgress {
     pub(crate) fn made(&self, edits: usize, redactions: usize) {
         // A request is let go once.
         let _ = self.made.set((edits, redactions));
+    }
+
+    /// Rules or people decided about its answer.
+    pub(crate) fn ruled(&self, verdict: &'static str, rules: &[Arc<str>]) {
+        // An answer is judged once.
+        let _ = self.ruled.set((verdict, rules.join(",")));
     }
 
     /// The gate answers it itself.
@@ -311,6 +319,8 @@ impl Drop for RequestLog {
             redactions,
             bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,
+            answer = self.progress.ruled.get().map(|(verdict, _)| *verdict),
+            answer_rules = self.progress.ruled.get().map(|(_, rules)| rules.as_str()),
             bytes_sent = self.progress.sent.load(Relaxed),
             bytes_answered = self.answered,
             complete = self.complete,

@@ -1,5 +1,7 @@
 //! A request on its way out: the body as it came, what may leave of it, and the request that leaves.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::{HeaderMap, Method, request};
@@ -9,6 +11,7 @@ use crate::budget::Reservation;
 use crate::flow::Flow;
 use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
+use crate::ruled::Ruling;
 use crate::unread::Passing;
 
 /// A body as it came over the wire.
@@ -27,7 +30,7 @@ impl Received {
     pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
         let as_it_came = rendered == source && !self.wraps_more;
         let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
-        Passed { body, decoded, restoring, reservation: self.reservation, flow: None }
+        Passed { body, decoded, restoring, ruling: None, reservation: self.reservation, flow: None }
     }
 }
 
@@ -38,6 +41,8 @@ pub(crate) struct Passed {
     pub(crate) decoded: bool,
     /// How its answer is restored, where it may repeat tokens.
     pub(crate) restoring: Option<Restoring>,
+    /// What its answer is judged by, where it is.
+    pub(crate) ruling: Option<Arc<Ruling>>,
     pub(crate) reservation: Option<Reservation>,
     /// What makes lesser forms of it, where a profile made it.
     pub(crate) flow: Option<Box<Flow>>,
@@ -72,6 +77,7 @@ pub(crate) struct Outgoing {
     pub(crate) headers: HeaderMap,
     pub(crate) body: OutgoingBody,
     pub(crate) restoring: Option<Restoring>,
+    pub(crate) ruling: Option<Arc<Ruling>>,
     pub(crate) reservation: Option<Reservation>,
 }
 
@@ -84,13 +90,15 @@ impl Outgoing {
             headers: headers::of_request(&parts.headers, RequestChanges::default()),
             body: OutgoingBody::None,
             restoring: None,
+            ruling: None,
             reservation: None,
         }
     }
 
     /// One whose body may leave.
     pub(crate) fn with_body(parts: &request::Parts, passed: Passed) -> Self {
-        let plain_answer = passed.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
+        let restores = passed.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
+        let plain_answer = restores || passed.ruling.is_some();
         Outgoing::new(parts, passed, plain_answer)
     }
 
@@ -110,7 +118,7 @@ impl Outgoing {
     }
 
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
-        let Passed { body, decoded, restoring, reservation, flow: _ } = passed;
+        let Passed { body, decoded, restoring, ruling, reservation, flow: _ } = passed;
         let changes = RequestChanges { decoded, plain_answer };
         Outgoing {
             method: parts.method.clone(),
@@ -118,6 +126,7 @@ impl Outgoing {
             headers: headers::of_request(&parts.headers, changes),
             body: OutgoingBody::Whole(body),
             restoring,
+            ruling,
             reservation,
         }
     }

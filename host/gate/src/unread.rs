@@ -54,7 +54,7 @@ impl Shared {
     /// Sends on a request whose body nobody looks at. Where that fails, `body` is what is left of
     /// it.
     pub(crate) async fn pass_unread(
-        &self,
+        self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
         body: &mut Option<Incoming>,

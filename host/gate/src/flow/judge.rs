@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_policy::{Cause, Context, Hold, Verdict};
+use leafgate_policy::{Cause, Context, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
@@ -36,6 +36,7 @@ impl Flow {
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let context = Context {
+            on: On::Request,
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),
@@ -62,7 +63,8 @@ impl Flow {
             };
             let restoring = self.restoring(&document);
             let passed = received.passed(document.source(), evaluation.draft.render(), restoring);
-            return Ok(Outcome::Pass(Passed { flow: Some(self), ..passed }));
+            let ruling = self.ruling.clone();
+            return Ok(Outcome::Pass(Passed { flow: Some(self), ruling, ..passed }));
         }
         if holds.is_empty() {
             let reason = match ask {
@@ -72,6 +74,7 @@ impl Flow {
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
         let guard = TurnGuard {
+            on: On::Request,
             generation: self.policy.generation_name().into(),
             policy: Arc::clone(&self.policy),
             session: Arc::clone(&self.session),
@@ -111,6 +114,7 @@ impl Flow {
             streams: self.streams,
             api: self.api,
             restoring: self.restoring(&document),
+            ruling: self.ruling.clone(),
             flow: Some(self),
         }))
     }

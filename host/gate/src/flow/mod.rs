@@ -32,6 +32,7 @@ use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, Passed};
 use crate::outside::OutsideTexts;
 use crate::refusal::Refusal;
+use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::upstreams::Lane;
 
@@ -64,6 +65,8 @@ pub(crate) struct Flow {
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) agent: Arc<str>,
     pub(crate) title: Title,
+    /// What its answer is judged by, where it is.
+    pub(crate) ruling: Option<Arc<Ruling>>,
     pub(crate) lessened: Lessened,
 }
 
@@ -132,6 +135,7 @@ impl Shared {
             let (body, ask) = match next {
                 Next::Pass => {
                     progress.recorded();
+                    let answer = self.rule(answer, flow.ruling.as_ref(), progress).await?;
                     let response = self.prepare(answer, restoring).await?;
                     return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Class, Destination, Reviewer};
-use leafgate_policy::{Context, Evaluation, Hold, Note, Outside, Policy, Recall, Verdict};
+use leafgate_policy::{Context, Evaluation, Hold, Note, On, Outside, Policy, Recall, Verdict};
 use leafgate_tree::Draft;
 use leafgate_vault::Vault;
 
@@ -11,6 +11,8 @@ use crate::outside::OutsideTexts;
 
 /// The generation that judged a turn, and what it must know to judge it again.
 pub(crate) struct TurnGuard {
+    /// What waits: a request, or the tool calls of an answer.
+    pub(crate) on: On,
     pub(crate) policy: Arc<Policy>,
     /// The policy's name, for whoever asks which generation it was.
     pub(crate) generation: Arc<str>,
@@ -48,6 +50,7 @@ impl TurnGuard {
 
     fn context<'a>(&'a self, outside: &'a [Outside<'a>]) -> Context<'a> {
         Context {
+            on: self.on,
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),

@@ -441,6 +441,7 @@ mod tests {
 
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
         let guard = TurnGuard {
+            on: leafgate_policy::On::Request,
             policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
             generation: "one".into(),
             session: session.into(),

@@ -7,7 +7,7 @@ use leafgate_admin::{
     CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
 };
 use leafgate_desk::{Class, DeskError, TurnId};
-use leafgate_policy::Evaluation;
+use leafgate_policy::{Evaluation, On};
 use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedFile, Scope, Stamp};
 use leafgate_tree::Draft;
 
@@ -30,7 +30,8 @@ impl CaptureCase {
     /// request by the turn's own generation, in which they are made where saved edits are.
     fn captured(&self, key: &GuardKey, stamp: &Stamp) -> Captured {
         let mut capture = Capture::of(&self.draft);
-        if capture.is_empty() {
+        // What was written into an answer fits no request.
+        if capture.is_empty() || self.guard.on != On::Request {
             return Captured::default();
         }
         let Evaluation { draft, .. } = self.guard.evaluate_with_saved(&self.draft, |fresh| {

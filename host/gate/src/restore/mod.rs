@@ -104,7 +104,7 @@ impl Restoring {
 
 /// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is
 /// restored as text.
-fn read(json: Bytes) -> Result<Document, ParseError> {
+pub(crate) fn read(json: Bytes) -> Result<Document, ParseError> {
     let limits = Limits { embedded: 0, ..Limits::default() };
     Document::parse(json, Format::Generic, &limits)
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
-use leafgate_answer::{Answer, AnswerLimits, Lost, Reader};
+use leafgate_answer::{Answer, AnswerLimits, Losses, Lost, Reader};
 use leafgate_assemble::{Refused, refused};
 
 use super::drive::RunCase;
@@ -16,6 +16,7 @@ use crate::log::RequestLogProgress;
 use crate::media;
 use crate::outgoing::{Outgoing, Passed};
 use crate::refusal::Refusal;
+use crate::ruled::{Ruled, Ruling};
 
 /// Bytes of an error that are looked at.
 const MOST_ERROR: usize = 64 * 1024;
@@ -47,6 +48,7 @@ impl RunCase {
                 return Asked::Failed(Why::Policy);
             }
         };
+        let ruling = passed.ruling.clone();
         let mut outgoing = Outgoing::for_begun_stream(&self.parts, passed);
         // What frames hear stays as the model says it: values come back in what the client reads.
         outgoing.restoring = None;
@@ -55,7 +57,7 @@ impl RunCase {
         progress.recorded();
         match answer {
             Ok(answer) if answer.status().is_success() => match self.read(answer).await {
-                Some(answer) => Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply }),
+                Some(answer) => self.ruled(answer, ruling.as_ref()).await,
                 None => Asked::Failed(Why::Unreadable),
             },
             Ok(answer) => self.refused(answer).await,
@@ -63,6 +65,22 @@ impl RunCase {
                 self.shared.refused(&refusal, &progress);
                 Asked::Failed(Why::Upstream)
             }
+        }
+    }
+
+    /// Has an answer judged, which waits where a person must decide about its calls.
+    async fn ruled(&self, answer: Answer, ruling: Option<&Arc<Ruling>>) -> Asked {
+        let turn =
+            |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
+        let Some(ruling) = ruling else { return turn(answer) };
+        let texts = answer.api.texts(answer.json());
+        match self.shared.ruled(ruling, answer.json().clone(), texts, &self.progress).await {
+            Ok(Ruled::Unchanged) => turn(answer),
+            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole, Losses::default()) {
+                Some(answer) => turn(answer),
+                None => Asked::Failed(Why::Unreadable),
+            },
+            Err(refusal) => self.not_asked(&refusal),
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn assert_clean() {
     }
 }
 
-fn logged() -> String {
+pub(crate) fn logged() -> String {
     String::from_utf8(LOGGED.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
 }
 

@@ -1,0 +1,209 @@
+//! One whole answer, judged without waiting: by response rules, then what decides about its calls.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_answer::ToolCall;
+use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Verdict};
+use leafgate_tree::{Document, Format};
+use serde_json::Value;
+
+use super::{Ruling, message};
+use crate::gate::Shared;
+use crate::judge::{because, blocked};
+use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::refusal::Refusal;
+
+/// The name that stands for a rule where a profile decides. No rule can be called that.
+const PROFILE: &str = "(profile)";
+
+/// An answer that nothing holds back.
+pub(super) struct Judged {
+    /// As response rules left it; `None` where they changed nothing.
+    pub(super) changed: Option<Value>,
+    pub(super) calls: Calls,
+    /// The rules that matched, by id.
+    pub(super) rules: Vec<Arc<str>>,
+}
+
+/// What becomes of the calls of an answer.
+pub(super) enum Calls {
+    /// They pass.
+    Pass,
+    /// They do not, for this reason.
+    Refused(String),
+    /// A person decides.
+    Wait(Waiter),
+}
+
+impl Ruling {
+    /// Judges an answer. `texts` are those that response rules read: of a stream that was read
+    /// while it came, they have read most.
+    pub(super) fn judge(
+        &self,
+        shared: &Arc<Shared>,
+        whole: &Value,
+        texts: &[String],
+    ) -> Result<Judged, Refusal> {
+        let mut judged = Judged { changed: None, calls: Calls::Pass, rules: Vec::new() };
+        if self.of.whole || self.of.look_behind.is_some() {
+            let mut changed = whole.clone();
+            if self.respond(shared, &mut changed, texts, &mut judged.rules)? {
+                judged.changed = Some(changed);
+            }
+        }
+        let calls = self.answers.tool_calls(judged.changed.as_ref().unwrap_or(whole));
+        if self.asks_about_calls() && !calls.is_empty() {
+            judged.calls = self.decide(shared, &calls, &mut judged.rules)?;
+        }
+        Ok(judged)
+    }
+
+    /// Has response rules change an answer, and returns whether they did.
+    fn respond(
+        &self,
+        shared: &Arc<Shared>,
+        whole: &mut Value,
+        places: &[String],
+        rules: &mut Vec<Arc<str>>,
+    ) -> Result<bool, Refusal> {
+        let said: Vec<&str> = places
+            .iter()
+            .map(|place| whole.pointer(place).and_then(Value::as_str).unwrap_or_default())
+            .collect();
+        let calls = self.answers.tool_calls(whole);
+        if said.is_empty() && calls.is_empty() {
+            return Ok(false);
+        }
+        let before = message::written(self.model.as_deref(), &said, &calls);
+        let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
+        rules.extend(matched(&evaluation));
+        if let Some(hold) = held(&evaluation) {
+            return Err(blocked(hold));
+        }
+        let after = evaluation.draft.render();
+        if after == before {
+            return Ok(false);
+        }
+        let unreadable = || Refusal::internal("response rules left no answer that can be read");
+        let (texts, ruled) = message::read(&after, places.len()).ok_or_else(unreadable)?;
+        if ruled != calls {
+            let set = self.answers.set_tool_calls(whole, &ruled);
+            set.map_err(|error| Refusal::internal(format!("a response rule left no tool call: {error}")))?;
+        }
+        for (place, text) in places.iter().zip(texts) {
+            if whole.pointer(place).and_then(Value::as_str) != Some(text.as_str()) {
+                self.answers.set_text(whole, place, &text);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has rules and the profile decide about calls.
+    fn decide(
+        &self,
+        shared: &Arc<Shared>,
+        calls: &[ToolCall],
+        rules: &mut Vec<Arc<str>>,
+    ) -> Result<Calls, Refusal> {
+        let body = message::written(self.model.as_deref(), &[], calls);
+        let evaluation = self.evaluate(shared, body, On::ToolCall)?;
+        rules.extend(matched(&evaluation));
+        let mut holds = match &evaluation.verdict {
+            Verdict::Block(hold) => return Ok(Calls::Refused(because(hold))),
+            Verdict::Pause(holds) => holds.clone(),
+            Verdict::Forward => Vec::new(),
+        };
+        if let Some(approval) =
+            self.approval().filter(|approval| calls.iter().any(|call| !approval.passes(call.name.expose())))
+        {
+            let id = self.assembly.as_ref().map(|assembly| assembly.id().to_string()).unwrap_or_default();
+            match approval.rest() {
+                Rest::Block => return Ok(Calls::Refused(format!("profile `{id}` does not allow it"))),
+                Rest::Ask if holds.is_empty() => {
+                    let reason = format!("Profile `{id}` asks before a tool is run");
+                    holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason));
+                }
+                Rest::Ask => {}
+            }
+        }
+        if holds.is_empty() {
+            return Ok(Calls::Pass);
+        }
+        Ok(Calls::Wait(self.pause(shared, evaluation, holds)))
+    }
+
+    fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
+        let guard = TurnGuard {
+            on: On::ToolCall,
+            generation: self.policy.generation_name().into(),
+            policy: Arc::clone(&self.policy),
+            session: Arc::clone(&self.session),
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone(),
+            stream: Some(self.streams),
+            class: self.class,
+            to: self.to.clone(),
+            outside: Arc::default(),
+            vault: self.vault.clone(),
+            recall: evaluation.recall,
+            notes: evaluation.report.notes,
+        };
+        shared.turns.pause(Paused {
+            to: self.to.clone(),
+            title: self.title.clone(),
+            draft: evaluation.draft,
+            holds,
+            class: self.class,
+            mode: None,
+            guard: Arc::new(guard),
+        })
+    }
+
+    /// A text of an answer as response rules leave it.
+    pub(super) fn text(
+        &self,
+        shared: &Arc<Shared>,
+        text: &str,
+        rules: &mut Vec<Arc<str>>,
+    ) -> Result<String, Refusal> {
+        let before = message::written(self.model.as_deref(), &[text], &[]);
+        let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
+        for rule in matched(&evaluation) {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        if let Some(hold) = held(&evaluation) {
+            return Err(blocked(hold));
+        }
+        let after = evaluation.draft.render();
+        if after == before {
+            return Ok(text.to_owned());
+        }
+        let read = message::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
+        read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
+    }
+
+    fn evaluate(&self, shared: &Arc<Shared>, body: Bytes, on: On) -> Result<Evaluation, Refusal> {
+        let document =
+            Document::parse(body, Format::OpenaiChat, &shared.limits.document).map_err(|error| {
+                Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
+            })?;
+        Ok(self.policy.evaluate(Arc::new(document), &self.context(on), &self.vault))
+    }
+}
+
+/// What holds an answer. It waits for nobody, so a rule that would have it wait blocks it.
+fn held(evaluation: &Evaluation) -> Option<&Hold> {
+    match &evaluation.verdict {
+        Verdict::Forward => None,
+        Verdict::Block(hold) => Some(hold),
+        Verdict::Pause(holds) => holds.first(),
+    }
+}
+
+fn matched(evaluation: &Evaluation) -> impl Iterator<Item = Arc<str>> {
+    let rules = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    rules.map(|rule| Arc::clone(&rule.rule))
+}

@@ -1,0 +1,187 @@
+//! What rules, profiles and people make of an answer before its client has it.
+//!
+//! - Rules with `on = "response"` read its texts and the arguments of its tool calls.
+//! - Rules with `on = "tool-call"`, and the profile that made the request, decide about its tool
+//!   calls. Where they ask a person, the calls wait at the desk like a request, as a request: chat
+//!   completions whose one message has the calls. So a person sees, edits and decides as ever, and
+//!   what is let go is what was shown.
+//!
+//! What is refused reaches the client in the model's words and ends its turn: an error would end an
+//! agent's run, and an agent that knows why can do something else. What a response rule blocks is
+//! an error.
+//!
+//! An answer that cannot be read with certainty does not pass: nobody knows which calls a client
+//! finds in it. Tokens are restored behind all this, so rules see tokens.
+
+mod judge;
+mod message;
+mod scan;
+mod stream;
+mod texts;
+mod whole;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::Response;
+use http::header::CONTENT_LENGTH;
+use leafgate_answer::{AnswerLimits, Api as AnswerApi};
+use leafgate_desk::{Class, Destination, Title};
+use leafgate_policy::{Approval, Assembly, Context, OfAnswers, On, Policy};
+use leafgate_tree::{Document, Format, NodeId};
+use leafgate_vault::Vault;
+
+use crate::apis::Api;
+use crate::content::Content;
+use crate::gate::Shared;
+use crate::log::RequestLogProgress;
+use crate::media;
+use crate::refusal::Refusal;
+use crate::restore::Reader;
+
+pub(crate) use whole::Ruled;
+
+/// What an answer is judged by: what its request was judged by.
+pub(crate) struct Ruling {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) assembly: Option<Arc<Assembly>>,
+    pub(crate) of: OfAnswers,
+    pub(crate) api: Api,
+    pub(crate) answers: AnswerApi,
+    pub(crate) session: Arc<str>,
+    pub(crate) agent: Arc<str>,
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) streams: bool,
+    pub(crate) class: Class,
+    pub(crate) to: Destination,
+    pub(crate) title: Title,
+    pub(crate) vault: Vault,
+    /// What reads the texts of its stream, until that begins.
+    reader: Mutex<Option<Box<dyn Reader>>>,
+}
+
+/// What a ruling is made of.
+pub(crate) struct Asked<'r> {
+    pub(crate) policy: &'r Arc<Policy>,
+    pub(crate) assembly: Option<&'r Arc<Assembly>>,
+    pub(crate) api: Api,
+    /// The model that the path names.
+    pub(crate) model: Option<&'r Arc<str>>,
+    pub(crate) session: &'r Arc<str>,
+    pub(crate) agent: &'r Arc<str>,
+    pub(crate) class: Class,
+    pub(crate) to: &'r Destination,
+    pub(crate) title: Title,
+    pub(crate) vault: &'r Vault,
+}
+
+impl Ruling {
+    /// What judges the answer to a request; `None` where nothing is asked of it.
+    pub(crate) fn of(asked: Asked<'_>, request: &Document) -> Option<Arc<Self>> {
+        let Asked { policy, assembly, api, .. } = asked;
+        let of = policy.of_answers();
+        let approves = assembly.is_some_and(|assembly| assembly.approval().is_some());
+        if of.is_none() && !approves {
+            return None;
+        }
+        let conversation = api.conversation()?;
+        let mut of = of.unwrap_or_default();
+        // Probabilities spell each word once more.
+        of.whole |= of.look_behind.is_some() && asks_for_probabilities(request);
+        Some(Arc::new(Ruling {
+            answers: answers_of(request.format())?,
+            policy: Arc::clone(policy),
+            assembly: assembly.map(Arc::clone),
+            of,
+            api,
+            session: Arc::clone(asked.session),
+            agent: Arc::clone(asked.agent),
+            model: asked.model.map(Arc::clone).or_else(|| request.model().map(|model| (*model).into())),
+            streams: api.streams(request),
+            class: asked.class,
+            to: asked.to.clone(),
+            title: asked.title,
+            vault: asked.vault.clone(),
+            reader: Mutex::new(Some(conversation.reader(request))),
+        }))
+    }
+
+    /// What reads the texts of its stream, where rules read them while it comes.
+    fn take_reader(&self) -> Option<Box<dyn Reader>> {
+        if self.of.whole || self.of.look_behind.is_none() {
+            return None;
+        }
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn approval(&self) -> Option<&Approval> {
+        self.assembly.as_ref().and_then(|assembly| assembly.approval())
+    }
+
+    /// Whether anybody decides about tool calls.
+    fn asks_about_calls(&self) -> bool {
+        self.of.calls || self.approval().is_some()
+    }
+
+    fn context(&self, on: On) -> Context<'_> {
+        Context {
+            on,
+            session: &self.session,
+            agent: Some(&self.agent),
+            model: self.model.as_deref(),
+            stream: Some(self.streams),
+            subagent: Some(self.class == Class::Subagent),
+            upstream: Some(&self.to.upstream),
+            endpoint: Some(self.to.endpoint()),
+            outside: &[],
+        }
+    }
+}
+
+impl Shared {
+    /// Has an answer judged, whole or while it comes. Errors pass: they have no calls.
+    pub(crate) async fn rule(
+        self: &Arc<Self>,
+        mut answer: Response<Content>,
+        ruling: Option<&Arc<Ruling>>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
+        let Some(ruling) = ruling.filter(|_| answer.status().is_success()) else { return Ok(answer) };
+        if media::is_event_stream(answer.headers()) {
+            answer.headers_mut().remove(CONTENT_LENGTH);
+            return Ok(self.rule_stream(answer, ruling, progress));
+        }
+        if !media::is_json(answer.headers()) {
+            return Err(Refusal::upstream(
+                "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
+            ));
+        }
+        answer.headers_mut().remove(CONTENT_LENGTH);
+        self.rule_whole(answer, ruling, progress).await
+    }
+
+    fn answer_limits(&self) -> AnswerLimits {
+        AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() }
+    }
+}
+
+fn answers_of(format: Format) -> Option<AnswerApi> {
+    AnswerApi::ALL.into_iter().find(|api| api.name() == format.name())
+}
+
+fn asks_for_probabilities(request: &Document) -> bool {
+    let root = request.root();
+    let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
+    let is_on = |key: &str| {
+        let said = request.member(root, key).and_then(said);
+        said.is_some_and(|said| !matches!(said.as_str(), "false" | "0" | "null" | ""))
+    };
+    let includes = request
+        .member(root, "include")
+        .is_some_and(|list| request.children(list).filter_map(said).any(|said| said.contains("logprobs")));
+    is_on("logprobs")
+        || is_on("top_logprobs")
+        || includes
+        || request.member(root, "generationConfig").is_some_and(|config| {
+            ["responseLogprobs", "response_logprobs"].iter().any(|key| request.member(config, key).is_some())
+        })
+}

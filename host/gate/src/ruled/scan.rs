@@ -1,0 +1,197 @@
+//! One text of a stream, judged while it comes.
+//!
+//! The text is cut into segments, each judged by itself. A cut stands behind a blank, `look_behind`
+//! bytes at least before the end of what has come, where judging both sides apart gives what
+//! judging them together gives: so nothing that is found lies over a cut, and no cut takes away what
+//! made something a finding. The text is looked at whenever so many bytes more of it have come,
+//! counted from its beginning: so it does not matter in which pieces it came.
+
+use std::ops::Range;
+
+/// The text is looked at each so many bytes.
+const STRIDE: usize = 64;
+
+/// A word that is longer is cut.
+const LONGEST: usize = 16 * 1024;
+
+/// Cuts that are tried at each look.
+const TRIES: usize = 4;
+
+/// A stretch of the text that was decided about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// Where it stood, in bytes of the text.
+    pub(super) range: Range<usize>,
+    /// What stands there now; `None` where nothing was changed.
+    pub(super) now: Option<String>,
+}
+
+/// A text that comes.
+pub(super) struct Scan {
+    look_behind: usize,
+    /// What is not decided.
+    open: String,
+    /// Where that begins.
+    start: usize,
+    /// Where the next look ends.
+    head: usize,
+}
+
+impl Scan {
+    pub(super) fn new(look_behind: usize) -> Self {
+        Scan { look_behind, open: String::new(), start: 0, head: STRIDE }
+    }
+
+    /// Where the text has come to.
+    pub(super) fn end(&self) -> usize {
+        self.start + self.open.len()
+    }
+
+    /// Takes more of the text, and returns what is decided with it. `judge` gives a text as rules
+    /// leave it.
+    pub(super) fn push<E>(
+        &mut self,
+        more: &str,
+        mut judge: impl FnMut(&str) -> Result<String, E>,
+    ) -> Result<Vec<Segment>, E> {
+        self.open.push_str(more);
+        let mut decided = Vec::new();
+        while self.head <= self.end() {
+            let head = floor(&self.open, self.head - self.start);
+            self.head += STRIDE;
+            if let Some((cut, now)) = self.cut(head, &mut judge)? {
+                decided.push(self.decide(cut, now));
+            }
+        }
+        Ok(decided)
+    }
+
+    /// Returns what is left when the text has ended.
+    pub(super) fn finish<E>(
+        &mut self,
+        mut judge: impl FnMut(&str) -> Result<String, E>,
+    ) -> Result<Option<Segment>, E> {
+        if self.open.is_empty() {
+            return Ok(None);
+        }
+        let now = judge(&self.open)?;
+        Ok(Some(self.decide(self.open.len(), now)))
+    }
+
+    fn decide(&mut self, cut: usize, now: String) -> Segment {
+        let rest = self.open.split_off(cut);
+        let was = std::mem::replace(&mut self.open, rest);
+        let range = self.start..self.start + cut;
+        self.start += cut;
+        Segment { range, now: (now != was).then_some(now) }
+    }
+
+    /// The furthest cut in what has come up to `head`, and what stands before it.
+    fn cut<E>(
+        &self,
+        head: usize,
+        judge: &mut impl FnMut(&str) -> Result<String, E>,
+    ) -> Result<Option<(usize, String)>, E> {
+        let seen = &self.open[..head];
+        let Some(latest) = head.checked_sub(self.look_behind).map(|latest| floor(seen, latest)) else {
+            return Ok(None);
+        };
+        let is_blank =
+            |(at, character): (usize, char)| character.is_whitespace().then_some(at + character.len_utf8());
+        let mut cuts: Vec<usize> =
+            seen[..latest].char_indices().rev().filter_map(is_blank).take(TRIES).collect();
+        let forced = cuts.is_empty() && latest > LONGEST;
+        if forced {
+            cuts.push(latest);
+        }
+        if cuts.is_empty() {
+            return Ok(None);
+        }
+        let together = judge(seen)?;
+        if together == seen {
+            return Ok(Some((cuts[0], seen[..cuts[0]].to_owned())));
+        }
+        for cut in cuts {
+            let (before, behind) = (judge(&seen[..cut])?, judge(&seen[cut..])?);
+            if forced || together.strip_prefix(before.as_str()) == Some(behind.as_str()) {
+                return Ok(Some((cut, before)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The nearest border between characters at a place or before it.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::*;
+
+    /// A rule: numbers of four digits, with or without blanks, and what is called a word.
+    fn judge() -> impl Fn(&str) -> Result<String, Infallible> {
+        let pattern = Regex::new(r"\d\d ?\d\d|(word: )\S+").unwrap();
+        move |text: &str| Ok(pattern.replace_all(text, "$1#").into_owned())
+    }
+
+    fn told(pieces: &[&str], look_behind: usize) -> (String, Vec<Segment>) {
+        let judge = judge();
+        let text = pieces.concat();
+        let mut scan = Scan::new(look_behind);
+        let mut segments = Vec::new();
+        for piece in pieces {
+            segments.extend(scan.push(piece, &judge).unwrap());
+        }
+        segments.extend(scan.finish(&judge).unwrap());
+        let said = segments.iter().map(|segment| match &segment.now {
+            Some(now) => now.as_str(),
+            None => &text[segment.range.clone()],
+        });
+        (said.collect(), segments)
+    }
+
+    fn cut<'t>(text: &'t str, cuts: &[usize]) -> Vec<&'t str> {
+        let mut at: Vec<usize> = cuts.iter().map(|cut| floor(text, cut % (text.len() + 1))).collect();
+        at.extend([0, text.len()]);
+        at.sort_unstable();
+        at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+    }
+
+    #[test]
+    fn text_leaves_while_it_comes() {
+        let text = "some words and more ".repeat(40);
+        let mut scan = Scan::new(64);
+        let first = scan.push(&text, judge()).unwrap();
+        assert!(!first.is_empty() && first.iter().all(|segment| segment.now.is_none()));
+        assert!(text.len() - first.last().unwrap().range.end <= 64 + STRIDE + 8);
+    }
+
+    #[test]
+    fn a_word_without_end_is_cut_in_the_end() {
+        let text = "x".repeat(3 * LONGEST);
+        let (said, segments) = told(&[&text], 64);
+        assert_eq!(said, text);
+        assert!(segments.len() > 1);
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_to_cut_a_text_gives_what_the_whole_gives(
+            text in "(word: [a-z]{1,6} |[a-z]{1,9} |é|1234|12 34|\n){0,80}",
+            cuts in prop::collection::vec(any::<usize>(), 0..20),
+        ) {
+            let (said, segments) = told(&cut(&text, &cuts), 32);
+            prop_assert_eq!(&said, &judge()(&text).unwrap());
+            let (at_once, same) = told(&[&text], 32);
+            prop_assert_eq!(said, at_once);
+            prop_assert_eq!(segments, same);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! An answer that comes as a stream: it passes event by event up to its first tool call, and the
+//! rest waits for its end, and for a person where one must decide.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use http::Response;
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use leafgate_answer::{CallStream, HeldAnswer, Passing};
+use tokio::time::sleep;
+
+use super::Ruling;
+use super::texts::Texts;
+use super::whole::{COPIES, Ruled, too_large, unreadable};
+use crate::budget::Reservation;
+use crate::content::{self, Content, ContentError};
+use crate::dialect;
+use crate::gate::Shared;
+use crate::log::RequestLogProgress;
+use crate::refusal::Refusal;
+use crate::sse::{self, Field, Lines, Piece};
+
+/// A longer line is not read.
+const MAX_LINE: usize = 16 * 1024 * 1024;
+
+type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;
+type Given = Option<Result<Frame<Bytes>, ContentError>>;
+
+/// A stream that is judged.
+struct Judging {
+    shared: Arc<Shared>,
+    ruling: Arc<Ruling>,
+    progress: Arc<RequestLogProgress>,
+    body: Content,
+    lines: Lines,
+    /// What has come of the present event.
+    event: BytesMut,
+    /// `None` once the upstream's stream has ended.
+    calls: Option<CallStream>,
+    /// What reads the texts that pass, where rules do.
+    texts: Option<Texts>,
+    /// What waits.
+    held: BytesMut,
+    /// Bytes of all events so far.
+    came: usize,
+    reservation: Reservation,
+    deciding: Option<Deciding>,
+    over: bool,
+}
+
+impl Shared {
+    pub(super) fn rule_stream(
+        self: &Arc<Self>,
+        answer: Response<Content>,
+        ruling: &Arc<Ruling>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Response<Content> {
+        let texts = ruling.take_reader().map(|reader| Texts::new(self, ruling, reader));
+        // Without a reader a second answer to one request is read as a whole.
+        let all = ruling.of.whole || ruling.of.look_behind.is_some() && texts.is_none();
+        let judging = Judging {
+            shared: Arc::clone(self),
+            ruling: Arc::clone(ruling),
+            progress: Arc::clone(progress),
+            body: Content::default(),
+            lines: Lines::new(MAX_LINE),
+            event: BytesMut::new(),
+            calls: Some(CallStream::new(ruling.answers, self.answer_limits(), all)),
+            texts,
+            held: BytesMut::new(),
+            came: 0,
+            reservation: self.answers.reserve(),
+            deciding: None,
+            over: false,
+        };
+        answer.map(|body| {
+            let judging = Judging { body, ..judging };
+            content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
+                judging.next().await.map(|frame| (frame, judging))
+            })))
+        })
+    }
+}
+
+impl Judging {
+    /// What the client gets next.
+    async fn next(&mut self) -> Given {
+        loop {
+            if self.over {
+                return None;
+            }
+            let every = self.shared.limits.keepalive;
+            if let Some(deciding) = &mut self.deciding {
+                let decided = tokio::select! {
+                    biased;
+                    decided = deciding => decided,
+                    () = sleep(every) => return self.sign_of_life(),
+                };
+                self.over = true;
+                match decided {
+                    Ok(rest) if rest.is_empty() => continue,
+                    Ok(rest) => return Some(Ok(Frame::data(rest))),
+                    Err(refusal) => return self.refuse(refusal),
+                }
+            }
+            let frame = tokio::select! {
+                biased;
+                frame = self.body.frame() => frame,
+                () = sleep(every), if self.keeps_waiting() => return self.sign_of_life(),
+            };
+            let given = match frame {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.take(data),
+                    // Trailers of a stream that waits say nothing that a client needs.
+                    Err(_) => continue,
+                },
+                Some(Err(error)) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+                None => self.end(),
+            };
+            match given {
+                Ok(passed) if passed.is_empty() => {}
+                Ok(passed) => return Some(Ok(Frame::data(passed))),
+                Err(refusal) => return self.refuse(refusal),
+            }
+        }
+    }
+
+    /// Whether something came that did not go on.
+    fn keeps_waiting(&self) -> bool {
+        !self.held.is_empty() || self.texts.as_ref().is_some_and(Texts::are_waiting)
+    }
+
+    fn sign_of_life(&self) -> Given {
+        Some(Ok(Frame::data(dialect::keepalive(self.ruling.api))))
+    }
+
+    /// Ends the stream with an error.
+    fn refuse(&mut self, refusal: Refusal) -> Given {
+        self.over = true;
+        self.shared.refused(&refusal, &self.progress);
+        Some(Ok(Frame::data(refusal.events(self.ruling.api))))
+    }
+
+    /// Takes more of the stream, and returns what goes on.
+    fn take(&mut self, data: Bytes) -> Result<Bytes, Refusal> {
+        let mut pieces = Vec::new();
+        self.lines.push(data, |piece| pieces.push(piece));
+        let mut passed = BytesMut::new();
+        for piece in pieces {
+            self.piece(&piece, &mut passed)?;
+        }
+        Ok(passed.freeze())
+    }
+
+    fn piece(&mut self, piece: &Piece, passed: &mut BytesMut) -> Result<(), Refusal> {
+        let most = self.shared.limits.answer;
+        if matches!(piece, Piece::Overlong(_)) || self.event.len() + piece.bytes().len() > most {
+            return Err(too_large(most));
+        }
+        // The second half of a line's end belongs to what went on with the first.
+        if matches!(piece, Piece::LineFeed(_)) && self.event.is_empty() {
+            let to = if self.held.is_empty() { passed } else { &mut self.held };
+            to.extend_from_slice(piece.bytes());
+            return Ok(());
+        }
+        self.event.extend_from_slice(piece.bytes());
+        match piece {
+            Piece::Line(line) if matches!(sse::field(line), Field::End) => self.event_is_there(passed),
+            _ => Ok(()),
+        }
+    }
+
+    fn event_is_there(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
+        let event = self.event.split();
+        let Some(calls) = &mut self.calls else { return Ok(()) };
+        // The last event of a stream may lack its end, and clients read it all the same.
+        let ended = [&event[..], b"\n\n"].concat();
+        let has_end = event.ends_with(b"\n\n") || event.ends_with(b"\n\r\n");
+        let read = if has_end { &event[..] } else { &ended[..] };
+        self.came += event.len();
+        let most = self.shared.limits.answer;
+        self.reservation.cover(COPIES * self.came).map_err(|_| too_large(most))?;
+        match calls.push(read).map_err(|error| unreadable(&error))? {
+            Passing::Passes => match &mut self.texts {
+                Some(texts) => passed.extend_from_slice(&texts.event(&event.freeze())?),
+                None => passed.extend_from_slice(&event),
+            },
+            Passing::Waits => {
+                // What was said before is over.
+                self.finish_texts(passed)?;
+                self.held.extend_from_slice(&event);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
+        let Some(mut texts) = self.texts.take() else { return Ok(()) };
+        passed.extend_from_slice(&texts.finish()?);
+        if !texts.rules.is_empty() {
+            self.progress.ruled(if texts.changed { "changed" } else { "passed" }, &texts.rules);
+        }
+        Ok(())
+    }
+
+    /// The upstream's stream has ended.
+    fn end(&mut self) -> Result<Bytes, Refusal> {
+        let mut passed = BytesMut::new();
+        if let Some(piece) = self.lines.finish() {
+            self.piece(&piece, &mut passed)?;
+        }
+        self.event_is_there(&mut passed)?;
+        self.finish_texts(&mut passed)?;
+        let calls = self.calls.take().map(CallStream::finish).transpose();
+        match calls.map_err(|error| unreadable(&error))?.flatten() {
+            None => self.over = true,
+            Some(held) => self.deciding = Some(self.decide(held)),
+        }
+        Ok(passed.freeze())
+    }
+
+    fn decide(&mut self, held: HeldAnswer) -> Deciding {
+        let (shared, ruling) = (Arc::clone(&self.shared), Arc::clone(&self.ruling));
+        let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
+        Box::pin(async move {
+            match shared.ruled(&ruling, held.answer.json().clone(), held.texts(), &progress).await? {
+                Ruled::Unchanged => Ok(as_it_came),
+                Ruled::Changed(whole) => {
+                    let rest = held.rest(&whole).ok_or_else(|| {
+                        Refusal::internal("what was decided cannot be told in a stream that has begun")
+                    })?;
+                    Ok(rest.iter().map(ToString::to_string).collect::<String>().into())
+                }
+            }
+        })
+    }
+}

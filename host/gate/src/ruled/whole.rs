@@ -1,0 +1,180 @@
+//! An answer that is there as a whole: what it becomes, after a person decided where one must.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http::Response;
+use http_body_util::BodyExt as _;
+use leafgate_answer::Reader;
+use leafgate_desk::{CancelReason, Dismissal};
+use serde_json::Value;
+
+use super::judge::{Calls, Judged};
+use super::{Ruling, message};
+use crate::content::{self, Content};
+use crate::gate::{INLINE_BODY, Shared};
+use crate::hold;
+use crate::log::RequestLogProgress;
+use crate::pending::{Decision, Waiter};
+use crate::refusal::Refusal;
+
+/// An answer is there as it came, as it was read and as it leaves.
+pub(super) const COPIES: usize = 3;
+
+/// So many tools are named to a client.
+const MOST_NAMED: usize = 5;
+
+/// What became of a whole answer.
+pub(crate) enum Ruled {
+    /// It leaves as it came.
+    Unchanged,
+    /// This leaves in its place.
+    Changed(Value),
+}
+
+impl Shared {
+    /// Has an answer judged that comes whole.
+    pub(super) async fn rule_whole(
+        self: &Arc<Self>,
+        answer: Response<Content>,
+        ruling: &Arc<Ruling>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
+        let (parts, mut body) = answer.into_parts();
+        let mut reservation = self.answers.reserve();
+        let mut bytes = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            bytes.extend_from_slice(&data);
+            let most = self.limits.answer;
+            if bytes.len() > most || reservation.cover(COPIES * bytes.len()).is_err() {
+                return Err(too_large(most));
+            }
+        }
+        let bytes = bytes.freeze();
+        let mut reader = Reader::whole(ruling.answers, self.answer_limits());
+        let read = reader.push(&bytes).and_then(|_| reader.finish());
+        let read = read.map_err(|error| unreadable(&error))?;
+        let texts = ruling.answers.texts(read.json());
+        let leaves = match self.ruled(ruling, read.json().clone(), texts, progress).await? {
+            Ruled::Unchanged => bytes,
+            Ruled::Changed(whole) if bytes.trim_ascii_start().starts_with(b"[") => {
+                Bytes::from(Value::from(vec![whole]).to_string())
+            }
+            Ruled::Changed(whole) => Bytes::from(whole.to_string()),
+        };
+        Ok(Response::from_parts(parts, content::with(content::full(leaves), reservation)))
+    }
+
+    /// Judges a whole answer, and waits for a person where one must decide about its calls.
+    pub(crate) async fn ruled(
+        self: &Arc<Self>,
+        ruling: &Arc<Ruling>,
+        whole: Value,
+        texts: Vec<String>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Ruled, Refusal> {
+        let small = whole.to_string().len() <= INLINE_BODY && !ruling.policy.has_plugins();
+        let whole = Arc::new(whole);
+        let judged = match small {
+            true => ruling.judge(self, &whole, &texts),
+            false => {
+                let (shared, ruling, whole) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
+                self.on_blocking_pool(move || ruling.judge(&shared, &whole, &texts)).await?
+            }
+        };
+        let Judged { changed, calls, rules } = judged.inspect_err(|_| progress.ruled("blocked", &[]))?;
+        let was_changed = changed.is_some();
+        let mut whole = changed.unwrap_or_else(|| Value::clone(&whole));
+        let refused = match calls {
+            Calls::Pass => None,
+            Calls::Refused(why) => Some(why),
+            Calls::Wait(waiter) => match self.decided(ruling, waiter, &mut whole).await? {
+                Decided::Passed { edited: false } => {
+                    progress.ruled("approved", &rules);
+                    return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+                }
+                Decided::Passed { edited: true } => {
+                    progress.ruled("edited", &rules);
+                    return Ok(Ruled::Changed(whole));
+                }
+                Decided::Refused(why) => Some(why),
+            },
+        };
+        let Some(why) = refused else {
+            if !rules.is_empty() {
+                progress.ruled(if was_changed { "changed" } else { "passed" }, &rules);
+            }
+            return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+        };
+        progress.ruled("refused", &rules);
+        let words = words(ruling, &whole, &why);
+        ruling.answers.refuse_tool_calls(&mut whole, &words);
+        Ok(Ruled::Changed(whole))
+    }
+
+    /// Waits for a decision about calls, and writes what was let go into the answer.
+    async fn decided(
+        self: &Arc<Self>,
+        ruling: &Ruling,
+        mut waiter: Waiter,
+        whole: &mut Value,
+    ) -> Result<Decided, Refusal> {
+        let release = match waiter.decision().await {
+            Decision::Send(release) => release,
+            Decision::Dismissed(dismissed) => return Ok(Decided::Refused(because(dismissed.dismissal))),
+        };
+        hold::check(waiter.destination(), &release)?;
+        let Some((_, calls)) = message::read(&release.body, 0).filter(|(_, calls)| !calls.is_empty()) else {
+            return Ok(Decided::Refused("a person took them out".to_owned()));
+        };
+        let edited = calls != ruling.answers.tool_calls(whole);
+        if edited && let Err(error) = ruling.answers.set_tool_calls(whole, &calls) {
+            return Ok(Decided::Refused(format!("what was let go cannot be written: {error}")));
+        }
+        Ok(Decided::Passed { edited })
+    }
+}
+
+/// What a person made of calls.
+enum Decided {
+    Passed { edited: bool },
+    Refused(String),
+}
+
+/// Says to a client, and to the model with its next request, what became of the calls.
+fn words(ruling: &Ruling, whole: &Value, why: &str) -> String {
+    let calls = ruling.answers.tool_calls(whole);
+    let mut names: Vec<String> =
+        calls.iter().take(MOST_NAMED).map(|call| format!("`{}`", call.name.expose())).collect();
+    if calls.len() > MOST_NAMED {
+        names.push(format!("{} more", calls.len() - MOST_NAMED));
+    }
+    let call = if calls.len() == 1 { "The call of" } else { "The calls of" };
+    format!("[leafgate: {call} {} did not pass this gate: {why}.]", names.join(", "))
+}
+
+fn because(dismissal: Dismissal) -> String {
+    match dismissal {
+        Dismissal::Cancelled(CancelReason::User) => "a person refused".to_owned(),
+        Dismissal::CancelledBefore { .. } => "a person refused the same before".to_owned(),
+        Dismissal::TimedOut { limit } => format!("nobody decided within {} s", limit.as_secs_f64()),
+        Dismissal::Cancelled(CancelReason::GateStopped) => "the gate is stopping".to_owned(),
+        Dismissal::Cancelled(_) => "the conversation went on meanwhile".to_owned(),
+        Dismissal::Replaced => "the same came again on another connection".to_owned(),
+        Dismissal::NoRoom(_) => "too much waits for people already".to_owned(),
+        _ => "it was given up".to_owned(),
+    }
+}
+
+pub(super) fn too_large(most: usize) -> Refusal {
+    Refusal::upstream(format!(
+        "rules decide about the answer, and it is larger than {most} bytes (limit `answer`) or than what \
+         all answers that are kept may take (limit `answers`)"
+    ))
+}
+
+pub(super) fn unreadable(error: &leafgate_answer::ReadError) -> Refusal {
+    Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
+}

@@ -1,0 +1,428 @@
+//! Answers that rules, profiles and people decide about, in every API, whole and as a stream.
+
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use leafgate_admin::State;
+use leafgate_answer::{
+    Answer as Said, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply as Words,
+};
+use serde_json::{Value, json};
+
+use crate::logs;
+use crate::support::{Answer, House, LONG, Reply, SOON, ask};
+
+const ASK: &str = r#"
+[[rule]]
+id = "ask"
+on = "tool-call"
+match = { tool = "run_*" }
+action = "pause"
+reason = "Runs something"
+
+[[rule]]
+id = "no-force"
+on = "tool-call"
+match = { kind = "tool-arguments", path = "**.command" }
+when = 'leaf.text.contains("--force")'
+action = "block"
+reason = "History stays"
+"#;
+
+const BUFFERED: &str = r#"
+[[rule]]
+id = "addresses"
+on = "response"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+stream = "buffer"
+
+[[rule]]
+id = "never"
+on = "response"
+match = {}
+when = 'leaf.text.contains("launch codes")'
+action = "block"
+reason = "Nobody reads this"
+stream = "buffer"
+"#;
+
+const ADDRESS: &str = "someone@answers-mail.net";
+
+fn model(says: &str, calls: &[(&str, Value)]) -> Words {
+    let call = |(at, (name, arguments)): (usize, &(&str, Value))| Call {
+        id: format!("call_{at}").as_str().into(),
+        name: (*name).into(),
+        arguments: arguments.to_string().into(),
+        kind: CallKind::Function,
+    };
+    Words {
+        content: says.into(),
+        calls: calls.iter().enumerate().map(call).collect(),
+        finish: Some(if calls.is_empty() { Finish::Stop } else { Finish::Calls }),
+        ..Words::default()
+    }
+}
+
+/// What an upstream sends.
+fn sent(api: Api, stream: bool, words: &Words) -> String {
+    let head = Head { id: "answer_1".into(), model: "m-1".into(), ..Head::default() };
+    let whole = api.write(words, &head).json;
+    match stream {
+        true => api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect(),
+        false => whole.to_string(),
+    }
+}
+
+async fn house(rules: &str, api: Api, stream: bool, words: &Words) -> House {
+    let kind = if stream { "text/event-stream" } else { "application/json" };
+    let reply = Reply { status: 200, kind, body: Some(sent(api, stream, words)) };
+    House::with(rules, reply, |config| config.limits.keepalive = LONG).await
+}
+
+fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
+    let user = json!([{ "role": "user", "content": "Do it" }]);
+    let (path, body) = match api {
+        Api::Chat => ("/v1/chat/completions", json!({ "model": "m-1", "messages": user, "stream": stream })),
+        Api::Responses => ("/v1/responses", json!({ "model": "m-1", "input": "Do it", "stream": stream })),
+        Api::Messages => {
+            ("/v1/messages", json!({ "model": "m-1", "max_tokens": 9, "messages": user, "stream": stream }))
+        }
+        Api::Gemini => (
+            if stream {
+                "/v1beta/models/m-1:streamGenerateContent?alt=sse"
+            } else {
+                "/v1beta/models/m-1:generateContent"
+            },
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": "Do it" }] }] }),
+        ),
+    };
+    let request = Request::post(path).header("host", house.address.to_string());
+    request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
+}
+
+fn read(api: Api, stream: bool, answer: &Answer) -> Said {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let limits = AnswerLimits::default();
+    let mut reader = if stream { Reader::stream(api, limits) } else { Reader::whole(api, limits) };
+    reader.push(&answer.body).unwrap();
+    reader.finish().unwrap()
+}
+
+fn everywhere() -> impl Iterator<Item = (Api, bool)> {
+    Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)])
+}
+
+#[tokio::test]
+async fn what_is_let_go_leaves_byte_for_byte() {
+    let words =
+        model("I run it", &[("run_sql", json!({ "q": "select 1" })), ("read_file", json!({ "path": "a" }))]);
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        let turn = events.paused().await;
+        assert_eq!((turn.holds[0].rule.as_str(), turn.holds[0].reason.as_str()), ("ask", "Runs something"));
+        house.let_go(&turn.id).await;
+        let answer = client.await.unwrap();
+        assert_eq!(answer.text(), sent(api, stream, &words), "{api:?} {stream}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_changes_what_a_tool_is_called_with() {
+    let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        let id = events.paused().await.id;
+        house.write(&id, "/messages/0/tool_calls/0/function/arguments/q", "select \"1\"").await.unwrap();
+        house.let_go(&id).await;
+        let said = read(api, stream, &client.await.unwrap());
+        let calls = api.tool_calls(said.json());
+        assert_eq!(calls[0].arguments.expose(), r#"{"q":"select \"1\""}"#, "{api:?} {stream}");
+        assert_eq!(
+            (said.reply.content.expose(), said.reply.finish),
+            ("I run it", Some(Finish::Calls)),
+            "{api:?} {stream}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_refuses_is_refused_in_the_models_words() {
+    let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        let id = events.paused().await.id;
+        assert_eq!(house.cancel(&id).await.unwrap().state, State::Cancelled);
+        let said = read(api, stream, &client.await.unwrap());
+        assert!(api.tool_calls(said.json()).is_empty(), "{api:?} {stream}");
+        let text = said.reply.content.expose();
+        assert!(text.starts_with("I run it"), "{api:?} {stream}: {text}");
+        assert!(
+            text.ends_with("[leafgate: The call of `run_sql` did not pass this gate: a person refused.]"),
+            "{text}"
+        );
+        assert_eq!(said.reply.finish, Some(Finish::Stop), "{api:?} {stream}");
+    }
+    assert!(logs::logged().contains("answer=\"refused\""));
+}
+
+#[tokio::test]
+async fn what_a_rule_blocks_is_refused_with_its_reason_and_asks_nobody() {
+    let words = model("", &[("git", json!({ "command": "push --force" }))]);
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let said = read(api, stream, &house.send_raw(request(&house, api, stream)).await.unwrap());
+        assert!(api.tool_calls(said.json()).is_empty(), "{api:?} {stream}");
+        let text = said.reply.content.expose();
+        assert!(text.contains("rule `no-force`: History stays"), "{api:?} {stream}: {text}");
+        assert!(house.pending().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn calls_of_other_tools_and_answers_without_calls_pass_as_they_came() {
+    for words in [model("Done", &[]), model("", &[("read_file", json!({ "path": "a" }))])] {
+        for (api, stream) in everywhere() {
+            let house = house(ASK, api, stream, &words).await;
+            let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
+            assert_eq!(answer.text(), sent(api, stream, &words), "{api:?} {stream}");
+        }
+    }
+}
+
+async fn frame(body: &mut Incoming) -> String {
+    let frame = body.frame().await.expect("the stream goes on").unwrap();
+    String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn text_passes_while_calls_wait_and_signs_of_life_follow() {
+    let words = model("I run it", &[("run_sql", json!({ "q": "select 1" }))]);
+    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(sent(Api::Chat, true, &words)) };
+    let house = House::with(ASK, reply, |config| config.limits.keepalive = SOON).await;
+    let mut body = ask(house.address, request(&house, Api::Chat, true)).await.into_body();
+    let mut came = String::new();
+    while !came.contains("I run it") {
+        came += &frame(&mut body).await;
+    }
+    assert!(!came.contains("run_sql"), "{came}");
+    while !came.ends_with(": keepalive\n\n") {
+        came += &frame(&mut body).await;
+    }
+    let id = house.pending().await.remove(0).id;
+    house.let_go(&id).await;
+    while !came.contains("[DONE]") {
+        came += &frame(&mut body).await;
+    }
+    assert_eq!(came.replace(": keepalive\n\n", ""), sent(Api::Chat, true, &words));
+}
+
+#[tokio::test]
+async fn nobody_decides_and_the_calls_are_refused() {
+    let words = model("", &[("run_sql", json!({ "q": "select 1" }))]);
+    let reply =
+        Reply { status: 200, kind: "application/json", body: Some(sent(Api::Messages, false, &words)) };
+    let house = House::with(ASK, reply, |config| config.limits.desk.timeout = SOON).await;
+    let rules = house.send_raw(request(&house, Api::Messages, false)).await.unwrap();
+    let said = read(Api::Messages, false, &rules);
+    assert!(said.reply.content.expose().contains("nobody decided within"), "{}", said.reply.content.expose());
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_calls_along() {
+    let words = model("I run it", &[("run_sql", json!({ "q": "select 1" }))]);
+    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(sent(Api::Chat, true, &words)) };
+    let house = House::with(ASK, reply, |config| config.limits.desk.linger = SOON).await;
+    let mut events = house.events().await;
+    let body = ask(house.address, request(&house, Api::Chat, true)).await.into_body();
+    let turn = events.paused().await;
+    drop(body);
+    let over = events.until(&turn.id, State::Cancelled).await;
+    assert_eq!(over.holds[0].rule, "ask");
+}
+
+#[tokio::test]
+async fn a_profile_says_which_calls_wait() {
+    let profile = |rest: &str| {
+        format!(
+            "[[assemble]]\nid = 'vault'\nmatch = {{}}\nagent_mode = true\ntools = {{ approve = {{ auto = ['read_*'], rest = '{rest}' }} }}\n"
+        )
+    };
+    for (api, stream) in everywhere().filter(|(api, _)| *api != Api::Gemini) {
+        let reads = model("", &[("read_file", json!({ "path": "a" }))]);
+        let free = house(&profile("ask"), api, stream, &reads).await;
+        let answer = free.send_raw(request(&free, api, stream)).await.unwrap();
+        assert_eq!(answer.text(), sent(api, stream, &reads), "{api:?} {stream}");
+
+        let writes = model("", &[("write_file", json!({ "path": "a" }))]);
+        let asks = house(&profile("ask"), api, stream, &writes).await;
+        let mut events = asks.events().await;
+        let client = asks.send_raw(request(&asks, api, stream));
+        let turn = events.paused().await;
+        assert_eq!(
+            (turn.holds[0].rule.as_str(), turn.holds[0].reason.as_str()),
+            ("(profile)", "Profile `vault` asks before a tool is run")
+        );
+        asks.let_go(&turn.id).await;
+        assert_eq!(client.await.unwrap().text(), sent(api, stream, &writes));
+
+        let blocks = house(&profile("block"), api, stream, &writes).await;
+        let said = read(api, stream, &blocks.send_raw(request(&blocks, api, stream)).await.unwrap());
+        assert!(
+            said.reply.content.expose().contains("profile `vault` does not allow it"),
+            "{api:?} {stream}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn texts_and_arguments_of_an_answer_are_redacted() {
+    let words = model(&format!("Ask {ADDRESS}, please"), &[("send", json!({ "to": ADDRESS, "n": 1 }))]);
+    for (api, stream) in everywhere() {
+        let house = house(BUFFERED, api, stream, &words).await;
+        let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
+        assert!(!answer.text().contains(ADDRESS), "{api:?} {stream}: {}", answer.text());
+        let said = read(api, stream, &answer);
+        assert_eq!(said.reply.content.expose(), "Ask [EMAIL], please", "{api:?} {stream}");
+        let to: Value = serde_json::from_str(api.tool_calls(said.json())[0].arguments.expose()).unwrap();
+        assert_eq!(to, json!({ "to": "[EMAIL]", "n": 1 }), "{api:?} {stream}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_blocked_is_an_error_in_its_own_form() {
+    let words = model("The launch codes are here", &[]);
+    for (api, stream) in everywhere() {
+        let house = house(BUFFERED, api, stream, &words).await;
+        let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
+        assert_eq!(answer.status, if stream { 200 } else { 400 }, "{api:?} {stream}");
+        let text = answer.text();
+        assert!(text.contains("rule `never`: Nobody reads this"), "{api:?} {stream}: {text}");
+        assert!(!text.contains("launch codes"), "{api:?} {stream}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_judged_does_not_pass() {
+    for (kind, body) in [
+        ("application/json", "{\"choices\": oops"),
+        ("text/plain", "hello"),
+        ("text/event-stream", "data: {\"choices\": oops}\n\n"),
+    ] {
+        let reply = Reply { status: 200, kind, body: Some(body.to_owned()) };
+        let house = House::with(ASK, reply, |_| ()).await;
+        let answer = house.send_raw(request(&house, Api::Chat, false)).await.unwrap();
+        assert!(answer.text().contains("rules decide about the answer"), "{kind}: {}", answer.text());
+        assert!(
+            !answer.text().contains("oops") && !answer.text().contains("hello"),
+            "{kind}: {}",
+            answer.text()
+        );
+    }
+}
+
+const LOOKING: &str = r#"
+[[rule]]
+id = "addresses"
+on = "response"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+look_behind = 64
+
+[[rule]]
+id = "project"
+on = "response"
+match = { kind = "text" }
+action = "rewrite"
+replace = { pattern = "Project [A-Z][a-z]{2,20}", with = "the project" }
+look_behind = 64
+"#;
+
+/// A stream whose texts come in pieces of so many characters.
+fn in_pieces(api: Api, words: &Words, length: usize) -> String {
+    const TEXTS: [&str; 4] =
+        ["/choices/0/delta/content", "/delta/text", "/delta", "/candidates/0/content/parts/0/text"];
+    let mut pieces = String::new();
+    for event in sent(api, true, words).split_inclusive("\n\n") {
+        let (head, data) = event.split_once("data: ").unwrap();
+        let json = serde_json::from_str::<Value>(data).unwrap_or_default();
+        let at = TEXTS.iter().find(|at| json.pointer(at).is_some_and(Value::is_string));
+        let is_text = json["type"].as_str().is_none_or(|kind| !kind.contains("arguments"));
+        let Some(at) = at.filter(|_| is_text) else {
+            pieces += event;
+            continue;
+        };
+        let text: Vec<char> = json.pointer(at).unwrap().as_str().unwrap().chars().collect();
+        let last = text.chunks(length).count() - 1;
+        for (number, piece) in text.chunks(length).enumerate() {
+            let mut event = json.clone();
+            *event.pointer_mut(at).unwrap() = piece.iter().collect::<String>().into();
+            if let Some(candidate) = event.pointer_mut("/candidates/0").filter(|_| number < last) {
+                candidate.as_object_mut().unwrap().remove("finishReason");
+            }
+            pieces += &format!("{head}data: {event}\n\n");
+        }
+    }
+    pieces
+}
+
+async fn told(rules: &str, api: Api, stream: String) -> Answer {
+    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(stream) };
+    let house = House::with(rules, reply, |config| config.limits.keepalive = LONG).await;
+    let request = request(&house, api, true);
+    house.send_raw(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_stream_in_which_nothing_is_found_is_byte_for_byte_the_same() {
+    let words = model(
+        &"Plain words, and nothing else at all.\n".repeat(20),
+        &[("read_file", json!({ "path": "a" }))],
+    );
+    for api in Api::ALL {
+        for length in [1, 7, 300] {
+            let stream = in_pieces(api, &words, length);
+            let answer = told(LOOKING, api, stream.clone()).await;
+            assert_eq!(answer.text(), stream, "{api:?} {length}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_found_in_a_stream_is_gone_however_it_is_cut() {
+    let text = |address: &str, project: &str| {
+        format!(
+            "{}Write to {address} about {project}, {}\nAnd {address}",
+            "so ".repeat(60),
+            "and so on ".repeat(30)
+        )
+    };
+    let words = model(&text(ADDRESS, "Project Aurora"), &[("send", json!({ "to": ADDRESS }))]);
+    for api in Api::ALL {
+        for length in [1, 2, 5, 64, 1000] {
+            let answer = told(LOOKING, api, in_pieces(api, &words, length)).await;
+            assert!(!answer.text().contains(ADDRESS), "{api:?} {length}: {}", answer.text());
+            let said = read(api, true, &answer);
+            assert_eq!(said.reply.content.expose(), text("[EMAIL]", "the project"), "{api:?} {length}");
+            let calls = api.tool_calls(said.json());
+            assert_eq!(calls[0].arguments.expose(), r#"{"to":"[EMAIL]"}"#, "{api:?} {length}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_clients_may_read_in_another_way_does_not_go_on() {
+    let odd =
+        "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"a\", \"content\": \"b\"}}]}\n\n";
+    let answer = told(LOOKING, Api::Chat, odd.to_owned()).await;
+    assert!(answer.text().contains("clients may read"), "{}", answer.text());
+    assert!(!answer.text().contains("\"content\""), "{}", answer.text());
+}
