@@ -356,6 +356,7 @@ impl Case {
             agent: &self.agent,
             class,
             to: &self.to,
+            lane: self.lane.as_ref(),
             title: self.title(),
             vault,
         };

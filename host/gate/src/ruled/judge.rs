@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_answer::ToolCall;
-use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Verdict};
+use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ impl Ruling {
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
         rules.extend(matched(&evaluation));
         if let Some(hold) = held(&evaluation) {
-            return Err(blocked(hold));
+            return Err(blocked(&hold));
         }
         let after = evaluation.draft.render();
         if after == before {
@@ -112,6 +112,7 @@ impl Ruling {
         let mut holds = match &evaluation.verdict {
             Verdict::Block(hold) => return Ok(Calls::Refused(because(hold))),
             Verdict::Pause(holds) => holds.clone(),
+            Verdict::Route(route) => return Ok(Calls::Refused(because(&not_routed(route)))),
             Verdict::Forward => Vec::new(),
         };
         if let Some(approval) =
@@ -144,6 +145,7 @@ impl Ruling {
             stream: Some(self.streams),
             class: self.class,
             to: self.to.clone(),
+            lane: self.lane.clone(),
             outside: Arc::default(),
             vault: self.vault.clone(),
             recall: evaluation.recall,
@@ -175,7 +177,7 @@ impl Ruling {
             }
         }
         if let Some(hold) = held(&evaluation) {
-            return Err(blocked(hold));
+            return Err(blocked(&hold));
         }
         let after = evaluation.draft.render();
         if after == before {
@@ -195,12 +197,18 @@ impl Ruling {
 }
 
 /// What holds an answer. It waits for nobody, so a rule that would have it wait blocks it.
-fn held(evaluation: &Evaluation) -> Option<&Hold> {
+fn held(evaluation: &Evaluation) -> Option<Hold> {
     match &evaluation.verdict {
         Verdict::Forward => None,
-        Verdict::Block(hold) => Some(hold),
-        Verdict::Pause(holds) => holds.first(),
+        Verdict::Block(hold) => Some(hold.clone()),
+        Verdict::Pause(holds) => holds.first().cloned(),
+        Verdict::Route(route) => Some(not_routed(route)),
     }
+}
+
+/// An answer has come from where its request went. No rule that loads asks for more.
+fn not_routed(route: &Route) -> Hold {
+    route.clone().refused("answers go to nobody but their client")
 }
 
 fn matched(evaluation: &Evaluation) -> impl Iterator<Item = Arc<str>> {

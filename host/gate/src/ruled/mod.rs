@@ -53,6 +53,8 @@ pub(crate) struct Ruling {
     pub(crate) streams: bool,
     pub(crate) class: Class,
     pub(crate) to: Destination,
+    /// The name of its upstream, where that has one.
+    pub(crate) lane: Option<Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: Vault,
     /// What reads the texts of its stream, until that begins.
@@ -70,6 +72,8 @@ pub(crate) struct Asked<'r> {
     pub(crate) agent: &'r Arc<str>,
     pub(crate) class: Class,
     pub(crate) to: &'r Destination,
+    /// The name of its upstream, where that has one.
+    pub(crate) lane: Option<&'r Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: &'r Vault,
 }
@@ -99,6 +103,7 @@ impl Ruling {
             streams: api.streams(request),
             class: asked.class,
             to: asked.to.clone(),
+            lane: asked.lane.cloned(),
             title: asked.title,
             vault: asked.vault.clone(),
             reader: Mutex::new(Some(conversation.reader(request))),
@@ -132,6 +137,7 @@ impl Ruling {
             subagent: Some(self.class == Class::Subagent),
             upstream: Some(&self.to.upstream),
             endpoint: Some(self.to.endpoint()),
+            upstream_name: self.lane.as_deref(),
             outside: &[],
         }
     }

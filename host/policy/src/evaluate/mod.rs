@@ -211,7 +211,8 @@ fn all_phases(
     vault: &Vault,
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
-    let Classified { document, begun } = classified(Which::All, policy, document, context, vault, false);
+    let Classified { document, begun } =
+        classified(Which::All(context.on), policy, document, context, vault, false);
     Run::new(policy, &document, context, vault).go_on(begun).all_phases(saved)
 }
 

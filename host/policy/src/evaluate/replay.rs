@@ -17,7 +17,8 @@ pub(crate) fn replay(
     vault: &Vault,
     mut step: impl FnMut(&mut Draft) -> bool,
 ) -> Evaluation {
-    let Classified { document, begun } = classified(Which::All, policy, &document, context, vault, false);
+    let Classified { document, begun } =
+        classified(Which::All(context.on), policy, &document, context, vault, false);
     let mut run = Run::new(policy, &document, context, vault).go_on(begun);
     run.phase(Phase::Redact, Run::redact_received);
     run.phase(Phase::Pin, Run::pin);

@@ -67,7 +67,8 @@ pub(crate) fn explain(
     vault: &Vault,
     leaves: &[NodeId],
 ) -> (Evaluation, RequestExplanation) {
-    let Classified { document, begun } = classified(Which::All, policy, document, context, vault, true);
+    let Classified { document, begun } =
+        classified(Which::All(context.on), policy, document, context, vault, true);
     let document = &document;
     let mut run = Run::new(policy, document, context, vault).go_on(begun);
     run.trace.get_or_insert_with(|| Trace::of(policy));

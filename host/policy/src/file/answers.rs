@@ -42,7 +42,7 @@ impl Compiler<'_, '_> {
             On::Request => Streaming::Buffer,
             On::ToolCall => {
                 self.of_the_answer(rule, raw);
-                if !matches!(rule.action, Action::Decide(_)) {
+                if !matches!(rule.action, Action::Decide(Decide::Pause(_) | Decide::Block)) {
                     let span = raw.action.as_ref().map_or(header, Spanned::span);
                     let message = format!("`{}` does not act on tool calls", rule.action.name());
                     self.complaints.error(span, message, "`on = \"tool-call\"` takes `pause` and `block`");
@@ -103,7 +103,10 @@ impl Compiler<'_, '_> {
                 }
             }
             Action::Edit(Edit::Rewrite(Rewrite::Replace { .. })) | Action::Decide(Decide::Block) => {}
-            Action::Pin(_) | Action::Edit(_) | Action::Decide(Decide::Pause(_)) => {
+            Action::Classify(_)
+            | Action::Pin(_)
+            | Action::Edit(_)
+            | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {
                 let span = at(raw.action.as_ref().map(Spanned::span));
                 let message = format!("`{}` does not act on responses so", rule.action.name());
                 let hint = "`on = \"response\"` takes `redact`, `rewrite` with `replace`, and `block`; \
@@ -199,7 +202,7 @@ fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
             }
         }
         Action::Decide(_) => Some("`block` asks about whole texts".to_owned()),
-        Action::Pin(_) | Action::Edit(_) => None,
+        Action::Classify(_) | Action::Pin(_) | Action::Edit(_) => None,
     }
 }
 
