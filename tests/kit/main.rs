@@ -10,6 +10,7 @@ mod demo;
 mod plugins;
 mod run;
 mod soak;
+mod teams;
 mod turns;
 
 use std::path::PathBuf;
@@ -40,9 +41,12 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("demo", []) => demo::demo(),
         ("soak", []) => soak::soak(),
         ("turns", []) => turns::turns(),
+        ("teams", []) => teams::teams(),
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
-        _ => bail!("called by `cargo xtask`: plugins | demo | soak | turns | clients LANGUAGE [--long]"),
+        _ => bail!(
+            "called by `cargo xtask`: plugins | demo | soak | turns | teams | clients LANGUAGE [--long]"
+        ),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, many turns that
-//! wait at once, and a thousand reloads under traffic, with the gate's memory watched.
+//! wait at once, many runs of a team, and a thousand reloads under traffic, with the gate's memory watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +9,7 @@ use leafgate_tests::{plant, reloads, sample};
 
 use crate::plugins::demo_policy;
 use crate::run::step;
+use crate::teams::teams;
 use crate::turns::turns;
 
 const REQUESTS: usize = 20_000;
@@ -27,6 +28,7 @@ const RELOADS: usize = 1_000;
 pub(crate) fn soak() -> Result<()> {
     requests()?;
     turns()?;
+    teams()?;
     reload()
 }
 

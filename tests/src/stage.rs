@@ -1,4 +1,4 @@
-//! Where scripts with real clients play: three gates, the upstream behind them, and a person who decides as the script says.
+//! Where scripts with real clients play: four gates, the upstream behind them, and a person who decides as the script says.
 //!
 //! A script gets addresses and speaks HTTP with all of them, so that a library in another language needs no kit of its own:
 //!
@@ -7,6 +7,7 @@
 //! | `echo` | a gate before the built-in `echo:` |
 //! | `lively` | a gate before the upstream; clients that wait hear from it at once |
 //! | `quiet` | the same, but clients that wait hear nothing |
+//! | `team` | a gate before the upstream that serves a [`team`](model::team) |
 //! | `upstream` | a recording [`model`] |
 //! | `control` | tells what has left and what waits, and decides for the person |
 //!
@@ -75,6 +76,9 @@ impl Stage {
         let policy = tempfile::tempdir()?;
         std::fs::write(policy.path().join("rules.toml"), POLICY)?;
         let folder = policy.path().to_string_lossy().into_owned();
+        let team = policy.path().join("team.json");
+        std::fs::write(&team, model::team::FILE)?;
+        let team = team.to_string_lossy().into_owned();
         let upstream = Upstream::answering(model::answer)?;
         let mut addresses = json!({ "upstream": upstream.url() });
         let (mut gates, mut reviewers) = (Vec::new(), BTreeMap::new());
@@ -82,8 +86,12 @@ impl Stage {
             ("echo", "echo:", LIVELY),
             ("lively", &upstream.url(), LIVELY),
             ("quiet", &upstream.url(), QUIET),
+            ("team", &upstream.url(), LIVELY),
         ] {
-            let arguments = [&["--policy", &folder, "--upstream", to][..], &pauses].concat();
+            let mut arguments = [&["--policy", &folder, "--upstream", to][..], &pauses].concat();
+            if name == "team" {
+                arguments.extend(["--agents", &team]);
+            }
             let gate = Gate::start(&arguments)?;
             addresses[name] = json!(format!("http://{}", gate.address()));
             reviewers.insert(name, Reviewer::of(&gate)?);

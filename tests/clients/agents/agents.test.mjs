@@ -208,3 +208,32 @@ describe("leafgate exec", { timeout: 10 * PATIENCE }, () => {
     went_through({ ...ran, code: 0 }, "/v1/responses");
   });
 });
+
+describe("a team behind /agents", { timeout: 4 * PATIENCE }, () => {
+  // The team's model is the stage's: a coordinator has a reviewer have a researcher read the file that the question names.
+  const { team: TEAM } = JSON.parse(process.env.LEAFGATE_STAGE);
+  const NOTE = "NOTE-4711";
+  let question;
+
+  before(async () => {
+    const file = join(home, "work/notes.txt");
+    await writeFile(file, `${NOTE} stands here.\n`);
+    question = `What does ${file} say?`;
+  });
+
+  test("Claude Code runs the tool of an agent two levels down", async () => {
+    const ran = await shell(`claude -p '${question}' --allowedTools Read`, { ANTHROPIC_BASE_URL: `${TEAM}/agents`, ANTHROPIC_API_KEY: "sk-test" });
+    assert.equal(ran.code, 0, ran.err + ran.out);
+    assert.match(ran.out, new RegExp(`The file says ${NOTE}`));
+  });
+
+  test("Codex runs the tool of an agent two levels down", async () => {
+    await codex_home(
+      { OPENAI_API_KEY: "sk-test", tokens: null },
+      `model = "sample"\nmodel_provider = "team"\n[model_providers.team]\nname = "team"\nbase_url = "${TEAM}/agents/v1"\nwire_api = "responses"\nsupports_websockets = false\nenv_key = "KIT_KEY"\n`,
+    );
+    const ran = await shell(`codex exec --skip-git-repo-check --sandbox danger-full-access '${question}'`, { KIT_KEY: "sk-test" });
+    assert.equal(ran.code, 0, ran.err + ran.out);
+    assert.match(ran.out, new RegExp(`The file says ${NOTE}`));
+  });
+});

@@ -17,6 +17,7 @@ ADDRESSES = json.loads(os.environ["LEAFGATE_STAGE"])
 ECHO = ADDRESSES["echo"]
 LIVELY = ADDRESSES["lively"]
 QUIET = ADDRESSES["quiet"]
+TEAM = ADDRESSES["team"]
 UPSTREAM = ADDRESSES["upstream"]
 
 # What the upstream's model calls tools with, and names of it that are answered with errors.

@@ -9,6 +9,7 @@
 //! | a model of the name `breaks-off`, and a stream | all that the answer says, and an error in the place of its end |
 //! | a model of the name `talks` | `All done.`, whatever is offered |
 //! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
+//! | the prompt of an agent of [`team`] | what that agent does |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -21,6 +22,7 @@ mod chat;
 mod gemini;
 mod messages;
 mod responses;
+pub mod team;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -180,10 +182,17 @@ fn reply(body: &Value, model: &str, form: &Form) -> Reply {
     let turn = match heard.tool {
         _ if model == TALKS => Turn::Says(DONE.to_owned()),
         _ if model == DELEGATES => agents::turn(body),
-        Some(tool) if !heard.is_result => Turn::Calls(Call::of(tool)),
-        _ => Turn::Says(heard.text),
+        tool => team::turn(body).unwrap_or_else(|| first(tool, heard.is_result, heard.text)),
     };
     Reply { model: model.to_owned(), turn }
+}
+
+/// A call of the first tool, or the last message once more.
+fn first(tool: Option<String>, is_result: bool, text: String) -> Turn {
+    match tool {
+        Some(tool) if !is_result => Turn::Calls(Call::of(tool)),
+        _ => Turn::Says(text),
+    }
 }
 
 /// The event that breaks a stream off.

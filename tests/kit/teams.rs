@@ -1,0 +1,117 @@
+//! Many runs of a team at a time: nothing crosses, and memory returns to its level. How long a plain
+//! request waits beside them is told: it says more about the machine than about the gate.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use leafgate_tests::gate::Gate;
+use leafgate_tests::model::{self, team};
+use leafgate_tests::upstream::Upstream;
+use leafgate_tests::{http::Client, sample};
+use serde_json::{Value, json};
+
+use crate::run::step;
+
+const RUNS: usize = 100;
+
+/// Rounds of runs: what the first ones leave is no leak.
+const ROUNDS: usize = 5;
+
+/// Plain requests that are measured alone.
+const PLAIN: usize = 2_000;
+
+/// What sessions that are remembered may take, in KiB.
+const GROWTH: usize = 16 * 1024;
+
+/// All of it.
+pub(crate) fn teams() -> Result<()> {
+    step(&format!("{ROUNDS} times {RUNS} runs of three agents at a time, and plain requests beside them"));
+    let upstream = Upstream::answering(model::answer)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("agents.json");
+    std::fs::write(&file, team::FILE)?;
+    let file = file.to_string_lossy().into_owned();
+    let gate = Gate::start(&["--upstream", &upstream.url(), "--agents", &file, "--no-log"])?;
+    let alone = p99(plain(&gate, |sent| sent >= PLAIN)?);
+    let mut levels = Vec::new();
+    let mut beside = Vec::new();
+    for round in 0..ROUNDS {
+        let over = AtomicBool::new(false);
+        let (ran, waited) = std::thread::scope(|scope| {
+            let plain = scope.spawn(|| plain(&gate, |_| over.load(Ordering::Relaxed)));
+            let ran = runs(&gate, round);
+            over.store(true, Ordering::Relaxed);
+            (ran, plain.join())
+        });
+        ran?;
+        beside.extend(waited.map_err(|_| anyhow::anyhow!("a thread panicked"))??);
+        levels.push(gate.memory()?.unwrap_or_default());
+    }
+    let beside = p99(beside);
+    step(&format!(
+        "p99 of a plain request: {alone:.2?} alone, {beside:.2?} beside; memory after each round: {}",
+        levels.iter().map(|level| format!("{} MiB", level / 1024)).collect::<Vec<_>>().join(", ")
+    ));
+    let (first, last) = (levels[0], levels[ROUNDS - 1]);
+    ensure!(last <= first + GROWTH, "the gate's memory grew from {first} to {last} KiB");
+    Ok(())
+}
+
+/// Has all runs begin at once.
+fn runs(gate: &Gate, round: usize) -> Result<()> {
+    let begin = Barrier::new(RUNS);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..RUNS)
+            .map(|run| {
+                let begin = &begin;
+                scope.spawn(move || {
+                    let client = gate.client();
+                    begin.wait();
+                    one(&mut client?, round * RUNS + run)
+                })
+            })
+            .collect();
+        runs.into_iter()
+            .try_for_each(|run| run.join().map_err(|_| anyhow::anyhow!("a run's thread panicked"))?)
+    })
+}
+
+/// One client: it asks, runs the tool of the agent two levels down, and must read its own note.
+fn one(client: &mut Client, number: usize) -> Result<()> {
+    let question = json!({ "role": "user", "content": format!("What does {number}-notes.txt say?") });
+    let tool = json!({ "type": "function", "function": { "name": "read_file", "parameters": { "type": "object" } } });
+    let mut ask = |messages: &[&Value]| -> Result<Value> {
+        let body = json!({ "model": "sample", "messages": messages, "tools": [tool] }).to_string();
+        let answer = client.post("/agents/v1/chat/completions", &[], body.as_bytes())?;
+        ensure!(answer.status() == 200, "run {number} got `{}`", answer.start);
+        Ok(answer.json()?["choices"][0]["message"].take())
+    };
+    let called = ask(&[&question])?;
+    let call = &called["tool_calls"][0];
+    let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().context("no call")?)?;
+    ensure!(arguments["path"] == format!("{number}-notes.txt"), "run {number} was asked for another's file");
+    let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": format!("NOTE-{number} stands here") });
+    let said = ask(&[&question, &called, &result])?;
+    ensure!(said["content"] == format!("The file says NOTE-{number}."), "run {number} read another's note");
+    Ok(())
+}
+
+/// Sends plain requests one after the other, and returns how long each took.
+fn plain(gate: &Gate, is_over: impl Fn(usize) -> bool) -> Result<Vec<Duration>> {
+    let mut client = gate.client()?;
+    let mut waited = Vec::new();
+    while !is_over(waited.len()) {
+        let began = Instant::now();
+        let answer = client.chat(&sample::chat("Hello"))?;
+        waited.push(began.elapsed());
+        ensure!(answer.status() == 200, "a plain request got `{}`", answer.start);
+    }
+    Ok(waited)
+}
+
+fn p99(mut waited: Vec<Duration>) -> Duration {
+    waited.sort_unstable();
+    waited.get(waited.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
+}
