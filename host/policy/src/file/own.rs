@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawDetector};
-use super::{Complaints, is_kebab_case, matches, names};
+use super::{Complaints, is_kebab_case, matches, names, useless};
 use crate::diagnostic::hint_for;
 use crate::own::{OwnDetector, PACK, found_in};
 
@@ -192,7 +192,10 @@ fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Regex> 
             complaints.error(source.span(), "the pattern matches the empty text", hint);
             None
         }
-        Ok(regex) => Some(regex),
+        Ok(regex) => {
+            useless::warn_of_slow(source.get_ref(), source.span(), complaints);
+            Some(regex)
+        }
         Err(error) => {
             let why = error.to_string();
             let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();

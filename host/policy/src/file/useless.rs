@@ -2,6 +2,7 @@
 //! by what they say themselves.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use leafgate_tree::{LeafKind, Role};
@@ -15,7 +16,7 @@ use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rul
 use crate::selector::{Bits, Field};
 
 /// A pattern that compiles to more than this walks through a text slowly.
-const SLOW_REGEX: usize = 1 << 17;
+const SLOW_REGEX: usize = 1 << 18;
 
 /// Rules that a rule is compared with, at most: a policy of thousands loads as fast.
 const MAX_COMPARED: usize = 256;
@@ -123,12 +124,8 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
             complaints.warning(place, "an empty text changes nothing", "write what is to stand there");
         }
         Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
-            if let Some(replace) = raw.replace.as_ref().filter(|_| is_slow(pattern.as_str())) {
-                complaints.warning(
-                    replace.get_ref().pattern.span(),
-                    "this pattern is slow: it compiles to a large automaton",
-                    "count less: `\\w{1,500}` has five hundred states, `\\w+` has one",
-                );
+            if let Some(replace) = &raw.replace {
+                warn_of_slow(pattern.as_str(), replace.get_ref().pattern.span(), complaints);
             }
         }
         Action::Edit(Edit::FilterTools(FilterTools { keep, drop })) => {
@@ -160,7 +157,10 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     }
 }
 
-/// Whether a pattern compiles to a large automaton.
-fn is_slow(pattern: &str) -> bool {
-    RegexBuilder::new(pattern).size_limit(SLOW_REGEX).build().is_err()
+/// Warns of a pattern that compiles to a large automaton.
+pub(super) fn warn_of_slow(pattern: &str, at: Range<usize>, complaints: &mut Complaints<'_>) {
+    if RegexBuilder::new(pattern).size_limit(SLOW_REGEX).build().is_err() {
+        let hint = "count less: `\\w{1,500}` has five hundred states, `\\w+` has one";
+        complaints.warning(at, "this pattern is slow: it compiles to a large automaton", hint);
+    }
 }

@@ -216,3 +216,11 @@ fn a_person_is_one_other_person_however_the_name_is_written() {
     assert_eq!(said, expected);
     assert_eq!(evaluation.report.rules[0].findings["PERSON"], 4);
 }
+
+#[test]
+fn a_slow_pattern_is_warned_of() {
+    let rule = "[[rule]]\nid = 'r'\nmatch = {}\ndetect = 'own/slow'\naction = 'redact'\n";
+    let detector = "[[detector]]\nid = 'slow'\nregex = '\\w{1,15}x'\nexamples = ['ax']\n\n";
+    let warnings = policy(&format!("{detector}{rule}")).warnings().to_vec();
+    assert!(warnings.iter().any(|warning| warning.message.contains("this pattern is slow")), "{warnings:?}");
+}
