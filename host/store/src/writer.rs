@@ -228,6 +228,10 @@ fn told(error: &rusqlite::Error) -> String {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             "it is damaged: move its files away, and restart the gate".to_owned()
         }
+        Some(ErrorCode::SystemIoFailure) => {
+            "its file takes no more (a quota, a limit of the process, a broken disk): make room, or look at the disk"
+                .to_owned()
+        }
         _ => error.to_string(),
     }
 }

@@ -34,6 +34,8 @@ pub(crate) fn test(long: bool) -> Result<()> {
         .env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
     if long {
         tests.env("PROPTEST_CASES", SOAK_CASES).env("PROPTEST_MAX_GLOBAL_REJECTS", SOAK_REJECTS);
+        // Processes are killed more often.
+        tests.env("LEAFGATE_SOAK", "1");
     }
     let (mut blocks, mut ran) = (Blocks::default(), Ran::default());
     let (rust, errors) = counted(&mut tests, &mut |line| blocks.hear(line))?;

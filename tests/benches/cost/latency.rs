@@ -1,6 +1,7 @@
 //! What a running gate adds: the same requests to an upstream in a process of its own, directly and through the gate.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -28,31 +29,46 @@ pub(crate) fn serve() -> Result<()> {
     Ok(())
 }
 
-/// The upstream's process; it ends with this value.
-struct Separate(Child);
+/// An upstream in a process of its own, which ends with this value.
+pub(crate) struct Separate {
+    process: Child,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+}
+
+impl Separate {
+    /// Starts one.
+    pub(crate) fn start() -> Result<Self> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg(AS_UPSTREAM)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("the upstream cannot be started")?;
+        let mut address = String::new();
+        BufReader::new(process.stdout.take().context("no standard output")?).read_line(&mut address)?;
+        Ok(Separate { process, address: address.trim().parse()? })
+    }
+
+    /// Its base URL.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
 
 impl Drop for Separate {
     fn drop(&mut self) {
         // Its input ends with the measuring process in any case.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
 /// Measures all sizes, prints the table and returns the figures.
 pub(crate) fn measure() -> Result<Value> {
-    let mut process = Command::new(std::env::current_exe()?)
-        .arg(AS_UPSTREAM)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("the upstream cannot be started")?;
-    let mut address = String::new();
-    BufReader::new(process.stdout.take().context("no standard output")?).read_line(&mut address)?;
-    let _upstream = Separate(process);
-    let address = address.trim();
-    let gate = Gate::start(&["--policy", "default", "--upstream", &format!("http://{address}")])?;
-    let mut direct = Client::connect(address.parse()?)?;
+    let upstream = Separate::start()?;
+    let gate = Gate::start(&["--policy", "default", "--upstream", &upstream.url()])?;
+    let mut direct = Client::connect(upstream.address)?;
     let mut gated = gate.client()?;
     println!("\nLatency of a request on an open connection, default policy\n");
     println!(

@@ -10,6 +10,7 @@ mod detection;
 mod events;
 mod formats;
 mod latency;
+mod logged;
 mod many;
 mod offline;
 mod stats;
@@ -23,12 +24,13 @@ const SIZES: [(&str, usize); 3] = [("2 KB", 2 << 10), ("100 KB", 100 << 10), ("1
 /// Measures one part, prints its table and returns its figures.
 type Measure = fn() -> Result<Value>;
 
-const SECTIONS: [(&str, Measure); 6] = [
+const SECTIONS: [(&str, Measure); 7] = [
     ("formats", formats::measure),
     ("detection", detection::measure),
     ("offline", offline::measure),
     ("manyRules", many::measure),
     ("latency", latency::measure),
+    ("logged", logged::measure),
     ("events", events::measure),
 ];
 

@@ -189,6 +189,30 @@ fn a_disk_without_room_is_said_and_stops_what_must_be_logged() {
 }
 
 #[test]
+fn a_log_that_another_program_keeps_locked_is_said_and_stops_what_must_be_logged() {
+    for (args, status, then) in
+        [(&[][..], 200, "requests go on"), (&["--log-required"], 500, "requests stop")]
+    {
+        let gate = start(bench(), args);
+        assert_eq!(gate.chat(&request()).status, 200);
+        let file = gate.bench.path().join("data/log/log.db");
+        let other = rusqlite::Connection::open(file).unwrap();
+        other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert_eq!(gate.chat(&request()).status, status);
+        let mut said = gate.run(&["status"]).out;
+        // Where no request waits for it, the writer may still be trying.
+        while !said.contains("CANNOT BE WRITTEN") {
+            said = gate.run(&["status"]).out;
+        }
+        assert!(said.contains("another program keeps it locked") && said.contains(then), "{said}");
+        other.execute_batch("COMMIT").unwrap();
+        while gate.chat(&request()).status != 200 || gate.run(&["status"]).out.contains("CANNOT BE WRITTEN") {
+        }
+    }
+}
+
+#[test]
 fn exports_are_what_other_programs_read() {
     let gate = start(bench(), &[]);
     gate.chat(&request());

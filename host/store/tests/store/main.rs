@@ -2,116 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+mod killed;
+mod kit;
 
-use bytes::Bytes;
-use http::StatusCode;
+use std::path::Path;
+
 use leafgate_desk::{Destination, Digest};
-use leafgate_gate::record::{
-    AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord,
-};
-use leafgate_policy::plugin::NoPlugins;
-use leafgate_policy::{Policy, PolicySource};
-use leafgate_store::{Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
-use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use leafgate_gate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
+use leafgate_store::{Filter, Log, Store, StoreConfig, mark, receipt};
 use serde_json::{Value, json};
 
-/// A secret of real shape, put together here so that no scanner takes this file for a leak.
-fn secret() -> String {
-    format!("{}{}", "ghp_", "kfhfgtKAQWYm85EZgslmBp65HpUbz04IfkvX")
-}
-
-fn keys() -> StoreKeys {
-    let key = InstallationKey::from_bytes([7; 32]);
-    let tokens = TokenKeys::derive(&key, &ClientIdentity::new("test"));
-    StoreKeys::derive(&key, tokens)
-}
-
-fn policy(rules: &str) -> Arc<Policy> {
-    if rules.is_empty() {
-        return Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
-    }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap())
-}
-
-fn open(folder: &Path, change: impl FnOnce(&mut StoreConfig)) -> Store {
-    let mut config = StoreConfig::new(folder.to_owned());
-    change(&mut config);
-    Store::open(config, keys()).unwrap()
-}
-
-fn body(messages: &[String]) -> Bytes {
-    let messages: Vec<Value> =
-        messages.iter().map(|text| json!({ "role": "user", "content": text })).collect();
-    json!({ "messages": messages, "model": "m" }).to_string().into()
-}
-
-fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
-    Box::new(RequestRecord {
-        id: RecordId(id),
-        at: SystemTime::now(),
-        method: "POST".to_owned(),
-        path: "/v1/chat/completions".to_owned(),
-        upstream: "https://api.example".into(),
-        api: "chat",
-        agent: "curl".into(),
-        class: "main",
-        session: "SESSION_habcdef".into(),
-        model: Some("m".to_owned()),
-        policy: policy(""),
-        verdict: "forwarded",
-        rules: vec!["secrets".to_owned()],
-        held: None,
-        edits: vec![RecordedEdit {
-            kind: "redact",
-            path: "messages[3].content".to_owned(),
-            rule: "secrets".to_owned(),
-            label: Some("GITHUB".into()),
-            detector: Some("secrets/github".to_owned()),
-            length: Some(40),
-        }],
-        received: body.clone(),
-        source: body.clone(),
-        sent: Some(body.clone()),
-        coded: false,
-        approved: None,
-        judging: Duration::from_micros(300),
-        waiting: None,
-    })
-}
-
-fn head(stream: bool) -> AnswerPart {
-    AnswerPart::Head { status: StatusCode::OK, stream, readable: true, after: Duration::from_millis(3) }
-}
-
-fn delta(text: &str) -> AnswerPart {
-    let event = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    AnswerPart::Bytes(format!("data: {event}\n\n").into())
-}
-
-/// A text that does not compress, in words of eight letters.
-fn noise(number: u64, words: u64) -> String {
-    let keys = keys();
-    let letter = |digit: u8| char::from(b'a' + char::from(digit).to_digit(16).map_or(0, |digit| digit as u8));
-    let word = |m: u64| {
-        keys.digest(format!("{number} {m}").as_bytes()).bytes().take(8).map(letter).collect::<String>()
-    };
-    (0..words * 8).map(word).collect::<Vec<_>>().join(" ")
-}
-
-fn taken(recorded: Recorded) {
-    assert!(matches!(recorded, Recorded::Taken), "{recorded:?}");
-}
-
-/// Every byte of every file of a folder.
-fn files(folder: &Path) -> Vec<u8> {
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
-    files.flatten().collect()
-}
+use self::kit::{body, delta, files, head, keys, noise, open, policy, request, secret, taken};
 
 #[test]
 fn a_request_and_its_answer_come_back_masked() {

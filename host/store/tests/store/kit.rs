@@ -1,0 +1,109 @@
+//! What tests of a store tell it, and how they look at what it wrote.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::StatusCode;
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, RequestRecord};
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_store::{Store, StoreConfig, StoreKeys};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use serde_json::{Value, json};
+
+/// A secret of real shape, put together here so that no scanner takes this file for a leak.
+pub(crate) fn secret() -> String {
+    format!("{}{}", "ghp_", "kfhfgtKAQWYm85EZgslmBp65HpUbz04IfkvX")
+}
+
+pub(crate) fn keys() -> StoreKeys {
+    let key = InstallationKey::from_bytes([7; 32]);
+    let tokens = TokenKeys::derive(&key, &ClientIdentity::new("test"));
+    StoreKeys::derive(&key, tokens)
+}
+
+pub(crate) fn policy(rules: &str) -> Arc<Policy> {
+    if rules.is_empty() {
+        return Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap())
+}
+
+pub(crate) fn open(folder: &Path, change: impl FnOnce(&mut StoreConfig)) -> Store {
+    let mut config = StoreConfig::new(folder.to_owned());
+    change(&mut config);
+    Store::open(config, keys()).unwrap()
+}
+
+pub(crate) fn body(messages: &[String]) -> Bytes {
+    let messages: Vec<Value> =
+        messages.iter().map(|text| json!({ "role": "user", "content": text })).collect();
+    json!({ "messages": messages, "model": "m" }).to_string().into()
+}
+
+pub(crate) fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
+    Box::new(RequestRecord {
+        id: RecordId(id),
+        at: SystemTime::now(),
+        method: "POST".to_owned(),
+        path: "/v1/chat/completions".to_owned(),
+        upstream: "https://api.example".into(),
+        api: "chat",
+        agent: "curl".into(),
+        class: "main",
+        session: "SESSION_habcdef".into(),
+        model: Some("m".to_owned()),
+        policy: policy(""),
+        verdict: "forwarded",
+        rules: vec!["secrets".to_owned()],
+        held: None,
+        edits: vec![RecordedEdit {
+            kind: "redact",
+            path: "messages[3].content".to_owned(),
+            rule: "secrets".to_owned(),
+            label: Some("GITHUB".into()),
+            detector: Some("secrets/github".to_owned()),
+            length: Some(40),
+        }],
+        received: body.clone(),
+        source: body.clone(),
+        sent: Some(body.clone()),
+        coded: false,
+        approved: None,
+        judging: Duration::from_micros(300),
+        waiting: None,
+    })
+}
+
+pub(crate) fn head(stream: bool) -> AnswerPart {
+    AnswerPart::Head { status: StatusCode::OK, stream, readable: true, after: Duration::from_millis(3) }
+}
+
+pub(crate) fn delta(text: &str) -> AnswerPart {
+    let event = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+    AnswerPart::Bytes(format!("data: {event}\n\n").into())
+}
+
+/// A text that does not compress, in words of eight letters.
+pub(crate) fn noise(number: u64, words: u64) -> String {
+    let keys = keys();
+    let letter = |digit: u8| char::from(b'a' + char::from(digit).to_digit(16).map_or(0, |digit| digit as u8));
+    let word = |m: u64| {
+        keys.digest(format!("{number} {m}").as_bytes()).bytes().take(8).map(letter).collect::<String>()
+    };
+    (0..words * 8).map(word).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn taken(recorded: Recorded) {
+    assert!(matches!(recorded, Recorded::Taken), "{recorded:?}");
+}
+
+/// Every byte of every file of a folder.
+pub(crate) fn files(folder: &Path) -> Vec<u8> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    files.flatten().collect()
+}
