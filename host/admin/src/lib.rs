@@ -70,7 +70,7 @@ pub use mode::{
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
-pub use request::{EditableRequest, RawJson, RequestMetadata};
+pub use request::{EditableRequest, MetadataField, RawJson, RequestMetadata};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
     SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, SetSaved,
@@ -78,8 +78,8 @@ pub use saved::{
 pub use subagents::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 pub use turn::{
     Diff, EditCommand, EditView, HoldPlace, HoldState, HoldView, InsertedDiff, LeafDiff, LeafView, NoteView,
-    OnTimeout, OptionDiff, Pins, RedactedSpan, SectionView, ShownText, State, ToolInvocation, TurnSummary,
-    TurnView,
+    OnTimeout, OptionDiff, Pins, RedactedSpan, SectionView, ShownText, State, TokenUse, ToolInvocation,
+    TurnSummary, TurnView,
 };
 
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::turn::{EditView, NoteView, SectionView, TurnSummary};
+use crate::turn::{EditView, NoteView, SectionView, TokenUse, TurnSummary};
 
 /// A turn with its whole request.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,9 @@ pub struct EditableRequest {
     pub notes: Vec<NoteView>,
     /// The ids of the sections that stand first for people, in that order.
     pub pinned: Vec<String>,
+    /// How many tokens of its model it is. Counted for whoever asks, and for no request that passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenUse>,
     /// Digest of method, upstream, path and body as they stand now: what a resume must carry.
     pub digest: String,
     /// Number of the last change. Counts up and never repeats.
@@ -79,6 +82,12 @@ impl fmt::Debug for EditableRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestMetadata {
+    /// Which of it people are shown, in this order. The budget of tokens is shown in any case.
+    #[serde(default)]
+    pub fields: Vec<MetadataField>,
+    /// The most tokens that the prompt may have, where its model is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_prompt_tokens: Option<u64>,
     /// How many tokens the answer may have, as the request says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_response_tokens: Option<u64>,
@@ -88,6 +97,70 @@ pub struct RequestMetadata {
     /// Where it would be sent, without a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint_url: Option<String>,
+}
+
+/// Something that is known of a request, as settings name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MetadataField {
+    /// Its conversation.
+    SessionId,
+    /// Its own name.
+    RequestId,
+    /// The model that it asks.
+    Model,
+    /// Where in its client it was asked.
+    Location,
+    /// The mode that asked for a person.
+    Interception,
+    /// Whether anything would leave otherwise than it came.
+    Dirty,
+    /// Where it would be sent.
+    Endpoint,
+    /// What its client says that it is for.
+    Intent,
+    /// How long the answer may be.
+    MaxResponseTokens,
+}
+
+impl MetadataField {
+    /// All of them.
+    pub const ALL: [MetadataField; 9] = [
+        MetadataField::SessionId,
+        MetadataField::RequestId,
+        MetadataField::Model,
+        MetadataField::Location,
+        MetadataField::Interception,
+        MetadataField::Dirty,
+        MetadataField::Endpoint,
+        MetadataField::Intent,
+        MetadataField::MaxResponseTokens,
+    ];
+
+    /// What is shown where nobody chose.
+    pub const DEFAULT: [MetadataField; 2] = [MetadataField::SessionId, MetadataField::RequestId];
+
+    /// Returns its name in settings and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            MetadataField::SessionId => "sessionId",
+            MetadataField::RequestId => "requestId",
+            MetadataField::Model => "model",
+            MetadataField::Location => "location",
+            MetadataField::Interception => "interception",
+            MetadataField::Dirty => "dirty",
+            MetadataField::Endpoint => "endpoint",
+            MetadataField::Intent => "intent",
+            MetadataField::MaxResponseTokens => "maxResponseTokens",
+        }
+    }
+
+    /// Returns the field of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<MetadataField> {
+        MetadataField::ALL.into_iter().find(|field| field.name() == name)
+    }
 }
 
 /// A value of a request, spelled as it would leave or as it came. `Debug` prints its length.
@@ -122,5 +195,18 @@ impl JsonSchema for RawJson {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "description": "A value of the request, of any kind." })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_has_one_name_in_settings_and_in_json() {
+        for field in MetadataField::ALL {
+            assert_eq!(serde_json::to_value(field).unwrap(), field.name());
+            assert_eq!(MetadataField::named(field.name()), Some(field));
+        }
     }
 }

@@ -159,6 +159,34 @@ pub struct TurnView {
     /// pinned, and those of which a rule pinned something. Their place in the request is unchanged.
     #[serde(default)]
     pub pinned: Vec<String>,
+    /// How many tokens of its model it is. Counted for whoever asks, and for no request that passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenUse>,
+}
+
+/// How many tokens of its model a request is, as it would leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUse {
+    /// Tokens of all its texts. What the API puts between them, and how it spells tools, is not
+    /// public and not among them.
+    pub used: u64,
+    /// The most that the prompt may have; `None` where the model is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+    /// What was used of it, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u64>,
+    /// The same for people: `23% (46000/200000)`, or `awaiting data` where the most is not known.
+    pub budget: String,
+    /// What counted them: the name of a tokenizer, or `estimate`.
+    pub tokenizer: String,
+    /// Whether no tokenizer of the model is public, so that its tokens are estimated.
+    pub is_estimate: bool,
+    /// Tokens of the sections that stand first for people.
+    pub pinned: u64,
+    /// Their share of what is used, in percent.
+    pub pinned_percent: u64,
 }
 
 /// Something that a plugin said to the reviewer, with all findings masked.
@@ -237,6 +265,12 @@ pub struct SectionView {
     /// Who pinned it: `rule steady`, `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_by: Option<String>,
+    /// Tokens of its texts, those of the sections inside it included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_count: Option<u64>,
+    /// Their share of the whole request, in percent. A section that is left out has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_percent: Option<u64>,
     /// The texts of its own leaves that say something, a line break between two. Only in
     /// [`crate::EditableRequest`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

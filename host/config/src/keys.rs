@@ -41,6 +41,18 @@ pub const KEYS: &[Key] = &[
         Texts,
         "Paths of the requests that a mode may pause; `*` stands for the rest. Rules run everywhere",
     ),
+    key(
+        "metadata-fields",
+        Texts,
+        "What the prompt shows of a request beside what it says, in this order: sessionId, requestId, model, location, \
+         interception, dirty, endpoint, intent, maxResponseTokens",
+    ),
+    key(
+        "models",
+        Texts,
+        "Tokens that prompts may have, and the tokenizer where it is public: `llama-4* = 131072`, \
+         `house/coder = 200000 o200k_base`",
+    ),
     key("notify-command", Text, "A command for `sh -c` when a request begins to wait"),
     key("restore", Switch, "Whether values are put back into answers"),
     key("ca", Paths, "Files with further certificate authorities for https upstreams"),

@@ -231,6 +231,12 @@ impl From<usize> for Value {
     }
 }
 
+impl From<Vec<String>> for Value {
+    fn from(texts: Vec<String>) -> Self {
+        Value::Texts(texts)
+    }
+}
+
 impl From<bool> for Value {
     fn from(on: bool) -> Self {
         Value::Switch(on)

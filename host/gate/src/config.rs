@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_admin::MetadataField;
 use leafgate_desk::DeskLimits;
 use leafgate_policy::Policy;
+use leafgate_tokenize::Models;
 use leafgate_tree::Limits;
 
 use crate::path::PathPattern;
@@ -26,6 +28,10 @@ pub struct GateConfig {
     pub policy_source: String,
     /// Whether the client of a cancelled request reads why as the model's words, instead of an error.
     pub answer_cancelled: bool,
+    /// What is known of a request that people are shown beside what it says, in this order.
+    pub metadata_fields: Vec<MetadataField>,
+    /// How many tokens a prompt may have, for models that are not built in.
+    pub models: Models,
     /// Bounds on what one request may cost.
     pub limits: GateLimits,
 }
@@ -41,6 +47,8 @@ impl GateConfig {
             intercept: Vec::new(),
             policy_source: "default".to_owned(),
             answer_cancelled: false,
+            metadata_fields: MetadataField::DEFAULT.to_vec(),
+            models: Models::default(),
             limits: GateLimits::default(),
         }
     }

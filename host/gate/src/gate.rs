@@ -11,8 +11,9 @@ use http::header::EXPECT;
 use http::{Method, Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use leafgate_admin::{Event, Released, Status, TurnMode};
+use leafgate_admin::{Event, MetadataField, Released, Status, TurnMode};
 use leafgate_policy::{Assembly, Policy};
+use leafgate_tokenize::Counter;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
 
@@ -104,6 +105,11 @@ pub(crate) struct Shared {
     pub(crate) answer_cancelled: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
+    /// See [`GateConfig::metadata_fields`].
+    pub(crate) metadata_fields: Vec<MetadataField>,
+    /// Counts tokens for people, one request at a time and in no judge's place.
+    counter: Arc<Counter>,
+    counts: Arc<Semaphore>,
     assembler: Arc<Assembler>,
     pub(crate) bodies: BodyBudget,
     pub(crate) answers: BodyBudget,
@@ -143,6 +149,9 @@ impl Gate {
             counters,
             metrics: Metrics::default(),
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
+            metadata_fields: config.metadata_fields,
+            counter: Arc::new(Counter::new(config.models)),
+            counts: Arc::new(Semaphore::new(1)),
             assembler: Arc::new(Assembler::new()),
             bodies: BodyBudget::new(limits.bodies),
             answers: BodyBudget::new(limits.answers),
@@ -682,14 +691,16 @@ impl Shared {
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {
-        let turn = self.judges.clone().acquire_owned().await.expect("the semaphore is never closed");
-        let done = tokio::task::spawn_blocking(move || {
-            let result = work();
-            drop(turn);
-            result
-        });
-        // What panicked there says so by itself.
-        done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
+        in_turn(&self.judges, work).await
+    }
+
+    /// Counts tokens on the blocking pool: however long it takes, no request waits for it.
+    pub(crate) async fn counted<R: Send + 'static>(
+        &self,
+        count: impl FnOnce(&Counter) -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let counter = Arc::clone(&self.counter);
+        in_turn(&self.counts, move || count(&counter)).await
     }
 
     /// Returns whether a mode may pause requests of this path.
@@ -699,5 +710,57 @@ impl Shared {
 
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
+    }
+}
+
+/// Does work on the blocking pool when its turn has come.
+async fn in_turn<R: Send + 'static>(
+    turns: &Arc<Semaphore>,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Refusal> {
+    let turn = Arc::clone(turns).acquire_owned().await.expect("the semaphore is never closed");
+    let done = tokio::task::spawn_blocking(move || {
+        let result = work();
+        drop(turn);
+        result
+    });
+    // What panicked there says so by itself.
+    done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use leafgate_policy::PolicySource;
+    use leafgate_policy::plugin::NoPlugins;
+    use leafgate_vault::{ClientIdentity, InstallationKey};
+
+    use super::*;
+    use crate::UpstreamTarget;
+
+    #[tokio::test]
+    async fn a_count_takes_no_place_from_requests() {
+        let keys = TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("test"));
+        let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+        let mut config = GateConfig::new(UpstreamTarget::Echo);
+        config.limits.judges = 1;
+        let gate = Gate::new(config, keys, policy).unwrap();
+        let (release, released) = mpsc::channel::<()>();
+        let (begins, begun) = tokio::sync::oneshot::channel();
+        let counting = Arc::clone(&gate.0);
+        let count = tokio::spawn(async move {
+            counting
+                .counted(move |_| {
+                    begins.send(()).unwrap();
+                    released.recv().unwrap();
+                })
+                .await
+        });
+        begun.await.unwrap();
+        // One that looks at a turn counts; the only place of a judge is free all the same.
+        gate.0.on_blocking_pool(|| ()).await.unwrap();
+        release.send(()).unwrap();
+        count.await.unwrap().unwrap();
     }
 }

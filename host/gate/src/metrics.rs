@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::Status;
+use leafgate_admin::{Status, Subagents};
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -79,7 +79,7 @@ impl Metrics {
     }
 
     /// Writes all of it, with what the status counts.
-    pub(crate) fn text(&self, status: &Status) -> String {
+    pub(crate) fn text(&self, status: &Status, agents: &Subagents) -> String {
         let mut page = Page::default();
         let counts = &status.requests;
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
@@ -125,6 +125,12 @@ impl Metrics {
         page.one("leafgate_pending", "gauge", "Requests that wait for a person.", status.pending as u64);
         let memory = status.pending_memory.used as u64;
         page.one("leafgate_pending_bytes", "gauge", "Memory that these take.", memory);
+        page.family(
+            "leafgate_subagents_total",
+            "Requests of agents that others started, and those that the monitor has let go.",
+            "event",
+            &[("seen", agents.seen), ("trimmed", agents.trimmed)],
+        );
         let (loads, failed) = (status.policy.loads, status.policy.failed_loads);
         page.family(
             "leafgate_policy_loads_total",

@@ -4,8 +4,8 @@
 //! anything.
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, ModeView, Payload, Resumed, SavedList,
-    SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, MetadataField, ModeView, Payload, Resumed,
+    SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
 /// What is known about a request beside what it says.
@@ -29,6 +29,10 @@ pub struct TurnMetadata {
     pub intent: Option<String>,
     /// How long the answer may be.
     pub max_response_tokens: Option<u64>,
+    /// How much of its model's prompt it fills, in words.
+    pub budget: Option<String>,
+    /// What of all this a person is shown, in this order. The budget is shown in any case.
+    pub fields: Vec<MetadataField>,
 }
 
 impl From<EditableRequest> for TurnMetadata {
@@ -43,6 +47,8 @@ impl From<EditableRequest> for TurnMetadata {
             endpoint: request.metadata.endpoint_url,
             intent: request.metadata.intent,
             max_response_tokens: request.metadata.max_response_tokens,
+            budget: request.tokens.as_ref().map(crate::rows::budget_text),
+            fields: request.metadata.fields,
         }
     }
 }

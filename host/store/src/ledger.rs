@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use leafgate_tokenize::estimate;
 use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -29,9 +30,6 @@ const PROMPT: [&str; 10] = [
 
 /// A member that is no part of the prompt.
 const MARK: &str = "cache_control";
-
-/// Bytes of a token, on the average of English text and code: an estimate, and said to be one.
-const BYTES_OF_A_TOKEN: usize = 4;
 
 /// A turn, beside the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -111,7 +109,7 @@ fn compared(earlier: &RequestView, later: &RequestView) -> CacheLine {
     let broken = (common < old.len()).then(|| {
         let path = new.get(common).unwrap_or(&old[common]).path.clone();
         let by = whose(&path, earlier, later);
-        Break { by, path, lost_tokens_estimate: (before_bytes - common_bytes).div_ceil(BYTES_OF_A_TOKEN) }
+        Break { by, path, lost_tokens_estimate: estimate(before_bytes - common_bytes) }
     });
     CacheLine {
         id: later.line.id,

@@ -3,6 +3,7 @@
 
 mod command;
 mod limits;
+mod shown;
 mod upstream;
 
 use std::fs;
@@ -12,10 +13,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, UpstreamName, listen_address,
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, UpstreamName,
+    listen_address,
 };
 use leafgate_policy::PolicySource;
 use leafgate_policy::diagnostics::Diagnostics;
+use leafgate_tokenize::Models;
 
 pub(crate) use self::command::{run, schema};
 pub(crate) use self::upstream::upstream_at;
@@ -115,6 +118,7 @@ fn add_defaults(settings: &mut Settings) {
     ] {
         settings.default_to(key, value.into());
     }
+    settings.default_to("metadata-fields", shown::default_fields().into());
     limits::add_defaults(settings);
     crate::log::add_defaults(settings);
 }
@@ -169,6 +173,9 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
             intercept: patterns(settings.texts("intercept")).with_context(|| wrong(settings, "intercept"))?,
             policy_source: String::new(),
             answer_cancelled: settings.switch("answer-cancelled") == Some(true),
+            metadata_fields: shown::fields(settings.texts("metadata-fields"))
+                .with_context(|| wrong(settings, "metadata-fields"))?,
+            models: Models::with(settings.texts("models")).with_context(|| wrong(settings, "models"))?,
             limits,
         },
         listen: address("listen")?,
@@ -201,6 +208,8 @@ fn patterns(texts: &[String]) -> anyhow::Result<Vec<PathPattern>> {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_admin::MetadataField;
+
     use super::*;
 
     fn settings(text: &str) -> anyhow::Result<Settings> {
@@ -219,10 +228,12 @@ mod tests {
 
     #[test]
     fn settings_become_a_gate() {
-        let text = "upstream = 'a'\nenabled = false\nlisten = 'localhost:4200'\n[admin]\nenabled = false\n[limits]\nbody = '1 KiB'\nidle = '5s'\ndepth = 7\nturns = 3\n[upstreams.a]\nurl = 'https://a.example'\nproxy = 'none'\nrestore = false\nraw = ['/v1/files']\npolicy = 'none'\n[upstreams.b]\nurl = 'echo:'\n";
+        let text = "upstream = 'a'\nmetadata-fields = ['dirty', 'model']\nmodels = ['gpt-9 = 7']\nenabled = false\nlisten = 'localhost:4200'\n[admin]\nenabled = false\n[limits]\nbody = '1 KiB'\nidle = '5s'\ndepth = 7\nturns = 3\n[upstreams.a]\nurl = 'https://a.example'\nproxy = 'none'\nrestore = false\nraw = ['/v1/files']\npolicy = 'none'\n[upstreams.b]\nurl = 'echo:'\n";
         let setup = setup(&settings(text).unwrap()).unwrap();
         assert!(matches!(&setup.config.upstream, FirstUpstream::Named(name) if name.as_str() == "a"));
         assert_eq!((setup.listen.port(), setup.admin_listen, setup.config.enabled), (4200, None, false));
+        assert_eq!(setup.config.metadata_fields, [MetadataField::Dirty, MetadataField::Model]);
+        assert_eq!(setup.config.models.find("gpt-9").prompt, Some(7));
         let limits = &setup.config.limits;
         assert_eq!(
             (limits.body, limits.idle.as_secs(), limits.document.depth, limits.desk.turns),
@@ -244,6 +255,8 @@ mod tests {
             ("upstream = 'echo:'\n[upstreams.A]\nurl = 'echo:'", "has a wrong name"),
             ("upstream = 'echo:'\n[upstreams.a]\nurl = 'echo:'\nca = ['gone.pem']", "gone.pem"),
             ("upstream = 'echo:'\nlissten = 'x'", "did you mean `listen`?"),
+            ("upstream = 'echo:'\nmetadata-fields = ['sessionid']", "did you mean `sessionId`?"),
+            ("upstream = 'echo:'\nmodels = ['gpt-9 = many']", "`gpt-9 = many` says nothing about a model"),
         ] {
             let error = setup_error(text);
             assert!(error.contains(words), "{text}: {error}");

@@ -120,3 +120,32 @@ fn the_schema_knows_what_the_file_knows() {
     );
     assert!(schema["properties"]["upstreams"]["additionalProperties"]["properties"]["policy"].is_object());
 }
+
+#[test]
+fn a_flag_sets_what_is_shown_of_a_request() {
+    let bench = Bench::new();
+    let key = "metadata-fields";
+    assert_eq!(shown(&bench, &[], &[], key), format!("{key} = [\"sessionId\", \"requestId\"] # built in"));
+    let set = ["--set", "metadata-fields=model,dirty"];
+    assert_eq!(shown(&bench, &set, &[], key), format!("{key} = [\"model\", \"dirty\"] # --set"));
+    bench.file("none.toml", "metadata-fields = []\n");
+    assert_eq!(shown(&bench, &["--config", "none.toml"], &[], key), format!("{key} = [] # none.toml:1"));
+    let wrong =
+        bench.run(&["run", "--config", "none", "--upstream", "echo:", "--set", "metadata-fields=modell"], "");
+    assert!(wrong.code == 2 && wrong.err.contains("did you mean `model`?"), "{}", wrong.shown());
+}
+
+#[test]
+fn a_project_sets_nothing() {
+    let bench = Bench::new();
+    for file in [
+        "config.toml",
+        "leafgate.toml",
+        "leafgate/config.toml",
+        ".leafgate/config.toml",
+        ".config/leafgate/config.toml",
+    ] {
+        bench.file(file, "[limits]\nbody = \"1 MiB\"\n");
+    }
+    assert_eq!(shown(&bench, &[], &[], "limits.body"), "limits.body = \"32 MiB\" # built in");
+}

@@ -12,11 +12,13 @@ use leafgate_admin::{
     Select, SetMode,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
+use leafgate_tokenize::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
+use super::tokens::Counted;
 use super::{auth, compose, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
@@ -249,8 +251,11 @@ async fn carry_out(
         AdminCall::Status => Ok(answer::json(&gate.status())),
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
         AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
-        AdminCall::Turn(turn) => show(gate, turn, |snapshot| view::turn(&snapshot)).await,
-        AdminCall::Request(turn) => show(gate, turn, |snapshot| whole::request(&snapshot)).await,
+        AdminCall::Turn(turn) => show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await,
+        AdminCall::Request(turn) => {
+            let fields = gate.metadata_fields.clone();
+            show_counted(gate, turn, |snapshot| whole::request(&snapshot, fields)).await
+        }
         AdminCall::Outline(turn) => {
             let query = OutlineQuery::parse(parts.uri.query())?;
             let snapshot = gate.turns.snapshot(turn)?;
@@ -331,13 +336,28 @@ async fn show<V: Serialize + Send + 'static>(
     Ok(gate.on_blocking_pool(move || answer::json(&view(snapshot))).await?)
 }
 
+/// The same with the tokens counted, which costs more and takes no place from requests.
+async fn show_counted<V: Counted + Serialize + Send + 'static>(
+    gate: &Shared,
+    turn: TurnId,
+    view: impl FnOnce(Snapshot) -> V + Send + 'static,
+) -> Result<Response<Content>, Failure> {
+    let snapshot = gate.turns.snapshot(turn)?;
+    let mut view = gate.on_blocking_pool(move || view(snapshot)).await?;
+    let counted = move |counter: &Counter| {
+        view.count(counter);
+        answer::json(&view)
+    };
+    Ok(gate.counted(counted).await?)
+}
+
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Response<Content>, Failure> {
     let change = view::change(command, &*gate.turns.draft(turn)?)?;
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
-    show(gate, turn, |snapshot| view::turn(&snapshot)).await
+    show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await
 }
 
 /// Pins sections for people. The answer is the turn after it.
@@ -345,7 +365,7 @@ async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Result<Response<Content
     let draft = gate.turns.draft(turn)?;
     let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &draft)).await??;
     gate.turns.arrange(turn, &sections)?;
-    show(gate, turn, |snapshot| view::turn(&snapshot)).await
+    show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await
 }
 
 /// Lets a turn go. What waited to be captured is saved once it has left.

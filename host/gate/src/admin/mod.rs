@@ -12,6 +12,7 @@ mod calls;
 mod compose;
 mod outline;
 mod saved;
+mod tokens;
 mod view;
 mod whole;
 
@@ -48,7 +49,8 @@ pub(crate) async fn respond(
         return response;
     }
     if reads(&parts, METRICS) && guard::check(&parts, local).is_ok() {
-        let mut response = Response::new(content::full(gate.metrics.text(&gate.status()).into()));
+        let page = gate.metrics.text(&gate.status(), &gate.turns.subagents());
+        let mut response = Response::new(content::full(page.into()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
         return response;
     }

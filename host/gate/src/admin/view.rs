@@ -34,6 +34,7 @@ pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
         invalid: draft.validate().err().map(|invalid| invalid.to_string()),
         notes: snapshot.guard.notes.iter().map(note).collect(),
         pinned: pinned.into_iter().map(|section| draft.section_key(section)).collect(),
+        tokens: None,
     }
 }
 
@@ -109,7 +110,7 @@ pub(super) fn preview(draft: &Draft, first: usize) -> CapturePreview {
 }
 
 /// The sections of a request; what a person pinned is named by `pins`.
-fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
+pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     let document = draft.document();
     let pins: BTreeSet<_> = pins.iter().collect();
     let calls = Calls::new(draft);
@@ -144,6 +145,8 @@ fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             deleted: draft.is_deleted(section.node),
             pinned: pinned_by.is_some(),
             pinned_by,
+            token_count: None,
+            token_percent: None,
             content: None,
             original_content: None,
             leaves: leaves.remove(&id).unwrap_or_default(),
@@ -189,6 +192,8 @@ fn option_view(at: usize, option: &PutOption) -> SectionView {
         deleted: false,
         pinned: false,
         pinned_by: None,
+        token_count: None,
+        token_percent: None,
         content: None,
         original_content: None,
         leaves: vec![put_in(option.key(), LeafKind::RequestOption, option.json())],
@@ -221,6 +226,8 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
         deleted: false,
         pinned: false,
         pinned_by: None,
+        token_count: None,
+        token_percent: None,
         content: None,
         original_content: None,
         leaves: vec![leaf],

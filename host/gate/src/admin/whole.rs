@@ -1,6 +1,8 @@
 //! A turn with its whole request, as one object.
 
-use leafgate_admin::{EditableRequest, RawJson, RequestMetadata, SectionView, ShownText, TurnView};
+use leafgate_admin::{
+    EditableRequest, MetadataField, RawJson, RequestMetadata, SectionView, ShownText, TurnView,
+};
 use leafgate_tree::{
     Document, Draft, Inserted, LeafKind, NodeId, NodeType, Section, Segment, ValueSource, display_mask,
 };
@@ -13,7 +15,7 @@ const ANSWER_TOKENS: [&str; 4] =
     ["/max_completion_tokens", "/max_output_tokens", "/max_tokens", "/generationConfig/maxOutputTokens"];
 
 /// A turn with its whole request.
-pub(super) fn request(snapshot: &Snapshot) -> EditableRequest {
+pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> EditableRequest {
     let draft = &*snapshot.draft;
     let document = draft.document();
     let (came, leaving) = (draft.as_received(), draft.as_leaving());
@@ -29,6 +31,7 @@ pub(super) fn request(snapshot: &Snapshot) -> EditableRequest {
         invalid,
         notes,
         pinned,
+        tokens,
     } = view::turn(snapshot);
     sections.iter_mut().for_each(|section| fill(section, draft));
     let system = outermost(document).find(|section| is_system(section)).map(|section| section.node);
@@ -45,6 +48,8 @@ pub(super) fn request(snapshot: &Snapshot) -> EditableRequest {
         original_request_options: options(document, &came),
         sections,
         metadata: RequestMetadata {
+            fields,
+            max_prompt_tokens: None,
             max_response_tokens: ANSWER_TOKENS
                 .iter()
                 .find_map(|pointer| text_at(draft, pointer)?.parse().ok()),
@@ -57,6 +62,7 @@ pub(super) fn request(snapshot: &Snapshot) -> EditableRequest {
         edits,
         notes,
         pinned,
+        tokens,
         digest,
         version,
         can_undo,

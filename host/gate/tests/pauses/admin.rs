@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
-use leafgate_admin::{Diff, EditCommand, EditableRequest, Event, OutlineView, State};
+use leafgate_admin::{
+    Diff, EditCommand, EditableRequest, Event, MetadataField, OutlineView, ShownText, State,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -381,6 +383,7 @@ async fn metrics_count_what_happens_and_hold_no_content() {
         "leafgate_pending 1",
         "leafgate_judging_seconds_count 1",
         "leafgate_admin_calls_total{call=\"turn\"} 1",
+        "leafgate_subagents_total{event=\"seen\"} 0",
     ] {
         assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());
     }
@@ -420,4 +423,32 @@ async fn the_dashboard_of_the_examples_asks_for_what_there_is() {
         assert!(is_of_log || page.text().contains(&format!("# TYPE {name} ")), "{name}");
     }
     assert!(count > 15, "{count}");
+}
+
+#[tokio::test]
+async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let body = json!({ "model": "gpt-4o", "messages": [
+        { "role": "system", "content": "Be brief." },
+        { "role": "user", "content": "Look at prod-db, and say hello world." }] });
+    let _client = house.send(&body);
+    let id = events.paused().await.id;
+    let turn = house.turn(&id).await;
+    let tokens = turn.tokens.as_ref().unwrap();
+    assert_eq!((tokens.max, &*tokens.tokenizer, tokens.is_estimate), (Some(128_000), "o200k_base", false));
+    assert_eq!(tokens.budget, format!("0% ({}/128000)", tokens.used));
+    let tops = turn.sections.iter().filter(|section| section.parent.is_none());
+    let tops: Vec<_> =
+        tops.map(|section| (section.token_count.unwrap(), section.token_percent.unwrap())).collect();
+    assert_eq!(tops.iter().map(|(tokens, _)| tokens).sum::<u64>(), tokens.used);
+    assert!(tops.iter().all(|(_, percent)| (1..100).contains(percent)), "{tops:?}");
+    let whole: EditableRequest = house.get(&format!("/v1/pending/{id}/request")).await;
+    assert_eq!((whole.tokens.as_ref(), whole.metadata.max_prompt_tokens), (Some(tokens), Some(128_000)));
+    assert_eq!(whole.metadata.fields, MetadataField::DEFAULT);
+    // What a person writes counts at once.
+    let pointer = "/messages/1/content".to_owned();
+    let text = ShownText::new("Look at prod-db, and say hello world. ".repeat(9));
+    let edited = house.edit(&id, &EditCommand::Set { pointer, text }).await.unwrap();
+    assert!(edited.tokens.unwrap().used > 5 * tokens.used);
 }

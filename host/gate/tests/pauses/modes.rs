@@ -165,6 +165,14 @@ async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
     assert!(!answer.text().contains("write to") && !answer.text().contains(CANARY), "{}", answer.text());
     let listed: Subagents = answer.json();
     assert_eq!((listed.requests.len(), listed.seen, listed.trimmed), (10, 12, 2));
+    let page = house.call(Method::GET, "/metrics", None).await;
+    for line in [
+        "leafgate_subagents_total{event=\"seen\"} 12",
+        "leafgate_subagents_total{event=\"trimmed\"} 2",
+        "leafgate_admin_calls_total{call=\"subagents\"} 1",
+    ] {
+        assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());
+    }
     let verdicts: Vec<_> = listed.requests.iter().map(|request| request.verdict).collect();
     assert_eq!(verdicts[0], SubagentVerdict::Held);
     assert!(verdicts[1..].iter().all(|verdict| *verdict == SubagentVerdict::Sent));

@@ -7,10 +7,6 @@ use crate::Context;
 use crate::condition::RequestFacts;
 use crate::request::{Asked, Said};
 
-/// Bytes of text that count as one token: about what English prose and source code come to. What an
-/// API bills is counted by its own tokenizer.
-const BYTES_OF_A_TOKEN: usize = 4;
-
 /// Collects the facts of a request.
 pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
     RequestFacts {
@@ -39,5 +35,5 @@ pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -
 fn tokens(document: &Document) -> usize {
     let texts = document.leaves().filter(|leaf| leaf.access() != Access::Opaque);
     let bytes: usize = texts.map(|leaf| leaf.spelling().0.len()).sum();
-    bytes.div_ceil(BYTES_OF_A_TOKEN)
+    leafgate_tokenize::estimate(bytes)
 }

@@ -17,7 +17,7 @@ pub use diff::diff_rows;
 pub use help::help_rows;
 pub use leaf::{leaf_row, leaf_text, payload_text};
 pub use list::{list_row, time};
-pub use metadata::{NO_METADATA, metadata_rows};
+pub use metadata::{NO_METADATA, budget_text, metadata_rows};
 pub use mode::{follow_row, mode_choice, mode_row, saved_row, session_row};
 pub use turn::{header_rows, section_head, section_row, why_rows};
 

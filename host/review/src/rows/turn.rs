@@ -3,6 +3,7 @@
 use leafgate_admin::{HoldState, HoldView, NoteView, SectionView, State, TurnClass, TurnView};
 
 use super::list::{then, time};
+use super::metadata::budget_text;
 use super::{Row, RowStyle, count};
 use crate::outline::Entry;
 
@@ -58,6 +59,17 @@ fn banner(turn: &TurnView) -> Vec<Row> {
             RowStyle::Dim,
         ),
     ];
+    if let Some(tokens) = &turn.tokens {
+        let pinned = match tokens.pinned {
+            0 => String::new(),
+            pinned => format!(" · {pinned} tokens pinned, {}%", tokens.pinned_percent),
+        };
+        rows.push(
+            Row::of("Token budget: ", RowStyle::Dim)
+                .and(&budget_text(tokens), RowStyle::Plain)
+                .and(&pinned, RowStyle::Dim),
+        );
+    }
     if let Some(mode) = summary.mode {
         rows.push(Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong));
     }
@@ -125,6 +137,12 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
 pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
     row.0.extend(named(section, entry).0);
+    if let (Some(tokens), Some(percent)) = (section.token_count, section.token_percent) {
+        row = row.and(
+            &format!("  {} · {percent}%", count(usize::try_from(tokens).unwrap_or(usize::MAX), "token")),
+            RowStyle::Dim,
+        );
+    }
     let style = if section.deleted { RowStyle::Struck } else { RowStyle::Dim };
     match preview(section) {
         Some(text) => row.and("  ", RowStyle::Plain).and(text, style),

@@ -1,7 +1,11 @@
 //! The state machine, where a front end would only be in the way.
 
-use leafgate_admin::{EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TurnSummary, TurnView};
-use leafgate_review::{Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe};
+use leafgate_admin::{
+    EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary, TurnView,
+};
+use leafgate_review::{
+    Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe, rows,
+};
 
 use crate::support::{AGENT, FakeDesk};
 
@@ -112,4 +116,35 @@ fn a_section_whose_parent_is_missing_stands_at_the_edge() {
     let outline = Outline::new(&turn);
     assert_eq!(turn.sections[3].label, "Content #1");
     assert_eq!((outline.entry(3).unwrap().depth, outline.entry(3).unwrap().end), (0, 4));
+}
+
+#[test]
+fn a_turn_shows_its_tokens() {
+    let mut turn = turn();
+    let shown = |turn: &TurnView| {
+        let model = open(turn.clone());
+        let rows = rows::header_rows(turn).into_iter();
+        let entry = model.outline().entry(0).unwrap();
+        let rows = rows.chain([rows::section_row(&turn.sections[0], entry)]);
+        let text = |row: rows::Row| row.0.iter().map(|piece| piece.text().to_owned()).collect::<String>();
+        rows.map(text).collect::<Vec<_>>().join("\n")
+    };
+    assert!(!shown(&turn).contains("oken"), "a gate that counts nothing says nothing");
+    turn.tokens = Some(TokenUse {
+        used: 46_000,
+        max: Some(200_000),
+        percent: Some(23),
+        budget: "23% (46000/200000)".to_owned(),
+        tokenizer: "estimate".to_owned(),
+        is_estimate: true,
+        pinned: 1_200,
+        pinned_percent: 3,
+    });
+    (turn.sections[0].token_count, turn.sections[0].token_percent) = (Some(1), Some(8));
+    let text = shown(&turn);
+    assert!(
+        text.contains("Token budget: 23% (46000/200000), an estimate · 1200 tokens pinned, 3%"),
+        "{text}"
+    );
+    assert!(text.contains("  1 token · 8%"), "{text}");
 }

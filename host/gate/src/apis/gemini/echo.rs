@@ -1,12 +1,10 @@
 //! How the built-in upstream answers as Gemini.
 
+use leafgate_tokenize::estimate;
 use serde_json::{Value, json};
 
 use crate::echo::{Echo, fragments};
 use crate::sse;
-
-/// Bytes per token, as Google's documentation guesses for English.
-const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) fn whole(echo: &Echo<'_>) -> Value {
     let mut answer = piece(echo, echo.text);
@@ -30,7 +28,7 @@ pub(super) fn array(echo: &Echo<'_>) -> Value {
 
 /// A guess that depends on the request alone.
 pub(super) fn count(echo: &Echo<'_>) -> Value {
-    json!({ "totalTokens": echo.text.len() / BYTES_PER_TOKEN })
+    json!({ "totalTokens": estimate(echo.text.len()) })
 }
 
 fn pieces(echo: &Echo<'_>) -> Vec<Value> {

@@ -1,13 +1,11 @@
 //! `POST /v1/messages` and `/v1/messages/count_tokens` ([API
 //! reference](https://docs.anthropic.com/en/api/messages)).
 
+use leafgate_tokenize::estimate;
 use serde_json::{Value, json};
 
 use crate::echo::{Echo, fragments};
 use crate::sse;
-
-/// Bytes per token, as Anthropic's documentation guesses for English.
-const BYTES_PER_TOKEN: usize = 4;
 
 pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
     message(echo, &json!([block(echo.text)]), &json!("end_turn"))
@@ -15,7 +13,7 @@ pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
 
 /// A guess that depends on the request alone.
 pub(in crate::apis) fn count(echo: &Echo<'_>) -> Value {
-    json!({ "input_tokens": echo.text.len() / BYTES_PER_TOKEN })
+    json!({ "input_tokens": estimate(echo.text.len()) })
 }
 
 pub(in crate::apis) fn events(echo: &Echo<'_>) -> Vec<String> {

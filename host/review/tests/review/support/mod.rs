@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use leafgate_admin::{
     ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, ErrorCode, HoldPlace, HoldState,
-    HoldView, LeafDiff, LeafView, LeftOutEdit, ModeView, NoteView, OnDrift, OnTimeout, Payload, RedactedSpan,
-    Resumed, SavedEditView, SavedList, SavedScope, SavedStatus, SectionView, SessionList, SessionView,
-    ShownText, State, SubagentSection, SubagentVerdict, SubagentView, Subagents, TurnClass, TurnMode,
-    TurnSummary, TurnView,
+    HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView, OnDrift, OnTimeout,
+    Payload, RedactedSpan, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus, SectionView,
+    SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView, Subagents,
+    TurnClass, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::{AdminApi, TurnMetadata};
 use leafgate_tree::{
@@ -192,6 +192,8 @@ impl AdminApi for FakeDesk {
             endpoint: Some("https://api.example/v1/chat/completions".to_owned()),
             intent: None,
             max_response_tokens: Some(4096),
+            budget: Some("23% (46000/200000), an estimate".to_owned()),
+            fields: MetadataField::ALL.to_vec(),
         })
     }
 
@@ -424,6 +426,7 @@ impl FakeTurn {
             invalid: None,
             notes: self.notes.clone(),
             pinned: self.pins.clone(),
+            tokens: None,
         }
     }
 
@@ -448,6 +451,8 @@ impl FakeTurn {
             content_kind: section.content_kind,
             tool_call_index: section.tool_call_index,
             tool_invocation: None,
+            token_count: None,
+            token_percent: None,
             content: None,
             original_content: None,
             leaves: document

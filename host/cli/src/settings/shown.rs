@@ -1,0 +1,20 @@
+//! What people are shown of a request beside what it says.
+
+use anyhow::bail;
+use leafgate_admin::MetadataField;
+use leafgate_policy::diagnostics::hint_for;
+
+/// Returns what is shown where nobody chose.
+pub(super) fn default_fields() -> Vec<String> {
+    MetadataField::DEFAULT.into_iter().map(|field| field.name().to_owned()).collect()
+}
+
+/// Returns the fields of these names; none for none.
+pub(super) fn fields(names: &[String]) -> anyhow::Result<Vec<MetadataField>> {
+    let known: Vec<&str> = MetadataField::ALL.into_iter().map(MetadataField::name).collect();
+    let field = |name: &String| match MetadataField::named(name) {
+        Some(field) => Ok(field),
+        None => bail!("there is no field `{name}`; {}", hint_for(name, &known)),
+    };
+    names.iter().map(field).collect()
+}

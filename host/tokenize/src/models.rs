@@ -1,0 +1,195 @@
+//! Which tokenizer a model has, and how many tokens its prompt may have.
+
+use crate::Tokenizer;
+
+/// Models whose names begin so. Of two that fit, the longer one counts. Figures are those of the
+/// providers' documentation: what a prompt may have where it is bounded by itself, else the window of
+/// prompt and answer together.
+const BUILT_IN: &[(&str, u64, Tokenizer)] = &[
+    ("chatgpt-4o", 128_000, Tokenizer::O200k),
+    ("codex-mini", 200_000, Tokenizer::O200k),
+    ("gpt-3.5-turbo", 16_385, Tokenizer::Cl100k),
+    ("gpt-4", 8_192, Tokenizer::Cl100k),
+    ("gpt-4-turbo", 128_000, Tokenizer::Cl100k),
+    ("gpt-4.1", 1_047_576, Tokenizer::O200k),
+    ("gpt-4o", 128_000, Tokenizer::O200k),
+    ("gpt-5", 272_000, Tokenizer::O200k),
+    ("gpt-5-chat", 128_000, Tokenizer::O200k),
+    ("gpt-oss", 131_072, Tokenizer::O200k),
+    ("o1", 200_000, Tokenizer::O200k),
+    ("o3", 200_000, Tokenizer::O200k),
+    ("o4-mini", 200_000, Tokenizer::O200k),
+    ("text-embedding-3", 8_191, Tokenizer::Cl100k),
+    ("text-embedding-ada-002", 8_191, Tokenizer::Cl100k),
+    ("claude-", 200_000, Tokenizer::Estimate),
+    ("gemini-1.5-flash", 1_048_576, Tokenizer::Estimate),
+    ("gemini-1.5-pro", 2_097_152, Tokenizer::Estimate),
+    ("gemini-2", 1_048_576, Tokenizer::Estimate),
+    ("gemini-3", 1_048_576, Tokenizer::Estimate),
+];
+
+/// What is known of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// What cuts its texts.
+    pub tokenizer: Tokenizer,
+    /// The most tokens that its prompt may have, where that is known.
+    pub prompt: Option<u64>,
+}
+
+/// The models that are known: those of the user before those that are built in.
+#[derive(Clone, Debug, Default)]
+pub struct Models {
+    own: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    name: Name,
+    prompt: u64,
+    tokenizer: Tokenizer,
+}
+
+/// A whole name, or how one begins.
+#[derive(Clone, Debug)]
+enum Name {
+    Whole(String),
+    Begins(String),
+}
+
+/// A line about a model that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{line}` says nothing about a model: write NAME = TOKENS, or NAME = TOKENS TOKENIZER, as in \
+`llama-4* = 131072` or `house/coder = 200000 o200k_base`; {why}"
+)]
+pub struct ModelError {
+    line: String,
+    why: &'static str,
+}
+
+impl Models {
+    /// Adds lines of the user: `NAME = TOKENS` or `NAME = TOKENS TOKENIZER`. A `*` at the end of a name
+    /// stands for the rest. The first line that fits a model counts.
+    ///
+    /// # Errors
+    /// The first line that is wrong.
+    pub fn with(lines: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Models, ModelError> {
+        let own = lines.into_iter().map(|line| {
+            let line = line.as_ref();
+            row(line).map_err(|why| ModelError { line: line.to_owned(), why })
+        });
+        Ok(Models { own: own.collect::<Result<_, _>>()? })
+    }
+
+    /// Returns what is known of a model, by the name that requests have for it. Where nobody knows the
+    /// whole of `openai/gpt-4o`, what stands behind the last `/` decides.
+    #[must_use]
+    pub fn find(&self, model: &str) -> ModelFacts {
+        let last = model.rsplit('/').next().unwrap_or(model);
+        let own = self
+            .own
+            .iter()
+            .find(|row| row.name.is(model))
+            .or_else(|| self.own.iter().find(|row| row.name.is(last)));
+        if let Some(row) = own {
+            return ModelFacts { tokenizer: row.tokenizer, prompt: Some(row.prompt) };
+        }
+        match built_in(model).or_else(|| built_in(last)) {
+            Some((_, prompt, tokenizer)) => ModelFacts { tokenizer, prompt: Some(prompt) },
+            None => ModelFacts { tokenizer: Tokenizer::Estimate, prompt: None },
+        }
+    }
+}
+
+impl Name {
+    fn is(&self, model: &str) -> bool {
+        match self {
+            Name::Whole(name) => name == model,
+            Name::Begins(begin) => model.starts_with(begin.as_str()),
+        }
+    }
+}
+
+fn built_in(model: &str) -> Option<(&'static str, u64, Tokenizer)> {
+    let fits = BUILT_IN.iter().filter(|(begin, ..)| model.starts_with(begin));
+    fits.max_by_key(|(begin, ..)| begin.len()).copied()
+}
+
+fn row(line: &str) -> Result<Row, &'static str> {
+    let (name, rest) = line.split_once('=').ok_or("there is no `=`")?;
+    let name = name.trim();
+    let mut words = rest.split_whitespace();
+    let prompt = words.next().and_then(|number| number.replace('_', "").parse().ok());
+    let prompt = prompt.filter(|prompt| *prompt > 0).ok_or("TOKENS is a number from 1 on")?;
+    let tokenizer = match words.next() {
+        // Nothing is said, so what is built in may know.
+        None => Models::default().find(name).tokenizer,
+        Some(word) => {
+            Tokenizer::named(word).ok_or("TOKENIZER is one of o200k_base, cl100k_base, estimate")?
+        }
+    };
+    let name = match name.strip_suffix('*') {
+        Some(begin) if !begin.contains('*') => Name::Begins(begin.to_owned()),
+        None if !name.is_empty() && !name.contains('*') => Name::Whole(name.to_owned()),
+        _ => return Err("NAME is a whole name, or the beginning of one and `*`"),
+    };
+    match words.next() {
+        None => Ok(Row { name, prompt, tokenizer }),
+        Some(_) => Err("there is more behind the tokenizer"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(models: &Models, model: &str) -> (Tokenizer, Option<u64>) {
+        let facts = models.find(model);
+        (facts.tokenizer, facts.prompt)
+    }
+
+    #[test]
+    fn the_longest_name_that_fits_decides() {
+        let models = Models::default();
+        for (model, tokenizer, prompt) in [
+            ("gpt-4-0613", Tokenizer::Cl100k, 8_192),
+            ("gpt-4-turbo-2024-04-09", Tokenizer::Cl100k, 128_000),
+            ("gpt-4o-mini", Tokenizer::O200k, 128_000),
+            ("openai/gpt-5-codex", Tokenizer::O200k, 272_000),
+            ("claude-opus-4-1", Tokenizer::Estimate, 200_000),
+            ("models/gemini-2.5-pro", Tokenizer::Estimate, 1_048_576),
+        ] {
+            assert_eq!(known(&models, model), (tokenizer, Some(prompt)), "{model}");
+        }
+        assert_eq!(known(&models, "house-model"), (Tokenizer::Estimate, None));
+        assert_eq!(known(&models, ""), (Tokenizer::Estimate, None));
+    }
+
+    #[test]
+    fn what_the_user_says_comes_first() {
+        let models =
+            Models::with(["gpt-4o = 64_000", "house/* = 32000 o200k_base", "claude-*=1000000"]).unwrap();
+        assert_eq!(known(&models, "gpt-4o"), (Tokenizer::O200k, Some(64_000)));
+        assert_eq!(known(&models, "azure/gpt-4o"), (Tokenizer::O200k, Some(64_000)));
+        assert_eq!(known(&models, "gpt-4o-mini"), (Tokenizer::O200k, Some(128_000)));
+        assert_eq!(known(&models, "house/coder"), (Tokenizer::O200k, Some(32_000)));
+        assert_eq!(known(&models, "claude-opus-4-1"), (Tokenizer::Estimate, Some(1_000_000)));
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_is_named_with_the_reason() {
+        for (line, why) in [
+            ("gpt-4o", "there is no `=`"),
+            ("gpt-4o = many", "from 1 on"),
+            ("gpt-4o = 0", "from 1 on"),
+            ("gpt-4o = 9 p50k_base", "one of o200k_base"),
+            ("a*b = 9", "and `*`"),
+            (" = 9", "and `*`"),
+            ("a = 9 estimate twice", "more behind"),
+        ] {
+            let error = Models::with([line]).unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains(line), "{error}");
+        }
+    }
+}
