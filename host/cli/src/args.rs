@@ -22,6 +22,7 @@ use crate::explain::ExplainArgs;
 use crate::known::KnownCommand;
 use crate::log::cache::CacheArgs;
 use crate::log::{KeepArgs, LogArgs};
+use crate::plan::PlanArgs;
 use crate::plugin::PluginCommand;
 use crate::promote::PromoteArgs;
 use crate::receipt::ReceiptCommand;
@@ -89,6 +90,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ReceiptCommand,
     },
+    /// Say what another policy would do with requests that were logged, or with given ones
+    Plan(PlanArgs),
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
     /// Check, show and export a team of agents, and give it a task

@@ -23,6 +23,7 @@ mod masking;
 mod mode;
 mod notify;
 mod pending;
+mod plan;
 mod plugin;
 mod policy;
 mod print;
@@ -76,6 +77,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Log(args) => log::run(&args, printer),
+        Command::Plan(args) => plan::run(&args, printer),
         Command::Cache(args) => log::cache::run(&args, printer),
         Command::Receipt { command } => receipt::run(&command, printer),
         Command::Pending { command } => pending::run(&command, printer),

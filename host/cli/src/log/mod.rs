@@ -7,6 +7,8 @@ mod show;
 mod tail;
 mod time;
 
+pub(crate) use self::time::span;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -253,7 +255,8 @@ pub(crate) fn since(since: Option<Duration>) -> Filter {
     filter(since, None)
 }
 
-fn filter(since: Option<Duration>, session: Option<&String>) -> Filter {
+/// Returns the requests since a while ago, of one conversation or of all.
+pub(crate) fn filter(since: Option<Duration>, session: Option<&String>) -> Filter {
     let since = since.map(|span| {
         let since = SystemTime::now().checked_sub(span).unwrap_or(UNIX_EPOCH);
         let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();

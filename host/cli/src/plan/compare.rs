@@ -1,0 +1,293 @@
+//! One request by two policies, and what many of them come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use leafgate_gate::session_key;
+use leafgate_policy::{Evaluation, Policy, Verdict};
+use leafgate_tokenize::estimate;
+use leafgate_tree::{Author, Document};
+use leafgate_vault::{TokenKeys, Vault};
+use serde::Serialize;
+
+use crate::request;
+
+/// A request to judge.
+pub(super) struct Case {
+    /// Its place: 0 for files, which go by their order of arrival.
+    pub(super) number: i64,
+    pub(super) name: String,
+    pub(super) document: Arc<Document>,
+    /// What the log knows of it.
+    pub(super) from: Option<From>,
+}
+
+/// What the log knows of a request beside its body.
+pub(super) struct From {
+    pub(super) session: String,
+    pub(super) agent: String,
+    /// The model, where the body names none.
+    pub(super) model: Option<String>,
+    pub(super) is_subagent: bool,
+    pub(super) upstream: String,
+    pub(super) path: String,
+}
+
+/// What becomes of a request, and by which rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Becomes {
+    /// `forward`, `pause` or `block`.
+    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<String>,
+}
+
+impl fmt::Display for Becomes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rules.is_empty() {
+            true => f.write_str(self.kind),
+            false => write!(f, "{} ({})", self.kind, self.rules.join(", ")),
+        }
+    }
+}
+
+/// What was done to a request: who did what where, as often as it was done.
+type Done = BTreeMap<(By, String), usize>;
+
+/// Who does what.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct By {
+    rule: String,
+    kind: &'static str,
+    label: Option<String>,
+    detector: Option<String>,
+}
+
+/// One request by both policies.
+pub(super) struct Compared {
+    today: Side,
+    new: Side,
+    same_bytes: bool,
+}
+
+/// What one policy makes of a request.
+struct Side {
+    becomes: Becomes,
+    done: Done,
+    /// Bytes that leave; `None` where it is blocked.
+    bytes: Option<usize>,
+    matched: BTreeSet<String>,
+}
+
+/// Judges a request by both policies.
+pub(super) fn compared(
+    case: &Case,
+    today: &Policy,
+    new: &Policy,
+    keys: &TokenKeys,
+) -> anyhow::Result<Compared> {
+    let (today, before) = side(case, today, keys)?;
+    let (new, after) = side(case, new, keys)?;
+    Ok(Compared { today, new, same_bytes: before == after })
+}
+
+fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
+    let session = session_key(keys, &case.document);
+    let context = super::context(case, &session);
+    let document = match request::profile_for(policy, None, &case.document, &context)? {
+        Some(profile) => Arc::new(request::assemble(&profile, &case.document)?.document),
+        None => Arc::clone(&case.document),
+    };
+    let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
+    let becomes = becomes(&evaluation.verdict);
+    let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());
+    let matched = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let side = Side {
+        becomes,
+        done: done(&evaluation),
+        bytes: body.as_ref().map(bytes::Bytes::len),
+        matched: matched.map(|rule| rule.rule.to_string()).collect(),
+    };
+    Ok((side, body))
+}
+
+const BLOCK: &str = "block";
+
+fn becomes(verdict: &Verdict) -> Becomes {
+    let (kind, holds) = match verdict {
+        Verdict::Forward => ("forward", &[][..]),
+        Verdict::Pause(holds) => ("pause", &holds[..]),
+        Verdict::Block(hold) => (BLOCK, std::slice::from_ref(hold)),
+    };
+    let rules: BTreeSet<String> = holds.iter().map(|hold| hold.rule.to_string()).collect();
+    Becomes { kind, rules: rules.into_iter().collect() }
+}
+
+fn done(evaluation: &Evaluation) -> Done {
+    let (draft, mut done) = (&evaluation.draft, Done::new());
+    let mut add = |author: &Author, kind, node, label: Option<&str>| {
+        let rule = match author {
+            Author::Rule { id } | Author::Plugin { rule: id, .. } => id.to_string(),
+            Author::SavedEdit { .. } | Author::Person => return,
+        };
+        let detector = label.and_then(|label| evaluation.recall.detector(node, label));
+        let by = By {
+            rule,
+            kind,
+            label: label.map(str::to_owned),
+            detector: detector.map(|detector| detector.as_str().to_owned()),
+        };
+        *done.entry((by, draft.document().pointer(node))).or_default() += 1;
+    };
+    draft.redactions().for_each(|made| add(&made.author, "redact", made.node, Some(&made.label)));
+    draft.edits().for_each(|edit| add(&edit.author, edit.kind.name(), edit.target, None));
+    done
+}
+
+/// What two policies make of many requests.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Plan {
+    /// Requests that were judged.
+    pub(super) requests: usize,
+    /// The generation of today's policy.
+    pub(super) today: String,
+    /// That of the new one.
+    pub(super) new: String,
+    /// Requests with another verdict.
+    pub(super) verdict_changes: usize,
+    /// What the new policy does more and less, by rule and detector.
+    pub(super) changes: Vec<Change>,
+    /// The requests that would leave otherwise, or not, or only then.
+    pub(super) differing: Vec<Differs>,
+    /// Rules of the new policy that match nothing in these requests.
+    pub(super) never_match: Vec<String>,
+    pub(super) bytes_today: usize,
+    pub(super) bytes_new: usize,
+    pub(super) tokens_today_estimate: usize,
+    pub(super) tokens_new_estimate: usize,
+    /// What this cannot know.
+    pub(super) notes: Vec<String>,
+    /// What could not be judged, and why.
+    pub(super) unread: Vec<String>,
+    #[serde(skip)]
+    by: BTreeMap<By, [usize; 3]>,
+    #[serde(skip)]
+    matched: BTreeSet<String>,
+}
+
+/// What a rule does more and less.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Change {
+    pub(super) rule: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detector: Option<String>,
+    /// Places where it is done anew.
+    pub(super) gained: usize,
+    /// Places where it is done no longer.
+    pub(super) lost: usize,
+    /// Requests in which either is.
+    pub(super) requests: usize,
+}
+
+impl Change {
+    /// Returns what it does, for people: `redact EMAIL (pii/email)`.
+    pub(super) fn what(&self) -> String {
+        let label = self.label.as_ref().map_or_else(String::new, |label| format!(" {label}"));
+        let detector = self.detector.as_ref().map_or_else(String::new, |detector| format!(" ({detector})"));
+        format!("{}{label}{detector}", self.kind)
+    }
+}
+
+/// A request that would leave otherwise.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Differs {
+    /// Its number in the log, or its file.
+    pub(super) request: String,
+    pub(super) today: Becomes,
+    pub(super) new: Becomes,
+    /// Bytes that leave today; `None` where nothing does.
+    pub(super) bytes_today: Option<usize>,
+    pub(super) bytes_new: Option<usize>,
+    #[serde(skip)]
+    number: i64,
+}
+
+impl Plan {
+    pub(super) fn new(today: &Policy, new: &Policy) -> Plan {
+        Plan {
+            requests: 0,
+            today: today.generation_name(),
+            new: new.generation_name(),
+            verdict_changes: 0,
+            changes: Vec::new(),
+            differing: Vec::new(),
+            never_match: Vec::new(),
+            bytes_today: 0,
+            bytes_new: 0,
+            tokens_today_estimate: 0,
+            tokens_new_estimate: 0,
+            notes: Vec::new(),
+            unread: Vec::new(),
+            by: BTreeMap::new(),
+            matched: BTreeSet::new(),
+        }
+    }
+
+    /// Adds a request.
+    pub(super) fn add(&mut self, number: i64, request: String, compared: Compared) {
+        let Compared { today, new, same_bytes } = compared;
+        self.requests += 1;
+        self.bytes_today += today.bytes.unwrap_or(0);
+        self.bytes_new += new.bytes.unwrap_or(0);
+        let mut here: BTreeMap<&By, [usize; 2]> = BTreeMap::new();
+        let count = |done: &Done, key: &(By, String)| done.get(key).copied().unwrap_or(0);
+        for (key, times) in &new.done {
+            here.entry(&key.0).or_default()[0] += times.saturating_sub(count(&today.done, key));
+        }
+        for (key, times) in &today.done {
+            here.entry(&key.0).or_default()[1] += times.saturating_sub(count(&new.done, key));
+        }
+        for (by, [gained, lost]) in here.into_iter().filter(|(_, times)| *times != [0, 0]) {
+            let sum = self.by.entry(by.clone()).or_default();
+            *sum = [sum[0] + gained, sum[1] + lost, sum[2] + 1];
+        }
+        let other_verdict = today.becomes.kind != new.becomes.kind;
+        self.verdict_changes += usize::from(other_verdict);
+        self.matched.extend(new.matched);
+        if other_verdict || !same_bytes {
+            self.differing.push(Differs {
+                number,
+                request,
+                today: today.becomes,
+                new: new.becomes,
+                bytes_today: today.bytes,
+                bytes_new: new.bytes,
+            });
+        }
+    }
+
+    /// Puts what was added in order.
+    pub(super) fn close(&mut self, new: &Policy) {
+        self.differing.sort_by(|a, b| (a.number, &a.request).cmp(&(b.number, &b.request)));
+        self.unread.sort();
+        self.changes = std::mem::take(&mut self.by)
+            .into_iter()
+            .map(|(by, [gained, lost, requests])| {
+                let By { rule, kind, label, detector } = by;
+                Change { rule, kind, label, detector, gained, lost, requests }
+            })
+            .collect();
+        self.never_match =
+            new.rules().map(ToString::to_string).filter(|rule| !self.matched.contains(rule)).collect();
+        self.tokens_today_estimate = estimate(self.bytes_today);
+        self.tokens_new_estimate = estimate(self.bytes_new);
+    }
+}

@@ -1,0 +1,115 @@
+//! The requests of the log, made ready to be judged again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_policy::Policy;
+use leafgate_store::{Filter, Log, RequestLine, RequestView};
+use leafgate_tree::{Document, Format};
+use leafgate_vault::TokenKeys;
+
+use super::compare::{Case, From};
+use super::stand_ins::StandIns;
+use crate::{log, request};
+
+/// Requests of one page.
+const PAGE: usize = 200;
+
+/// The log, and what was lost on the way out of it.
+pub(super) struct Logged<'k> {
+    log: Log,
+    stand_ins: StandIns<'k>,
+    /// The generation of today's policy, and how many requests others judged.
+    generation: String,
+    judged_otherwise: usize,
+}
+
+impl<'k> Logged<'k> {
+    pub(super) fn open(keys: &'k TokenKeys, today: &Policy) -> anyhow::Result<Self> {
+        Ok(Logged {
+            log: Log::open(&log::folder()?)?,
+            stand_ins: StandIns::new(keys),
+            generation: today.generation_name(),
+            judged_otherwise: 0,
+        })
+    }
+
+    /// Gives the newest requests, at most `most`, as long as they are taken; in the place of one that
+    /// cannot be read, why.
+    pub(super) fn each(
+        &mut self,
+        filter: &Filter,
+        most: usize,
+        mut take: impl FnMut(Result<Case, String>) -> bool,
+    ) -> anyhow::Result<()> {
+        let (mut before, mut left) = (None, most);
+        while left > 0 {
+            let page = self.log.list(filter, before, left.min(PAGE))?;
+            let Some(last) = page.last() else { break };
+            (before, left) = (Some(last.id), left - page.len());
+            for line in page {
+                self.judged_otherwise += usize::from(line.generation != self.generation);
+                let view = self.log.show(line.id)?;
+                if !take(self.case(&view)) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, view: &RequestView) -> Result<Case, String> {
+        let RequestLine { id, session, agent, class, api, path, upstream, model, .. } = &view.line;
+        let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
+        let body = Bytes::from(self.stand_ins.fill(text, &view.edits));
+        let document = document(&body, api).map_err(|error| format!("request {id}: {error}"))?;
+        let from = From {
+            session: session.clone(),
+            agent: agent.clone(),
+            model: model.clone().filter(|_| document.model().is_none()),
+            is_subagent: class == "subagent",
+            upstream: upstream.clone(),
+            path: path.clone(),
+        };
+        Ok(Case {
+            number: *id,
+            name: format!("request {id}"),
+            document: Arc::new(document),
+            from: Some(from),
+        })
+    }
+
+    /// Returns what a plan over the log cannot know.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "The log has bodies as they left: what a policy rewrote or left out then is not undone, and what it \
+             found is judged as a made-up value of the same kind. Headers and what a session knew are not there."
+                .to_owned(),
+        ];
+        if self.stand_ins.without > 0 {
+            notes.push(format!(
+                "{} tokens and masks have no such value and stay as they are: no policy finds them.",
+                self.stand_ins.without
+            ));
+        }
+        if self.judged_otherwise > 0 {
+            notes.push(format!(
+                "{} of the requests were judged by another generation than today's policy is.",
+                self.judged_otherwise
+            ));
+        }
+        notes
+    }
+}
+
+/// Reads a body in the format that its API has, as the gate does.
+fn document(body: &Bytes, api: &str) -> Result<Document, leafgate_tree::ParseError> {
+    let format = match api {
+        "chat" => Some(Format::OpenaiChat),
+        "messages" => Some(Format::AnthropicMessages),
+        "responses" => Some(Format::OpenaiResponses),
+        "gemini" | "gemini-stream" | "gemini-array" => Some(Format::Gemini),
+        _ => None,
+    };
+    request::document(body, format).or_else(|_| request::document(body, None)).map(|(document, _)| document)
+}

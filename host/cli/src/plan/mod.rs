@@ -1,0 +1,238 @@
+//! `plan`: what another policy would do with requests that were there, beside the one of today.
+
+mod compare;
+mod logged;
+mod stand_ins;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use leafgate_config::Layer;
+use leafgate_policy::{Context, Policy, PolicySource};
+use leafgate_vault::TokenKeys;
+
+use crate::args::{ConfigArgs, JsonArgs, policy_source};
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::{home, log, policy, request, settings};
+use compare::{Case, Plan, compared};
+
+/// The word for the log in the place of a file.
+const LOG: &str = "log";
+
+/// Requests that are read ahead of those who judge.
+const AHEAD: usize = 16;
+
+/// Requests that are named one by one for people.
+const NAMED: usize = 20;
+
+#[derive(Args)]
+pub(crate) struct PlanArgs {
+    /// The new rules: a folder, `default` or `none`
+    #[arg(long = "policy", value_name = "NEW", value_parser = policy_source)]
+    new: PolicySource,
+    /// The rules of today, in the same words; without it, those of the configuration
+    #[arg(long, value_name = "OLD", value_parser = policy_source)]
+    today: Option<PolicySource>,
+    /// The requests: `log` for those that were logged, or files
+    #[arg(long, value_name = "log|FILE", num_args = 1.., default_value = LOG)]
+    against: Vec<PathBuf>,
+    /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
+    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    since: Option<Duration>,
+    /// Of the log, how many requests, the newest
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    json: JsonArgs,
+}
+
+/// Both policies, and what tokens are made with.
+struct Policies {
+    today: Policy,
+    new: Policy,
+    keys: TokenKeys,
+}
+
+pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let policies = Policies {
+        today: policy::load(&today(args)?).context("the policy of today does not load")?,
+        new: policy::load(&args.new).context("the new policy does not load")?,
+        keys: home::token_keys()?,
+    };
+    let mut plan = Plan::new(&policies.today, &policies.new);
+    judge_all(args, &policies, &mut plan)?;
+    plan.close(&policies.new);
+    match args.json.json {
+        true => printer.json(&plan)?,
+        false => print(&plan, printer)?,
+    }
+    printer.flush()?;
+    plan.unread.iter().for_each(|why| printer.error_line(&format!("leafgate: {why}")));
+    Ok(match plan {
+        Plan { unread, .. } if !unread.is_empty() => Exit::Bad,
+        Plan { verdict_changes: 0, .. } => Exit::Done,
+        Plan { .. } => Exit::Unmet,
+    })
+}
+
+fn today(args: &PlanArgs) -> anyhow::Result<PolicySource> {
+    if let Some(today) = &args.today {
+        return Ok(today.clone());
+    }
+    let settings = settings::load(&args.config, Layer::default())?;
+    policy_source(settings.text("policy").unwrap_or("default")).map_err(anyhow::Error::msg)
+}
+
+/// Reads requests on this thread, and judges them on as many as there are cores.
+fn judge_all(args: &PlanArgs, policies: &Policies, plan: &mut Plan) -> anyhow::Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (cases, waiting) = mpsc::sync_channel(AHEAD);
+    let (waiting, shared) = (Mutex::new(waiting), Mutex::new(&mut *plan));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| judge(&waiting, policies, &shared))).collect();
+        let read = read_all(args, policies, cases, &shared);
+        workers.into_iter().try_for_each(|worker| {
+            worker.join().map_err(|_| anyhow::anyhow!("a thread that judges has failed"))
+        })?;
+        read
+    })
+}
+
+fn judge(waiting: &Mutex<Receiver<Case>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
+    loop {
+        // The lock is that of the queue alone: it is free again before the case is judged.
+        let next = waiting.lock().map(|waiting| waiting.recv());
+        let Ok(Ok(case)) = next else { return };
+        let compared = compared(&case, &policies.today, &policies.new, &policies.keys);
+        let Ok(mut plan) = plan.lock() else { return };
+        match compared {
+            Ok(compared) => plan.add(case.number, case.name, compared),
+            Err(error) => plan.unread.push(format!("{}: {error:#}", case.name)),
+        }
+    }
+}
+
+fn read_all(
+    args: &PlanArgs,
+    policies: &Policies,
+    cases: SyncSender<Case>,
+    plan: &Mutex<&mut Plan>,
+) -> anyhow::Result<()> {
+    let unread = |why: String| {
+        if let Ok(mut plan) = plan.lock() {
+            plan.unread.push(why);
+        }
+    };
+    for named in &args.against {
+        if named == Path::new(LOG) {
+            let filter = log::filter(args.since, None);
+            let mut logged = logged::Logged::open(&policies.keys, &policies.today)?;
+            logged.each(&filter, args.limit as usize, |case| match case {
+                Ok(case) => cases.send(case).is_ok(),
+                Err(why) => {
+                    unread(why);
+                    true
+                }
+            })?;
+            if let Ok(mut plan) = plan.lock() {
+                plan.notes = logged.notes();
+            }
+            continue;
+        }
+        match from_file(named) {
+            Ok(case) => drop(cases.send(case)),
+            Err(error) => unread(format!("{error:#}")),
+        }
+    }
+    Ok(())
+}
+
+fn from_file(file: &Path) -> anyhow::Result<Case> {
+    let body = request::body(Some(file))?;
+    let read = request::document(&body, None);
+    let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+    Ok(Case { number: 0, name: file.display().to_string(), document: document.into(), from: None })
+}
+
+/// Prints what people want to know first, and the rest by name.
+fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
+    printer.line(&format!(
+        "{} requests by today's policy ({}) and the new one ({}): {} would leave otherwise, {} with another verdict",
+        plan.requests,
+        plan.today,
+        plan.new,
+        plan.differing.len(),
+        plan.verdict_changes
+    ))?;
+    if !plan.changes.is_empty() {
+        printer.text(
+            Style::Faint,
+            &format!("{:>7} {:>7} {:>8}  {:24}  what\n", "gained", "lost", "requests", "rule"),
+        )?;
+    }
+    for change in &plan.changes {
+        printer.text(
+            Style::Plain,
+            &format!("{:>7} {:>7} {:>8}  ", change.gained, change.lost, change.requests),
+        )?;
+        printer.inline(Style::Plain, &change.rule, 26)?;
+        printer.line(&change.what())?;
+    }
+    for differs in plan.differing.iter().take(NAMED) {
+        printer.inline(Style::Heading, &differs.request, 0)?;
+        let verdict = match differs.today.kind == differs.new.kind {
+            true => differs.today.to_string(),
+            false => format!("{} → {}", differs.today, differs.new),
+        };
+        printer.line(&format!(
+            "  {verdict}  {} → {} bytes",
+            bytes(differs.bytes_today),
+            bytes(differs.bytes_new)
+        ))?;
+    }
+    if let Some(more) = plan.differing.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        printer.line(&format!("and {more} more: --json names all"))?;
+    }
+    printer.line(&format!(
+        "bytes that would leave: {} → {}, about {} → {} tokens",
+        plan.bytes_today, plan.bytes_new, plan.tokens_today_estimate, plan.tokens_new_estimate
+    ))?;
+    if !plan.never_match.is_empty() {
+        printer.line(&format!(
+            "rules of the new policy that match nothing here: {}",
+            plan.never_match.join(", ")
+        ))?;
+    }
+    for note in &plan.notes {
+        printer.text(Style::Faint, &format!("{note}\n"))?;
+    }
+    Ok(())
+}
+
+fn bytes(bytes: Option<usize>) -> String {
+    bytes.map_or_else(|| "no".to_owned(), |bytes| bytes.to_string())
+}
+
+/// What a policy knows of a request beside its body.
+fn context<'c>(case: &'c Case, session: &'c str) -> Context<'c> {
+    match &case.from {
+        None => Context { session, ..Context::default() },
+        Some(from) => Context {
+            session: &from.session,
+            agent: Some(&from.agent),
+            model: from.model.as_deref(),
+            subagent: Some(from.is_subagent),
+            upstream: Some(&from.upstream),
+            endpoint: Some(&from.path),
+            ..Context::default()
+        },
+    }
+}

@@ -1,0 +1,136 @@
+//! What another policy would do: of files, and of requests that a gate has logged.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::running::Running;
+use crate::support::{Bench, EMAIL, RULES, secret};
+
+/// Lets addresses leave, and stops what is asked to stop.
+fn changed() -> String {
+    let rules = RULES.replace(r#"detect = ["secrets", "pii/email"]"#, r#"detect = ["secrets"]"#);
+    format!(
+        "{rules}
+[[rule]]
+id = \"stop\"
+match = {{ role = \"user\" }}
+when = 'leaf.text.contains(\"stop\")'
+action = \"block\"
+reason = \"Stopped\"
+
+[[rule]]
+id = \"unused\"
+match = {{ tool = \"no_such_tool\" }}
+action = \"pause\"
+reason = \"Look\"
+"
+    )
+}
+
+/// Requests of every kind: what neither policy changes, what both do, and what only one does.
+fn requests() -> Vec<String> {
+    let said = [
+        "Hello".to_owned(),
+        format!("Write to {EMAIL}"),
+        format!("The key is {}", secret()),
+        "Please stop".to_owned(),
+        format!("Stop writing to {EMAIL}, stop it"),
+        format!("{EMAIL} has {}", secret()),
+    ];
+    let body = |said: String| {
+        json!({ "model": "gpt-4o", "messages": [
+            { "role": "system", "content": "Be brief." }, { "role": "user", "content": said }] })
+    };
+    said.into_iter().map(|said| body(said).to_string()).collect()
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", RULES);
+    bench.file("new/rules.toml", &changed());
+    for (at, request) in requests().iter().enumerate() {
+        bench.file(&format!("{at}.json"), request);
+    }
+    bench
+}
+
+/// The requests that leave otherwise, by what `apply` writes with each policy.
+fn differing(bench: &Bench) -> BTreeSet<usize> {
+    let sent = |policy: &str, at: usize| {
+        let ran = bench.run(&["apply", "--policy", policy, &format!("{at}.json")], "");
+        (ran.code, ran.out)
+    };
+    (0..requests().len()).filter(|&at| sent("policy", at) != sent("new", at)).collect()
+}
+
+fn named(plan: &Value, number: impl Fn(&str) -> usize) -> BTreeSet<usize> {
+    let differing = plan["differing"].as_array().unwrap();
+    differing.iter().map(|differs| number(differs["request"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_plan_over_files_names_exactly_those_that_would_leave_otherwise() {
+    let bench = bench();
+    let files: Vec<String> = (0..requests().len()).map(|at| format!("{at}.json")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let call = |more: &[&str]| {
+        let today = ["plan", "--policy", "new", "--today", "policy"];
+        bench.run(&[&today[..], more, &["--against"], &files].concat(), "")
+    };
+    let ran = call(&["--json"]);
+    assert_eq!(ran.code, 1, "verdicts change: {}", ran.shown());
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let number = |file: &str| file.trim_end_matches(".json").parse().unwrap();
+    assert_eq!(named(&plan, number), differing(&bench));
+    assert_eq!((&plan["verdictChanges"], &plan["neverMatch"]), (&2.into(), &json!(["unused"])));
+    insta::assert_snapshot!(call(&[]).out);
+    // Nothing differs between a policy and itself.
+    let same =
+        bench.run(&[&["plan", "--policy", "new", "--today", "new", "--against"], &files[..]].concat(), "");
+    assert_eq!(same.code, 0, "{}", same.shown());
+    assert!(same.out.contains("0 would leave otherwise, 0 with another verdict"), "{}", same.out);
+}
+
+#[test]
+fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
+    let gate = Running::start(bench(), &["--policy", "policy"]);
+    for request in requests() {
+        assert_eq!(gate.chat(&request).status, 200);
+    }
+    let bench = gate.stop();
+    let call = ["plan", "--policy", "new", "--today", "policy", "--json"];
+    let ran = bench.run(&call, "");
+    assert_eq!(ran.code, 1, "{}", ran.shown());
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let number = |id: &str| id.trim_start_matches("request ").parse::<usize>().unwrap() - 1;
+    assert_eq!(named(&plan, number), differing(&bench));
+    let lost = |change: &&Value| change["detector"] == "pii/email";
+    let lost = plan["changes"].as_array().unwrap().iter().find(lost).unwrap();
+    assert_eq!((&lost["rule"], &lost["gained"], &lost["lost"]), (&"secrets".into(), &0.into(), &3.into()));
+    assert!(!ran.out.contains(EMAIL) && !ran.out.contains(&secret()), "{}", ran.out);
+    // A part of it.
+    let ran = bench.run(&[&call[..], &["--limit", "1"]].concat(), "");
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&plan["requests"], named(&plan, number)), (&1.into(), BTreeSet::from([5])));
+    assert_eq!(ran.code, 0, "no verdict changes there: {}", ran.shown());
+    let ran = bench.run(&["plan", "--policy", "new", "--today", "policy", "--since", "1h"], "");
+    assert!(ran.out.contains("The log has bodies as they left"), "{}", ran.shown());
+}
+
+#[test]
+fn what_cannot_be_judged_is_said_and_is_no_success() {
+    let bench = bench();
+    let ran =
+        bench.run(&["plan", "--policy", "new", "--today", "new", "--against", "gone.json", "0.json"], "");
+    assert_eq!(ran.code, 2, "{}", ran.shown());
+    assert!(
+        ran.out.starts_with("1 requests") && ran.err.contains("cannot read gone.json"),
+        "{}",
+        ran.shown()
+    );
+    let ran = bench.run(&["plan", "--policy", "gone", "--against", "0.json"], "");
+    assert!(ran.code == 2 && ran.err.contains("the new policy does not load"), "{}", ran.shown());
+    let ran = bench.run(&["plan", "--policy", "new"], "");
+    assert!(ran.code == 2 && ran.err.contains("there is no log yet"), "{}", ran.shown());
+}
