@@ -17,7 +17,7 @@ fn the_rules_of_the_readme_load() {
 #[test]
 fn the_example_policies_load() {
     plugins::install(&paths::example("policies/demo")).unwrap();
-    for name in ["starter", "demo", "vault", "team"] {
+    for name in ["starter", "demo", "vault", "team", "steady"] {
         let folder = paths::example("policies").join(name);
         let output = gate::run(&["check", "--policy", &folder.to_string_lossy()], b"").unwrap();
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));

@@ -132,8 +132,14 @@ fn whose(path: &str, earlier: &RequestView, later: &RequestView) -> String {
         all.map(|edit| (edit.kind.clone(), edit.rule.clone())).collect()
     };
     let (old, new) = (edits(earlier), edits(later));
-    // The same redaction in both turns writes the same token.
-    let is_steady = |edit: &&(String, String)| edit.0 == "redact" && old.contains(edit) && new.contains(edit);
+    // The same redaction in both turns writes the same token, and the same policy does the same with the
+    // same text: what differs there came with the request. A redaction goes by the text alone; another
+    // edit may be for the latest message, and so be gone in the next turn.
+    let same_policy = earlier.line.generation == later.line.generation;
+    let is_steady = |edit: &&(String, String)| {
+        let in_both = old.contains(edit) && new.contains(edit);
+        if edit.0 == "redact" { same_policy || in_both } else { same_policy && in_both }
+    };
     let by = new.iter().chain(&old).find(|edit| !is_steady(edit));
     by.map_or_else(|| "client".to_owned(), |(_, rule)| rule.clone())
 }

@@ -4,6 +4,7 @@
 
 mod killed;
 mod kit;
+mod session;
 
 use std::path::Path;
 
