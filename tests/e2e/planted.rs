@@ -12,6 +12,8 @@ use leafgate_tests::http::{Client, Message};
 use leafgate_tests::plant;
 use leafgate_tests::upstream::{Upstream, completion};
 
+use crate::setup::holds;
+
 /// One secret for each place, so that a find says where it is from.
 #[derive(Default)]
 struct Planted(BTreeMap<&'static str, String>);
@@ -238,6 +240,12 @@ fn offline(data: &Path, work: &Path, monitor: bool, planted: &mut Planted) {
         &["chat", "redact", &session],
         &["chat", "show", &request],
         &["verify", "--policy", &rules, &request],
+        &["plan", "--policy", &rules, "--against", &request],
+        &["plan", "--policy", "none", "--today", &rules, "--json", "--against", &request, "log"],
+        &["log"],
+        &["log", "list", "--json"],
+        &["log", "show", "1"],
+        &["cache"],
         &["config", "show"],
         &["config", "show", "--json"],
         &["detectors", "list"],
@@ -264,7 +272,18 @@ fn planted_everywhere(monitor: bool) {
     let upstream = Upstream::answering(move |_| Ok(completion(&format!("the key is {said}")))).unwrap();
     let (rules, config) = (work.path().join("policy").display().to_string(), config.display().to_string());
     let url = upstream.url();
-    let arguments = ["--policy", &rules, "--upstream", &url, "--config", &config, "--set", "log=trace"];
+    let (delivers, delivered) = std::sync::mpsc::channel();
+    let collector = Upstream::answering(move |_| {
+        delivers.send(())?;
+        Ok(completion("taken"))
+    })
+    .unwrap();
+    let traces = format!("traces={}", collector.url());
+    let arguments = [
+        &["--policy", &rules, "--upstream", &url, "--config", &config][..],
+        &["--set", "log=trace", "--set", &traces],
+    ]
+    .concat();
     let gate = Gate::start_in(data.path(), &arguments).unwrap();
     requests(&gate, &mut planted);
     exchange(
@@ -281,6 +300,12 @@ fn planted_everywhere(monitor: bool) {
         };
         planted.are_not_in("a request to the upstream", seen.start.as_bytes(), own);
         planted.are_not_in("a request to the upstream", &seen.body, own);
+    }
+    // A trace of what has been asked so far.
+    delivered.recv().unwrap();
+    for message in collector.take() {
+        assert!(holds(&message.body, "gen_ai.operation.name"));
+        planted.are_not_in("a trace", &message.body, &[]);
     }
     let (held, address) = (planted.at("a request that waits"), gate.address());
     let turn = if monitor {

@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use leafgate_admin::{Status, TurnMode};
-use leafgate_gate::record::Recorder;
+use leafgate_gate::record::Both;
 use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_store::{Store, StoreConfig};
+use leafgate_trace::{Collector, Tracer};
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
@@ -86,6 +87,8 @@ pub(crate) struct GateSetup {
     pub(crate) log_level: String,
     /// The log of requests that it writes, if any.
     pub(crate) keep: Option<StoreConfig>,
+    /// Where traces are sent; `None` for none.
+    pub(crate) traces: Option<Collector>,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
 }
@@ -100,6 +103,7 @@ pub(crate) struct OpenGate {
     address: SocketAddr,
     admin: Option<AdminListener>,
     store: Option<Arc<Store>>,
+    tracer: Option<Arc<Tracer>>,
     _watches: Vec<PolicyWatch>,
 }
 
@@ -126,9 +130,9 @@ impl OpenGate {
             gate.serve_team(team);
         }
         let store = setup.keep.take().map(crate::log::open_store).transpose()?;
-        if let Some(store) = &store {
-            gate.record(Arc::clone(store) as Arc<dyn Recorder>);
-        }
+        let tracer = setup.traces.take().map(Tracer::start).transpose();
+        let tracer = tracer.context("traces cannot be sent")?.map(Arc::new);
+        record(&gate, store.as_ref(), tracer.as_ref());
         let listener = Listener::bind(setup.listen).await?;
         let admin = AdminListener::open(&setup, &listener).await?;
         let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
@@ -136,7 +140,7 @@ impl OpenGate {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
         let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, store, _watches })
+        Ok(OpenGate { gate, policy, mode, listener, address, admin, store, tracer, _watches })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -153,7 +157,7 @@ impl OpenGate {
 
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
-        let OpenGate { gate, listener, admin, store, _watches, .. } = self;
+        let OpenGate { gate, listener, admin, store, tracer, _watches, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
@@ -162,6 +166,9 @@ impl OpenGate {
         tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
         if let Some(store) = store {
             store.close();
+        }
+        if let Some(tracer) = tracer {
+            tracer.close();
         }
     }
 
@@ -180,6 +187,16 @@ impl OpenGate {
             printer.error_line(&warning.to_string());
         }
         Ok(())
+    }
+}
+
+/// Has the log and the collector of traces be told of every request.
+fn record(gate: &Gate, store: Option<&Arc<Store>>, tracer: Option<&Arc<Tracer>>) {
+    match (store.cloned(), tracer.cloned()) {
+        (None, None) => {}
+        (Some(store), None) => gate.record(store),
+        (None, Some(tracer)) => gate.record(tracer),
+        (Some(store), Some(tracer)) => gate.record(Arc::new(Both(store, tracer))),
     }
 }
 

@@ -74,6 +74,11 @@ pub const KEYS: &[Key] = &[
         "Files whose secrets are looked for, as `.env*`: from the workspace, from `~/`, or absolute",
     ),
     key("known.command", Secret, "A command for `sh -c` that writes further such secrets, one a line"),
+    key(
+        "traces",
+        Text,
+        "The OpenTelemetry collector that is sent a span of each request, without content: http://127.0.0.1:4318",
+    ),
     key("admin.enabled", Switch, "Whether there is an admin API"),
     key("admin.listen", Text, "The loopback address of the admin API"),
     key("limits.body", Size, "Bytes of a request body, as it comes and decoded"),

@@ -307,7 +307,7 @@ impl Shared {
             active,
             follow,
             agents: self.teams.status(),
-            store: self.recorder().map(|recorder| recorder.status()),
+            store: self.recorder().and_then(|recorder| recorder.status()),
         }
     }
 

@@ -37,8 +37,49 @@ pub trait Recorder: Send + Sync {
     /// Whether it must have every request, those too that nobody would read but for it.
     fn is_required(&self) -> bool;
 
-    /// How it is.
-    fn status(&self) -> StoreStatus;
+    /// How its log is, where it keeps one.
+    fn status(&self) -> Option<StoreStatus>;
+}
+
+/// Two recorders that are told the same. What the first says about a request counts.
+pub struct Both<A, B>(pub A, pub B);
+
+impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
+    fn request(&self, request: Box<RequestRecord>) -> Recorded {
+        let _ = self.1.request(request.clone());
+        self.0.request(request)
+    }
+
+    fn answer(&self, request: RecordId, part: AnswerPart) {
+        self.1.answer(request, part.clone());
+        self.0.answer(request, part);
+    }
+
+    fn is_required(&self) -> bool {
+        self.0.is_required() || self.1.is_required()
+    }
+
+    fn status(&self) -> Option<StoreStatus> {
+        self.0.status().or_else(|| self.1.status())
+    }
+}
+
+impl<R: Recorder + ?Sized> Recorder for Arc<R> {
+    fn request(&self, request: Box<RequestRecord>) -> Recorded {
+        (**self).request(request)
+    }
+
+    fn answer(&self, request: RecordId, part: AnswerPart) {
+        (**self).answer(request, part);
+    }
+
+    fn is_required(&self) -> bool {
+        (**self).is_required()
+    }
+
+    fn status(&self) -> Option<StoreStatus> {
+        (**self).status()
+    }
 }
 
 /// What a recorder says about a request that it was told of.
@@ -134,7 +175,7 @@ pub struct RecordedEdit {
 }
 
 /// Something of an answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum AnswerPart {
     /// It begins.
     Head {
@@ -154,6 +195,20 @@ pub enum AnswerPart {
         /// Whether it was whole.
         complete: bool,
     },
+}
+
+impl RequestRecord {
+    /// Returns the API whose answers it gets; `None` for one that is no conversation.
+    #[must_use]
+    pub fn answer_api(&self) -> Option<leafgate_answer::Api> {
+        match self.api {
+            "chat" => Some(leafgate_answer::Api::Chat),
+            "messages" => Some(leafgate_answer::Api::Messages),
+            "responses" => Some(leafgate_answer::Api::Responses),
+            "gemini" | "gemini-stream" | "gemini-array" => Some(leafgate_answer::Api::Gemini),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Debug for RequestRecord {

@@ -40,10 +40,10 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(row: i64, api: &str) -> Self {
+    pub(crate) fn new(row: i64, api: Option<Api>) -> Self {
         Live {
             row,
-            api: api_named(api),
+            api,
             reader: None,
             reply: Reply::default(),
             model: String::new(),
@@ -108,18 +108,6 @@ impl Live {
     pub(crate) fn due(&self, now: Instant) -> Option<Duration> {
         let wait = |saved: Instant| SAVES.saturating_sub(now.duration_since(saved));
         self.is_new.then(|| self.saved.map_or(Duration::ZERO, wait))
-    }
-}
-
-/// Returns the API whose answers a request of the gate's API gets; `None` for those that are no
-/// conversation.
-fn api_named(name: &str) -> Option<Api> {
-    match name {
-        "chat" => Some(Api::Chat),
-        "messages" => Some(Api::Messages),
-        "responses" => Some(Api::Responses),
-        "gemini" | "gemini-stream" | "gemini-array" => Some(Api::Gemini),
-        _ => None,
     }
 }
 

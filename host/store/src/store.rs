@@ -231,8 +231,8 @@ impl Recorder for Store {
         self.config.required
     }
 
-    fn status(&self) -> StoreStatus {
-        StoreStatus {
+    fn status(&self) -> Option<StoreStatus> {
+        Some(StoreStatus {
             path: self.path.display().to_string(),
             required: self.config.required,
             failing: self.state.failing(),
@@ -246,7 +246,7 @@ impl Recorder for Store {
                 cached: self.state.cached.load(Relaxed),
                 output: self.state.output.load(Relaxed),
             },
-        }
+        })
     }
 }
 

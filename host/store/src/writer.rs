@@ -170,7 +170,7 @@ impl Writer {
                     done.written += 1;
                     done.acknowledge.extend(waits);
                     if record.sent.is_some() {
-                        self.live.insert(record.id, Live::new(row, record.api));
+                        self.live.insert(record.id, Live::new(row, record.answer_api()));
                         done.begun.push(record.id);
                     }
                 }

@@ -188,6 +188,10 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
         agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
         keep: crate::log::store_config(settings)?,
+        traces: settings
+            .text("traces")
+            .map(|url| url.parse().with_context(|| wrong(settings, "traces")))
+            .transpose()?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
     })
@@ -256,6 +260,7 @@ mod tests {
             ("upstream = 'echo:'\n[upstreams.a]\nurl = 'echo:'\nca = ['gone.pem']", "gone.pem"),
             ("upstream = 'echo:'\nlissten = 'x'", "did you mean `listen`?"),
             ("upstream = 'echo:'\nmetadata-fields = ['sessionid']", "did you mean `sessionId`?"),
+            ("upstream = 'echo:'\ntraces = 'https://collector.example'", "run a collector beside the gate"),
             ("upstream = 'echo:'\nmodels = ['gpt-9 = many']", "`gpt-9 = many` says nothing about a model"),
         ] {
             let error = setup_error(text);

@@ -195,7 +195,7 @@ fn what_left_is_compared_with_what_was_agreed_to() {
         taken(store.request(record));
     }
     store.close();
-    assert_eq!(store.status().mismatches, 1);
+    assert_eq!(store.status().unwrap().mismatches, 1);
     let log = Log::open(folder.path()).unwrap();
     assert_eq!(log.show(1).unwrap().line.shown_is_sent, Some(true));
     assert_eq!(log.show(2).unwrap().line.shown_is_sent, Some(false));
@@ -214,7 +214,7 @@ fn a_store_that_is_locked_is_said_and_stops_what_must_be_logged() {
             Recorded::Awaited(kept) => {
                 assert!(required);
                 kept.blocking_recv().unwrap_err();
-                assert!(store.status().failing.unwrap().contains("locked"));
+                assert!(store.status().unwrap().failing.unwrap().contains("locked"));
             }
             Recorded::Refused => panic!("there is room"),
         }
@@ -223,7 +223,7 @@ fn a_store_that_is_locked_is_said_and_stops_what_must_be_logged() {
             kept.blocking_recv().unwrap();
         }
         store.close();
-        let status = store.status();
+        let status = store.status().unwrap();
         let kept = Log::open(folder.path()).unwrap().list(&Filter::default(), None, 9).unwrap().len();
         assert_eq!(status.failing, None);
         assert_eq!(kept as u64 + status.missed, 2, "each is there, or said to be missed");
@@ -242,7 +242,7 @@ fn what_comes_faster_than_it_is_written_is_counted() {
     other.execute_batch("COMMIT").unwrap();
     store.close();
     let kept = Log::open(folder.path()).unwrap().list(&Filter::default(), None, 20).unwrap().len();
-    assert_eq!(kept as u64 + store.status().missed, 10);
+    assert_eq!(kept as u64 + store.status().unwrap().missed, 10);
     assert!(kept < 10);
 }
 
@@ -253,7 +253,7 @@ fn old_requests_give_way_and_those_that_stay_are_whole() {
     let store = open(folder.path(), |config| config.limit = limit);
     for number in 1..=600_u64 {
         // Without a queue that overflows.
-        while !matches!(store.status().written, written if written + 200 > number) {
+        while !matches!(store.status().unwrap().written, written if written + 200 > number) {
             std::thread::yield_now();
         }
         taken(store.request(request(number, &body(&["begins alike".to_owned(), noise(number, 40)]))));
@@ -269,7 +269,7 @@ fn old_requests_give_way_and_those_that_stay_are_whole() {
         let shown = log.show(line.id).unwrap().body.0;
         assert!(shown == body(&["begins alike".to_owned(), noise(number, 40)]), "{number}");
     }
-    assert!(store.status().missed == 0);
+    assert!(store.status().unwrap().missed == 0);
     let size = std::fs::metadata(folder.path().join("log.db")).unwrap().len();
     assert!(size <= limit, "{size}");
 }
