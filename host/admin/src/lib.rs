@@ -282,6 +282,21 @@ pub struct PolicyStatus {
     /// How its plugins fare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<PluginStatus>,
+    /// The generation that is tried on live requests beside the one that serves; `None` where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialStatus>,
+}
+
+/// A generation that is tried before it serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialStatus {
+    /// Its name.
+    pub generation: String,
+    /// On how many requests it was tried.
+    pub tried: usize,
+    /// On how many it must be.
+    pub requests: usize,
 }
 
 /// Requests by their outcome.

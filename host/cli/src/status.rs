@@ -96,6 +96,10 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;
+    if let Some(trial) = &policy.trial {
+        let tried = format!("{} on {} of {} requests so far", trial.generation, trial.tried, trial.requests);
+        row("trial", tried)?;
+    }
     if !policy.changes.is_empty() {
         row("changed", policy.changes.join(", "))?;
     }

@@ -79,6 +79,16 @@ pub const KEYS: &[Key] = &[
         Text,
         "The OpenTelemetry collector that is sent a span of each request, without content: http://127.0.0.1:4318",
     ),
+    key(
+        "reload.shadow",
+        Count,
+        "Live requests that a changed policy is tried on beside the one that serves, before it serves itself",
+    ),
+    key(
+        "reload.rise",
+        Count,
+        "How many more of these may be held, or may rules fail at, than today, in percent",
+    ),
     key("admin.enabled", Switch, "Whether there is an admin API"),
     key("admin.listen", Text, "The loopback address of the admin API"),
     key("limits.body", Size, "Bytes of a request body, as it comes and decoded"),

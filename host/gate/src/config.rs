@@ -32,8 +32,25 @@ pub struct GateConfig {
     pub metadata_fields: Vec<MetadataField>,
     /// How many tokens a prompt may have, for models that are not built in.
     pub models: Models,
+    /// How another generation is tried before it serves.
+    pub trial: TrialConfig,
     /// Bounds on what one request may cost.
     pub limits: GateLimits,
+}
+
+/// How another generation is tried on live requests before it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialConfig {
+    /// On how many; 0 for a generation that serves at once.
+    pub requests: usize,
+    /// How many more of them may be held, or may rules fail at, than today, in percent.
+    pub rise: usize,
+}
+
+impl Default for TrialConfig {
+    fn default() -> Self {
+        TrialConfig { requests: 0, rise: 5 }
+    }
 }
 
 impl GateConfig {
@@ -49,6 +66,7 @@ impl GateConfig {
             answer_cancelled: false,
             metadata_fields: MetadataField::DEFAULT.to_vec(),
             models: Models::default(),
+            trial: TrialConfig::default(),
             limits: GateLimits::default(),
         }
     }

@@ -11,7 +11,7 @@ use http::header::EXPECT;
 use http::{Method, Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use leafgate_admin::{Event, MetadataField, Released, Status, TurnMode};
+use leafgate_admin::{MetadataField, Released, Status, TurnMode};
 use leafgate_policy::{Assembly, Policy};
 use leafgate_tokenize::Counter;
 use leafgate_vault::{TokenKeys, Vault};
@@ -46,6 +46,7 @@ use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::serving::ServingPolicy;
 use crate::session::{Hints, Sessions};
+use crate::shadow::Shadow;
 use crate::status::Counters;
 use crate::team::{ForTeam, TeamSource, Teams};
 use crate::upstream::ReachError;
@@ -90,7 +91,7 @@ struct Addressed {
 /// What all requests share.
 pub(crate) struct Shared {
     upstreams: Upstreams,
-    policy: ServingPolicy,
+    pub(crate) policy: Arc<Shadow>,
     /// Whether requests are looked at.
     pub(crate) enabled: bool,
     /// See [`GateConfig::intercept`].
@@ -139,7 +140,12 @@ impl Gate {
         Ok(Gate(Arc::new(Shared {
             upstreams,
             answer_cancelled: config.answer_cancelled,
-            policy: ServingPolicy::new(config.policy_source, policy),
+            policy: Arc::new(Shadow::new(
+                ServingPolicy::new(config.policy_source, policy),
+                Arc::clone(&hub),
+                Arc::clone(&counters),
+                config.trial,
+            )),
             enabled: config.enabled,
             intercept: config.intercept,
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
@@ -163,26 +169,23 @@ impl Gate {
         })))
     }
 
-    /// Another generation was loaded: it judges the requests that come from now on. Those in flight and those that wait keep the one
-    /// that they began with. One that routes to an upstream which is not there cannot serve.
+    /// Another generation was loaded: it judges the requests that come from now on, or once it was tried. Those in flight and those that
+    /// wait keep the one that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
         if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
             return self.policy_refused(unknown.to_string());
         }
-        self.0.counters.policy_loaded(&policy);
-        let policy = self.0.policy.loaded(policy);
-        self.0.hub.publish(|| Event::Policy { policy });
+        self.0.policy.loaded(policy);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
     pub fn policy_refused(&self, diagnostics: impl Into<String>) {
-        let policy = self.0.policy.refused(diagnostics.into());
-        self.0.hub.publish(|| Event::Policy { policy });
+        self.0.policy.refused(diagnostics.into());
     }
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
     pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
-        self.0.policy.watch(running);
+        self.0.policy.serving().watch(running);
     }
 
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
@@ -314,7 +317,8 @@ impl Shared {
     /// Ends the quarantine of a plugin, in whichever policy it is.
     pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
         let own = self.upstreams.named().iter().filter_map(|lane| lane.own_policy());
-        let policies: Vec<_> = [&self.policy].into_iter().chain(own).map(ServingPolicy::load).collect();
+        let policies: Vec<_> =
+            [self.policy.serving()].into_iter().chain(own).map(ServingPolicy::load).collect();
         plugins::release(policies.iter().map(|policy| &**policy), name)
     }
 
@@ -360,7 +364,7 @@ impl Shared {
 
     /// Returns the policy that judges the requests to an upstream.
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        lane.and_then(Lane::own_policy).unwrap_or(&self.policy).load()
+        lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load()
     }
 
     /// Counts and logs a refusal.
@@ -548,7 +552,7 @@ impl Shared {
 
     /// What judges requests now, and the keys of its tokens.
     pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
-        (self.policy.load(), self.keys.clone())
+        (self.policy.serving().load(), self.keys.clone())
     }
 
     /// A vault of no session: it knows our tokens and remembers nothing.
@@ -615,6 +619,7 @@ impl Shared {
             session: None,
             asker: None,
             recorded: false,
+            trial: None,
         };
         let (outcome, tally) =
             self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
@@ -633,6 +638,7 @@ impl Shared {
     ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
         let recorder = self.recorder().cloned();
         case.recorded = recorder.is_some();
+        case.trial = self.policy.turn(&case.policy);
         let (at, began) = (SystemTime::now(), Instant::now());
         let (received, coded) = (case.body.clone(), !case.codings.is_empty());
         let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));

@@ -34,6 +34,7 @@ use crate::routed::Rerouted;
 use crate::ruled::{Asked, Ruling};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
+use crate::shadow::{TrialTurn, Tried};
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -88,6 +89,8 @@ pub(crate) struct Case {
     pub(crate) asker: Option<Asker>,
     /// Whether a recorder is told of it.
     pub(crate) recorded: bool,
+    /// What it is tried with besides.
+    pub(crate) trial: Option<TrialTurn>,
 }
 
 /// The agent of a team that asks.
@@ -226,7 +229,22 @@ impl Case {
             let held = self.held(&document, wraps_more, waiter, Some(reservation));
             return Judged { outcome: Ok(held), tally: Tally { assembled, ..Tally::default() }, seen };
         }
+        let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &session, class);
+        if let Some((trial, document)) = trial {
+            let tried = Tried {
+                document,
+                session: Arc::clone(&session.key),
+                agent: Arc::clone(&agent),
+                model: model.clone(),
+                stream: context.stream,
+                class,
+                to: to.clone(),
+                outside: Arc::clone(&self.outside),
+                keys: session.vault.keys().clone(),
+            };
+            trial.judge(tried, &evaluation);
+        }
         let mut tally = Tally { assembled, ..tally(&evaluation) };
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());

@@ -62,6 +62,7 @@ mod saved;
 mod server;
 mod serving;
 mod session;
+mod shadow;
 pub mod sse;
 mod stall;
 mod status;
@@ -72,7 +73,9 @@ mod upstream;
 mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use config::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, UpstreamConfig};
+pub use config::{
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
+};
 pub use gate::Gate;
 pub use leafgate_desk::DeskLimits;
 pub use listener::{AddressError, BindError, Listener, listen_address};

@@ -47,6 +47,7 @@ impl Shared {
             && self.sessions.remember_nothing()
             && self.turns.is_idle()
             && !self.recorder().is_some_and(|recorder| recorder.is_required())
+            && !self.policy.is_trying()
             // What is compressed is unpacked within limits, or refused.
             && !parts.headers.contains_key(CONTENT_ENCODING)
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, UpstreamName,
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
     listen_address,
 };
 use leafgate_policy::PolicySource;
@@ -119,6 +119,7 @@ fn add_defaults(settings: &mut Settings) {
         settings.default_to(key, value.into());
     }
     settings.default_to("metadata-fields", shown::default_fields().into());
+    settings.default_to("reload.rise", TrialConfig::default().rise.into());
     limits::add_defaults(settings);
     crate::log::add_defaults(settings);
 }
@@ -175,6 +176,10 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
             answer_cancelled: settings.switch("answer-cancelled") == Some(true),
             metadata_fields: shown::fields(settings.texts("metadata-fields"))
                 .with_context(|| wrong(settings, "metadata-fields"))?,
+            trial: TrialConfig {
+                requests: settings.number("reload.shadow").unwrap_or(0),
+                rise: settings.number("reload.rise").unwrap_or_default(),
+            },
             models: Models::with(settings.texts("models")).with_context(|| wrong(settings, "models"))?,
             limits,
         },

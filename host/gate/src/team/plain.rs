@@ -52,6 +52,7 @@ impl RunCase {
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
             asker: None,
             recorded: false,
+            trial: None,
         })
     }
 

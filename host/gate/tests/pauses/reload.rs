@@ -1,8 +1,9 @@
 //! Another policy while requests wait, and one that cannot be loaded.
 
-use leafgate_admin::Event;
+use leafgate_admin::{Event, PolicyStatus};
+use leafgate_gate::TrialConfig;
 
-use crate::support::{CANARY, House, RULES, chat, policy};
+use crate::support::{CANARY, House, RULES, Reply, chat, policy};
 
 #[tokio::test]
 async fn invariant_8_a_turn_keeps_the_generation_that_paused_it() {
@@ -63,4 +64,76 @@ async fn a_policy_that_is_refused_leaves_the_last_good_one() {
     let after = house.gate.status().policy;
     assert_eq!((after.loads, after.failed_loads, after.refused), (2, 1, None));
     assert_eq!(after.generation, next.generation_name());
+}
+
+/// Sends harmless requests until something is so, and gives the generations that judged them.
+async fn ask_until(house: &House, done: impl Fn(&PolicyStatus) -> bool) -> Vec<String> {
+    let mut generations = Vec::new();
+    while !done(&house.gate.status().policy) {
+        let answer = house.send(&chat(&format!("number {}", generations.len()))).await.unwrap();
+        assert_eq!(answer.status, 200);
+        generations.push(answer.header("leafgate-generation").to_owned());
+    }
+    generations
+}
+
+#[tokio::test]
+async fn a_generation_serves_once_it_was_tried_on_live_requests() {
+    let trial = TrialConfig { requests: 3, rise: 50 };
+    let house = House::with(RULES, Reply::echo(), |config| config.trial = trial).await;
+    let mut events = house.events().await;
+    let before = house.gate.status().policy.generation;
+    let next = policy(&RULES.replace("prod-db", "other-db"));
+    house.gate.policy_loaded(next.clone());
+    let Event::Policy { policy } = events.next().await else { panic!("a trial is told") };
+    let trial = policy.trial.unwrap();
+    assert_eq!((policy.generation, trial.generation), (before.clone(), next.generation_name()));
+    assert_eq!((trial.tried, trial.requests), (0, 3));
+    let judged_by = ask_until(&house, |policy| policy.generation == next.generation_name()).await;
+    assert!(
+        judged_by.len() >= 3 && judged_by.iter().all(|generation| *generation == before),
+        "{judged_by:?}"
+    );
+    let status = house.gate.status().policy;
+    assert_eq!((status.trial, status.refused, status.loads), (None, None, 2));
+    assert_eq!(
+        house.send(&chat("prod-db")).await.unwrap().header("leafgate-generation"),
+        next.generation_name()
+    );
+}
+
+#[tokio::test]
+async fn a_generation_that_holds_or_fails_more_does_not_serve() {
+    let holds = RULES.replace("leaf.text.contains(\"prod-db\")", "leaf.text.contains(\"number\")");
+    let fails = RULES.replace("leaf.text.contains(\"prod-db\")", "int(leaf.text) > 3");
+    for (rules, why) in [(holds, "were held instead of 0"), (fails, "rules failed in")] {
+        let trial = TrialConfig { requests: 40, rise: 5 };
+        let house = House::with(RULES, Reply::echo(), |config| config.trial = trial).await;
+        let before = house.gate.status().policy.generation;
+        house.gate.policy_loaded(policy(&rules));
+        let judged_by = ask_until(&house, |policy| policy.refused.is_some()).await;
+        assert!(judged_by.len() < 40 * 40 && judged_by.iter().all(|generation| *generation == before));
+        let status = house.gate.status().policy;
+        assert_eq!((status.generation, status.trial), (before, None));
+        let said = status.refused.unwrap();
+        assert!(
+            said.contains(why) && said.contains("on 3 live requests") && said.contains("reload.rise"),
+            "{said}"
+        );
+        // Nothing of the trial leaves or waits.
+        assert_eq!(house.pending().await.len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn newer_files_end_a_trial() {
+    let trial = TrialConfig { requests: 3, rise: 5 };
+    let house = House::with(RULES, Reply::echo(), |config| config.trial = trial).await;
+    house.gate.policy_loaded(policy(&RULES.replace("prod-db", "other-db")));
+    let newest = policy(&RULES.replace("prod-db", "third-db"));
+    house.gate.policy_loaded(newest.clone());
+    let trial = house.gate.status().policy.trial.unwrap();
+    assert_eq!((trial.generation, trial.tried), (newest.generation_name(), 0));
+    house.gate.policy_refused("rules.toml:3:1: unknown action `paus`");
+    assert_eq!(house.gate.status().policy.trial, None);
 }

@@ -1,0 +1,248 @@
+//! A generation that is tried on live requests beside the one that serves, before it serves itself.
+//!
+//! Nothing of what it would do leaves: its verdicts are counted beside those of the generation that
+//! serves, and dropped. Where too many more requests would fail or be held, it does not serve.
+//!
+//! One request is tried at a time, on the blocking pool and in no judge's place, so that no request
+//! waits. Requests that come meanwhile are not tried. Each is tried with a vault of its own: what a
+//! generation that does not serve would redact is nothing that an answer may bring back.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use leafgate_admin::{Event, PolicyStatus, TrialStatus};
+use leafgate_desk::{Class, Destination};
+use leafgate_policy::{Context, Evaluation, Policy, Verdict};
+use leafgate_tree::Document;
+use leafgate_vault::{TokenKeys, Vault};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::TrialConfig;
+use crate::events::Hub;
+use crate::outside::OutsideTexts;
+use crate::serving::ServingPolicy;
+use crate::status::Counters;
+
+/// The policy that serves, and the next one while it is tried.
+pub(crate) struct Shadow {
+    serving: ServingPolicy,
+    hub: Arc<Hub>,
+    counters: Arc<Counters>,
+    config: TrialConfig,
+    trial: Mutex<Option<Trial>>,
+    /// One request is tried at a time.
+    turns: Arc<Semaphore>,
+}
+
+/// A generation that is tried.
+struct Trial {
+    policy: Arc<Policy>,
+    tried: usize,
+    /// What becomes of these requests today, and what would.
+    today: Troubles,
+    next: Troubles,
+}
+
+/// Requests that a rule failed at, and those that would not simply leave.
+#[derive(Clone, Copy, Default)]
+struct Troubles {
+    failed: usize,
+    held: usize,
+}
+
+impl Troubles {
+    fn add(&mut self, evaluation: &Evaluation) {
+        self.failed += usize::from(evaluation.report.rules.iter().any(|rule| !rule.errors.is_empty()));
+        self.held += usize::from(evaluation.verdict != Verdict::Forward);
+    }
+}
+
+/// What a trial has come to.
+enum Found {
+    Open,
+    Good(Arc<Policy>),
+    Bad(String),
+}
+
+impl Trial {
+    fn found(&self, config: TrialConfig) -> Found {
+        let most = config.requests * config.rise / 100;
+        let rises = |today: usize, next: usize| next > today + most;
+        if rises(self.today.failed, self.next.failed) || rises(self.today.held, self.next.held) {
+            return Found::Bad(format!(
+                "the policy was tried on {} live requests beside the one that serves: rules failed in {} instead \
+                 of {}, and {} were held instead of {}. It does not serve: mend it, or have more be allowed by \
+                 `reload.rise` ({} percent of {} requests)",
+                self.tried,
+                self.next.failed,
+                self.today.failed,
+                self.next.held,
+                self.today.held,
+                config.rise,
+                config.requests
+            ));
+        }
+        match self.tried >= config.requests {
+            true => Found::Good(Arc::clone(&self.policy)),
+            false => Found::Open,
+        }
+    }
+}
+
+impl Shadow {
+    pub(crate) fn new(
+        serving: ServingPolicy,
+        hub: Arc<Hub>,
+        counters: Arc<Counters>,
+        config: TrialConfig,
+    ) -> Self {
+        Shadow { serving, hub, counters, config, trial: Mutex::new(None), turns: Arc::new(Semaphore::new(1)) }
+    }
+
+    pub(crate) fn serving(&self) -> &ServingPolicy {
+        &self.serving
+    }
+
+    pub(crate) fn status(&self) -> PolicyStatus {
+        self.shown(self.serving.status())
+    }
+
+    /// Whether requests are asked for to try a generation on.
+    pub(crate) fn is_trying(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// Another generation was loaded: it serves, or is tried first.
+    pub(crate) fn loaded(&self, policy: Arc<Policy>) {
+        // What serves means something else already: an exception of it has ended.
+        let has_ended = self.serving.load().ends_at().is_some_and(|end| end <= SystemTime::now());
+        if self.config.requests == 0 || has_ended {
+            return self.serve(self.lock(), policy);
+        }
+        let generation = policy.generation_name();
+        tracing::info!(
+            target: "leafgate::policy",
+            generation,
+            requests = self.config.requests,
+            "another policy is tried beside the one that serves"
+        );
+        let trial = Trial { policy, tried: 0, today: Troubles::default(), next: Troubles::default() };
+        *self.lock() = Some(trial);
+        self.publish(self.serving.status());
+    }
+
+    /// Newer files cannot serve. What was tried is older than they are.
+    pub(crate) fn refused(&self, diagnostics: String) {
+        self.refuse(self.lock(), diagnostics);
+    }
+
+    fn refuse(&self, mut trial: MutexGuard<'_, Option<Trial>>, diagnostics: String) {
+        *trial = None;
+        let status = self.serving.refused(diagnostics);
+        drop(trial);
+        self.publish(status);
+    }
+
+    /// A generation serves. Under the lock, so that of two the newer one does.
+    fn serve(&self, mut trial: MutexGuard<'_, Option<Trial>>, policy: Arc<Policy>) {
+        *trial = None;
+        self.counters.policy_loaded(&policy);
+        let status = self.serving.loaded(policy);
+        drop(trial);
+        self.publish(status);
+    }
+
+    fn publish(&self, status: PolicyStatus) {
+        let policy = self.shown(status);
+        self.hub.publish(|| Event::Policy { policy });
+    }
+
+    fn shown(&self, status: PolicyStatus) -> PolicyStatus {
+        let trial = self.lock().as_ref().map(|trial| TrialStatus {
+            generation: trial.policy.generation_name(),
+            tried: trial.tried,
+            requests: self.config.requests,
+        });
+        PolicyStatus { trial, ..status }
+    }
+
+    /// Gives a request its turn to be tried; `None` where nothing is tried, another request is just now,
+    /// or another policy than the one that serves judges this one.
+    pub(crate) fn turn(self: &Arc<Self>, judges: &Arc<Policy>) -> Option<TrialTurn> {
+        let policy = self.lock().as_ref().map(|trial| Arc::clone(&trial.policy))?;
+        let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
+        Arc::ptr_eq(&self.serving.load(), judges).then(|| TrialTurn {
+            shadow: Arc::clone(self),
+            policy,
+            turn,
+        })
+    }
+
+    /// A request was tried.
+    fn note(&self, tried: &Arc<Policy>, today: &Troubles, next: &Evaluation) {
+        let mut lock = self.lock();
+        // Another generation is tried by now, or none.
+        let Some(trial) = lock.as_mut().filter(|trial| Arc::ptr_eq(&trial.policy, tried)) else { return };
+        trial.tried += 1;
+        trial.today.failed += today.failed;
+        trial.today.held += today.held;
+        trial.next.add(next);
+        match trial.found(self.config) {
+            Found::Open => {}
+            Found::Good(policy) => self.serve(lock, policy),
+            Found::Bad(diagnostics) => self.refuse(lock, diagnostics),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Trial>> {
+        self.trial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request's turn to be tried.
+pub(crate) struct TrialTurn {
+    shadow: Arc<Shadow>,
+    policy: Arc<Policy>,
+    turn: OwnedSemaphorePermit,
+}
+
+/// A request as it was judged.
+pub(crate) struct Tried {
+    pub(crate) document: Arc<Document>,
+    pub(crate) session: Arc<str>,
+    pub(crate) agent: Arc<str>,
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) stream: Option<bool>,
+    pub(crate) class: Class,
+    pub(crate) to: Destination,
+    pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) keys: TokenKeys,
+}
+
+impl TrialTurn {
+    /// Judges a request once more, elsewhere.
+    pub(crate) fn judge(self, request: Tried, today: &Evaluation) {
+        let TrialTurn { shadow, policy, turn } = self;
+        let mut troubles = Troubles::default();
+        troubles.add(today);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn_blocking(move || {
+            let Tried { document, session, agent, model, stream, class, to, outside, keys } = request;
+            let outside = outside.list();
+            let context = Context {
+                session: &session,
+                agent: Some(&agent),
+                model: model.as_deref(),
+                stream,
+                subagent: Some(class == Class::Subagent),
+                upstream: Some(&to.upstream),
+                endpoint: Some(to.endpoint()),
+                outside: &outside,
+            };
+            let next = policy.evaluate(document, &context, &Vault::new(keys));
+            // The next request may be tried before anybody hears of this one.
+            drop(turn);
+            shadow.note(&policy, &troubles, &next);
+        });
+    }
+}
