@@ -240,6 +240,7 @@ impl Case {
                 stream: context.stream,
                 class,
                 to: to.clone(),
+                lane: lane.clone(),
                 outside: Arc::clone(&self.outside),
                 keys: session.vault.keys().clone(),
             };

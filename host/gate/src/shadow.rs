@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
 use leafgate_desk::{Class, Destination};
-use leafgate_policy::{Context, Evaluation, Policy, Verdict};
+use leafgate_policy::{Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -215,6 +215,8 @@ pub(crate) struct Tried {
     pub(crate) stream: Option<bool>,
     pub(crate) class: Class,
     pub(crate) to: Destination,
+    /// The name of its upstream, where that has one.
+    pub(crate) lane: Option<Arc<str>>,
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) keys: TokenKeys,
 }
@@ -227,15 +229,17 @@ impl TrialTurn {
         troubles.add(today);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn_blocking(move || {
-            let Tried { document, session, agent, model, stream, class, to, outside, keys } = request;
+            let Tried { document, session, agent, model, stream, class, to, lane, outside, keys } = request;
             let outside = outside.list();
             let context = Context {
+                on: On::Request,
                 session: &session,
                 agent: Some(&agent),
                 model: model.as_deref(),
                 stream,
                 subagent: Some(class == Class::Subagent),
                 upstream: Some(&to.upstream),
+                upstream_name: lane.as_deref(),
                 endpoint: Some(to.endpoint()),
                 outside: &outside,
             };
