@@ -7,8 +7,6 @@ mod show;
 mod tail;
 mod time;
 
-pub(crate) use self::time::span;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -114,9 +114,13 @@ fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side,
 }
 
 const BLOCK: &str = "block";
+const ROUTE: &str = "route";
 
 fn becomes(verdict: &Verdict) -> Becomes {
     let (kind, holds) = match verdict {
+        Verdict::Route(route) => {
+            return Becomes { kind: ROUTE, rules: vec![format!("{} to {}", route.rule, route.to)] };
+        }
         Verdict::Forward => ("forward", &[][..]),
         Verdict::Pause(holds) => ("pause", &holds[..]),
         Verdict::Block(hold) => (BLOCK, std::slice::from_ref(hold)),
@@ -259,7 +263,9 @@ impl Plan {
             let sum = self.by.entry(by.clone()).or_default();
             *sum = [sum[0] + gained, sum[1] + lost, sum[2] + 1];
         }
-        let other_verdict = today.becomes.kind != new.becomes.kind;
+        let (was, is) = (&today.becomes, &new.becomes);
+        // One that goes to another upstream than before does not leave as before either.
+        let other_verdict = was.kind != is.kind || is.kind == ROUTE && was.rules != is.rules;
         self.verdict_changes += usize::from(other_verdict);
         self.matched.extend(new.matched);
         if other_verdict || !same_bytes {

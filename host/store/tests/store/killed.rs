@@ -57,7 +57,9 @@ fn write_until_killed(folder: &Path) {
                     if let Recorded::Awaited(kept) = store.request(record)
                         && kept.blocking_recv().is_ok()
                     {
-                        writeln!(std::io::stderr(), "{KEPT}{number}").unwrap();
+                        // One write a line: several threads speak.
+                        let line = format!("{KEPT}{number}\n");
+                        std::io::stderr().write_all(line.as_bytes()).unwrap();
                     }
                     let id = RecordId(number);
                     store.answer(id, head(true));
