@@ -79,7 +79,7 @@ impl Metrics {
     }
 
     /// Writes all of it, with what the status counts.
-    pub(crate) fn text(&self, status: &Status, agents: &Subagents) -> String {
+    pub(crate) fn text(&self, status: &Status, agents: &Subagents, (restored, kept): (u64, u64)) -> String {
         let mut page = Page::default();
         let counts = &status.requests;
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
@@ -143,6 +143,12 @@ impl Metrics {
             let held = u64::from(plugin.quarantine.is_some());
             page.sample("leafgate_plugin_quarantined", &[("plugin", &plugin.name)], held);
         }
+        page.family(
+            "leafgate_tokens_total",
+            "Tokens in answers by what became of them.",
+            "outcome",
+            &[("restored", restored), ("kept", kept)],
+        );
         self.judging.write(
             &mut page,
             "leafgate_judging_seconds",

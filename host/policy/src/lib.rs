@@ -50,7 +50,7 @@ use std::time::SystemTime;
 
 use leafgate_detect::{Engine, KnownValues};
 use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::Vault;
+use leafgate_vault::{Flow, Vault};
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
@@ -90,6 +90,8 @@ pub struct Policy {
     /// Those that the files declare, and behind them the detectors of the policy's own, which answer
     /// like plugins.
     plugins: Vec<LoadedPlugin>,
+    /// Where values may return among the arguments of tools.
+    flow: Arc<Flow>,
     /// Whether it looks for known values.
     knows: bool,
     declared: usize,

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use leafgate_detect::KnownValues;
 use leafgate_folder::{PassedOver, ReadError, Reason};
+use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
 
 use crate::Policy;
@@ -19,6 +20,7 @@ use crate::file::assemble;
 use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
 use crate::file::exceptions;
+use crate::file::flow;
 use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
@@ -198,6 +200,7 @@ impl Loading {
         let rules = self.rules(&plugins, &own, &mut engines);
         let exceptions = self.exceptions(&rules);
         let assemblies = self.assemblies();
+        let flow = Arc::new(self.flow());
         if rules.is_empty()
             && assemblies.is_empty()
             && self.diagnostics.errors() == 0
@@ -226,6 +229,7 @@ impl Loading {
             exceptions,
             assemblies,
             plugins: plugins.loaded,
+            flow,
             knows: self.known.as_ref().is_some_and(|known| !known.is_empty()),
             declared,
             digest,
@@ -320,6 +324,18 @@ impl Loading {
             }
         }
         exceptions
+    }
+
+    /// What the files say together about values in arguments of tools.
+    fn flow(&mut self) -> Flow {
+        let mut rules = None;
+        for read in &self.files {
+            let Some(rows) = &read.raw.restore else { continue };
+            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+            let rows = rows.iter().filter_map(|row| flow::compile(row, &mut complaints));
+            rules.get_or_insert_with(Vec::new).extend(rows);
+        }
+        rules.map(Flow::new).unwrap_or_default()
     }
 
     fn assemblies(&mut self) -> Vec<Arc<Assembly>> {

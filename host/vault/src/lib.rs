@@ -13,6 +13,8 @@
 //!   ([`TokenKeys::derive`]).
 //! - **A value is restored only if this session sent it**, and in text for people never where
 //!   something could fetch it by itself (see [`Channel::Text`]).
+//! - **In the arguments of tools a value returns only where a rule lets it**, by where it was first
+//!   seen ([`Flow`]).
 //! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts
 //!   restores a value that the joined text would not.
 //! - **A stream restores as its whole text does**, wherever it is split, and holds back only what
@@ -24,19 +26,22 @@
 
 mod bound;
 mod context;
+pub mod editor;
+mod first;
+mod flow;
 mod keys;
 mod memory;
 mod person;
 mod restore;
-mod seen;
 mod surrogate;
 mod vault;
 mod word;
 
 pub use bound::MemoryBound;
+pub use flow::{Flow, FlowRule, InvalidPlace, Place, Seen};
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};
-pub use restore::{Channel, Joined, Restorer};
+pub use restore::{Channel, Joined, Restorer, Returned};
 pub use surrogate::{mask, surrogate};
 pub use vault::{Collision, Vault};
 pub use word::{MAX_LABEL, Token};

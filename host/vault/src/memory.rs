@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     bound::MemoryBound,
+    flow::{Flow, Seen},
     word::{TAIL, Tail, Token},
 };
 
@@ -50,12 +51,21 @@ struct Entry {
     value: Value,
     age: u64,
     as_what: Use,
+    whence: Whence,
+}
+
+/// Where a value was first seen, and the rules of the policy that saw it last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whence {
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) flow: Arc<Flow>,
 }
 
 /// A token that ends in some text, and its value; `None` where the token is to stay.
 pub(crate) struct Recalled {
     pub(crate) label: usize,
     pub(crate) value: Option<Value>,
+    pub(crate) whence: Whence,
 }
 
 impl Memory {
@@ -75,6 +85,11 @@ impl Memory {
         self.restorable
     }
 
+    /// Counts tokens of answers for all memories under one bound.
+    pub(crate) fn count(&self, restored: usize, kept: usize) {
+        self.shared.count(restored, kept);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.by_age.len()
     }
@@ -89,17 +104,22 @@ impl Memory {
 
     /// Remembers a value as the youngest, and forgets the oldest while there are too many. A value
     /// that alone is above the bound is not remembered at all.
-    pub(crate) fn remember(&mut self, token: &Token, value: &str, as_what: Use) {
+    pub(crate) fn remember(&mut self, token: &Token, value: &str, as_what: Use, whence: Option<Whence>) {
         let tail = token.tail();
         let before = self.forget(token.label(), &tail);
-        let as_what = if before == Some(Use::Keep) { Use::Keep } else { as_what };
+        let kept = before.as_ref().is_some_and(|entry| entry.as_what == Use::Keep);
+        let as_what = if kept { Use::Keep } else { as_what };
+        let whence = match (before.map(|entry| entry.whence), whence) {
+            (Some(first), Some(now)) => Whence { seen: first.seen, flow: now.flow },
+            (first, now) => first.or(now).unwrap_or_default(),
+        };
         let age = self.next_age;
         self.next_age += 1;
         let label = match self.labels.get_key_value(token.label()) {
             Some((label, _)) => Arc::clone(label),
             None => Arc::from(token.label()),
         };
-        let entry = Entry { value: Zeroizing::new(value.to_owned()), age, as_what };
+        let entry = Entry { value: Zeroizing::new(value.to_owned()), age, as_what, whence };
         self.bytes += value.len();
         self.shared.add(value.len() + ENTRY);
         self.restorable += usize::from(as_what == Use::Restore);
@@ -119,7 +139,7 @@ impl Memory {
             }
             let entry = tails.get(tail)?;
             let value = (entry.as_what == Use::Restore).then(|| entry.value.clone());
-            Some(Recalled { label: label.len(), value })
+            Some(Recalled { label: label.len(), value, whence: entry.whence.clone() })
         })
     }
 
@@ -144,8 +164,8 @@ impl Memory {
         }
     }
 
-    /// Forgets a value, and returns what it was remembered for.
-    fn forget(&mut self, label: &str, tail: &Tail) -> Option<Use> {
+    /// Forgets a value, and returns what was remembered.
+    fn forget(&mut self, label: &str, tail: &Tail) -> Option<Entry> {
         let tails = self.labels.get_mut(label)?;
         let forgotten = tails.remove(tail);
         if tails.is_empty() {
@@ -156,7 +176,7 @@ impl Memory {
         self.shared.remove(entry.value.len() + ENTRY);
         self.restorable -= usize::from(entry.as_what == Use::Restore);
         self.by_age.remove(&entry.age);
-        Some(entry.as_what)
+        Some(entry)
     }
 }
 

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     context::Watchers,
-    memory::Value,
+    memory::{Value, Whence},
     vault::Vault,
     word::{self, MAX_LABEL, MAX_TOKEN, TAIL},
 };
@@ -86,6 +86,17 @@ struct FoundToken {
     start: usize,
     end: usize,
     value: Value,
+    whence: Whence,
+}
+
+/// A text for a tool, and what became of the tokens in it. No `Debug`: it may hold values.
+pub struct Returned {
+    /// The text.
+    pub text: Zeroizing<String>,
+    /// Tokens in whose place their values stand.
+    pub restored: usize,
+    /// Tokens of this session that stay, because no rule lets their values go there.
+    pub kept: usize,
 }
 
 impl Restorer {
@@ -185,8 +196,10 @@ impl Restorer {
     /// Emits a token's value, or the token where its value must not stand.
     fn put_back(&mut self, token: &str, value: Value, out: &mut String) {
         if self.watches && self.readings.iter().any(|reading| reading.context.vetoes()) {
+            self.vault.count(0, 1);
             return self.emit(token, out);
         }
+        self.vault.count(1, 0);
         for reading in &mut self.readings {
             if self.watches {
                 reading.context.read(&value);
@@ -222,6 +235,48 @@ pub(crate) fn restore<'t>(vault: &Vault, text: &'t str, channel: Channel) -> Cow
     Cow::Owned(out)
 }
 
+/// Restores a text that a tool writes into a file.
+pub(crate) fn restore_into(vault: &Vault, text: &str, tool: &str, path: &str) -> Returned {
+    let mut out = Zeroizing::new(String::with_capacity(text.len()));
+    let (mut restored, mut kept, mut from) = (0, 0, 0);
+    while let Some(found) = next_token(vault, &text[from..], previous(text, from)) {
+        out.push_str(&text[from..from + found.start]);
+        if found.whence.flow.allows(&found.whence.seen, tool, path) {
+            out.push_str(&found.value);
+            restored += 1;
+        } else {
+            out.push_str(&text[from + found.start..from + found.end]);
+            kept += 1;
+        }
+        from += found.end;
+    }
+    out.push_str(&text[from..]);
+    Returned { text: out, restored, kept }
+}
+
+pub(crate) fn tokens_in(vault: &Vault, text: &str) -> usize {
+    let (mut count, mut from) = (0, 0);
+    while let Some(found) = next_token(vault, &text[from..], previous(text, from)) {
+        from += found.end;
+        count += 1;
+    }
+    count
+}
+
+pub(crate) fn first_token(vault: &Vault, text: &str, from: usize) -> Option<usize> {
+    if vault.is_empty() {
+        return None;
+    }
+    let (rest, previous) = (&text[from..], previous(text, from));
+    let whole = next_token(vault, rest, previous).map(|found| found.start);
+    let begun = Some(held_from(vault, rest, previous)).filter(|&at| at < rest.len());
+    whole.into_iter().chain(begun).min().map(|at| from + at)
+}
+
+fn previous(text: &str, from: usize) -> Option<u8> {
+    from.checked_sub(1).map(|before| text.as_bytes()[before])
+}
+
 /// Finds the first token that the session knows. `previous` is the byte before `text`.
 fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<FoundToken> {
     let bytes = text.as_bytes();
@@ -230,7 +285,12 @@ fn next_token(vault: &Vault, text: &str, previous: Option<u8>) -> Option<FoundTo
         let from = underscore.saturating_sub(MAX_LABEL + 1);
         let previous = if from == 0 { previous } else { Some(bytes[from - 1]) };
         let known = vault.recall(&bytes[from..underscore], previous, &tail)?;
-        Some(FoundToken { start: underscore - known.label, end: underscore + 1 + TAIL, value: known.value? })
+        Some(FoundToken {
+            start: underscore - known.label,
+            end: underscore + 1 + TAIL,
+            value: known.value?,
+            whence: known.whence,
+        })
     })
 }
 

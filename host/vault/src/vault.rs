@@ -6,13 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use zeroize::Zeroizing;
+
 use crate::{
     bound::MemoryBound,
+    first::FirstTexts,
+    flow::{Flow, Seen},
     keys::TokenKeys,
-    memory::{Memory, Recalled, Use},
-    restore::{Channel, Restorer},
-    seen::Seen,
-    word::{Tail, Token},
+    memory::{Memory, Recalled, Use, Whence},
+    restore::{Channel, Restorer, Returned},
+    word::{self, Tail, Token},
 };
 
 /// One session's memory of which value a token stands for. A clone is the same memory.
@@ -24,7 +27,7 @@ struct Inner {
     /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
     /// and nothing under it calls out.
     memory: Mutex<Memory>,
-    seen: Mutex<Seen>,
+    first: Mutex<FirstTexts>,
 }
 
 /// Two values of one session have the same token. The redaction was not remembered and must not be
@@ -48,8 +51,8 @@ impl Vault {
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
     pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
-        let (memory, seen) = (Memory::within(shared), Seen::within(shared));
-        Self(Arc::new(Inner { keys, memory: Mutex::new(memory), seen: Mutex::new(seen) }))
+        let (memory, first) = (Memory::within(shared), FirstTexts::within(shared));
+        Self(Arc::new(Inner { keys, memory: Mutex::new(memory), first: Mutex::new(first) }))
     }
 
     /// Returns the keys of the session's client.
@@ -64,7 +67,7 @@ impl Vault {
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
-        self.remember(token, value, Use::Restore)
+        self.remember(token, value, Use::Restore, None)
     }
 
     /// Returns the token of a value that is not to be restored: an answer that repeats the token
@@ -75,7 +78,59 @@ impl Vault {
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
-        self.remember(token, value, Use::Keep)
+        self.remember(token, value, Use::Keep, None)
+    }
+
+    /// Returns the token of a value as [`Vault::tokenize`] does, and remembers where the value was
+    /// seen and by which rules it may return into the arguments of tools. The first place counts,
+    /// and the last rules.
+    ///
+    /// # Errors
+    ///
+    /// [`Collision`] where the token already stands for another value of this session.
+    pub fn tokenize_seen(
+        &self,
+        label: &str,
+        value: &str,
+        seen: &Arc<Seen>,
+        flow: &Arc<Flow>,
+    ) -> Result<Token, Collision> {
+        let token = self.keys().token(label, value);
+        let whence = Whence { seen: Arc::clone(seen), flow: Arc::clone(flow) };
+        self.remember(token, value, Use::Restore, Some(whence))
+    }
+
+    /// Returns the value that a token of this session stands for.
+    #[must_use]
+    pub fn reveal(&self, token: &str) -> Option<Zeroizing<String>> {
+        let (label, tail) = word::read(token)?;
+        self.memory().recall(label.as_bytes(), None, &tail).filter(|found| found.label == label.len())?.value
+    }
+
+    /// Puts values back into a text that a tool writes into a file, where their rules let them.
+    #[must_use]
+    pub fn restore_into(&self, text: &str, tool: &str, path: &str) -> Returned {
+        crate::restore::restore_into(self, text, tool, path)
+    }
+
+    /// Returns how many tokens of this session a text has.
+    #[must_use]
+    pub fn tokens_in(&self, text: &str) -> usize {
+        crate::restore::tokens_in(self, text)
+    }
+
+    /// Counts tokens of an answer: those that gave way to their values, and those that stayed.
+    pub fn count(&self, restored: usize, kept: usize) {
+        if restored + kept > 0 {
+            self.memory().count(restored, kept);
+        }
+    }
+
+    /// Returns where in a text, from a place on, a token of this session begins, or may begin at the
+    /// text's end; `None` where no token does.
+    #[must_use]
+    pub fn first_token(&self, text: &str, from: usize) -> Option<usize> {
+        crate::restore::first_token(self, text, from)
     }
 
     /// Returns whether there is nothing to restore.
@@ -87,7 +142,7 @@ impl Vault {
     /// is remembered; `None` where there is no room for it.
     pub fn first_seen(&self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
         // As with the memory of values: every change is finished.
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).first(place, text)
+        self.0.first.lock().unwrap_or_else(PoisonError::into_inner).first(place, text)
     }
 
     /// Puts values back in a whole text.
@@ -100,12 +155,18 @@ impl Vault {
         Restorer::new(self.clone(), channel)
     }
 
-    fn remember(&self, token: Token, value: &str, as_what: Use) -> Result<Token, Collision> {
+    fn remember(
+        &self,
+        token: Token,
+        value: &str,
+        as_what: Use,
+        whence: Option<Whence>,
+    ) -> Result<Token, Collision> {
         let mut memory = self.memory();
         if memory.get(&token).is_some_and(|known| known != value) {
             return Err(Collision { token });
         }
-        memory.remember(&token, value, as_what);
+        memory.remember(&token, value, as_what, whence);
         Ok(token)
     }
 
@@ -148,7 +209,7 @@ mod tests {
         let vault = vault();
         let token = vault.tokenize("EMAIL", "ann@example.org").unwrap();
         // No two known values meet in 80 bits, so the second one is put there by hand.
-        let collision = vault.remember(token.clone(), "bob@example.org", Use::Restore).unwrap_err();
+        let collision = vault.remember(token.clone(), "bob@example.org", Use::Restore, None).unwrap_err();
         assert_eq!(collision.token, token);
         assert!(!format!("{collision} {collision:?}").contains("example.org"));
         assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");

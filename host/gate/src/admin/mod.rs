@@ -49,7 +49,7 @@ pub(crate) async fn respond(
         return response;
     }
     if reads(&parts, METRICS) && guard::check(&parts, local).is_ok() {
-        let page = gate.metrics.text(&gate.status(), &gate.turns.subagents());
+        let page = gate.metrics.text(&gate.status(), &gate.turns.subagents(), gate.sessions.tokens());
         let mut response = Response::new(content::full(page.into()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
         return response;

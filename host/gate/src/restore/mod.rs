@@ -1,6 +1,7 @@
 //! Puts the real values back into an answer: into the text that a person reads, and nowhere else.
 //!
-//! - Never into tool arguments: a value restored into a shell or an HTTP call would be carried out.
+//! - In the arguments of tools, into the content that a known file editor writes into a file, where
+//!   the policy lets a value return ([`calls`]). A shell or an HTTP call would carry it out.
 //! - Never into reasoning that is signed or has an encrypted copy: the client sends it back as it
 //!   is, where it may not be changed and so not be redacted again.
 //! - Never where a client that joins the texts of the answer would find it in a link ([`speech`]).
@@ -12,6 +13,7 @@
 //! whole and in the events of a stream. [`stream`] does the work for streams, this file for the
 //! rest.
 
+mod calls;
 pub(crate) mod said;
 mod speech;
 mod stream;
@@ -22,7 +24,7 @@ use bytes::Bytes;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
 use leafgate_vault::Vault;
 
-pub(crate) use said::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
+pub(crate) use said::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 pub(crate) use stream::EventStream;
 
 use crate::apis::Api;

@@ -43,6 +43,8 @@ pub(crate) enum TextKind {
     ReasoningContent,
     /// A summary of reasoning.
     Summary,
+    /// What a tool is called with.
+    Call,
 }
 
 /// Which of an answer's texts.
@@ -87,10 +89,29 @@ pub(crate) enum Said {
     Repeat(TextPlace, NodeId),
     /// This leaf shows a text again, or for the first time, and nothing is restored in it.
     ShownAgain(TextPlace, NodeId),
+    /// About a call of a tool, whose place has the kind [`TextKind::Call`].
+    Call(TextPlace, CallSaid),
     /// The texts of a choice up to this position are complete.
     End(usize, Position),
     /// All texts are.
     EndAll,
+}
+
+/// What an answer or an event says about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallSaid {
+    /// This leaf names the tool.
+    Begins(NodeId),
+    /// This leaf goes on with the arguments, as text.
+    More(NodeId),
+    /// This leaf is all of the arguments, as text; or says them again.
+    Whole { tool: NodeId, arguments: NodeId },
+    /// This leaf says the arguments again, as text, of the tool that was named before.
+    Again(NodeId),
+    /// This object is all of the arguments.
+    Object { tool: NodeId, arguments: NodeId },
+    /// The arguments are complete.
+    End,
 }
 
 impl Said {
@@ -101,7 +122,7 @@ impl Said {
             | Said::Shown(place, leaf)
             | Said::Repeat(place, leaf)
             | Said::ShownAgain(place, leaf) => Some((place, leaf)),
-            Said::Id(_) | Said::End(..) | Said::EndAll => None,
+            Said::Id(_) | Said::Call(..) | Said::End(..) | Said::EndAll => None,
         }
     }
 }
@@ -179,6 +200,11 @@ impl<'d> Reading<'d> {
     pub(crate) fn leaf(&self, object: NodeId, key: &str) -> Option<Leaf<'d>> {
         let leaf = self.document.leaf(self.member(object, key)?)?;
         (leaf.value_type() == ValueType::Text).then_some(leaf)
+    }
+
+    /// Returns the text of a leaf.
+    pub(crate) fn leaf_text(&self, leaf: NodeId) -> Option<String> {
+        self.document.leaf(leaf).map(|leaf| leaf.text().expose().to_owned())
     }
 
     /// Returns whether a member is `true`.

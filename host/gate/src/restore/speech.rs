@@ -15,6 +15,7 @@ use leafgate_vault::{Channel, Joined, Restorer, Vault};
 use sha2::{Digest, Sha256};
 
 use super::RESTORER;
+use super::calls::Calls;
 use super::said::{Position, Said, TextKind, TextPlace};
 
 /// So many texts an answer may have; no request asks for more choices, and no answer has more
@@ -30,6 +31,7 @@ pub(super) struct Speech {
     order: Order,
     joined: BTreeMap<Join, Joined>,
     texts: BTreeMap<TextPlace, Spoken>,
+    calls: Calls,
     /// Whether the API says texts again, so that it must be known what became of them.
     repeats: bool,
     /// Bytes of restored texts that are kept.
@@ -90,6 +92,7 @@ pub(super) struct Disorder;
 impl Speech {
     pub(super) fn new(vault: Vault, repeats: bool) -> Self {
         Speech {
+            calls: Calls::new(vault.clone()),
             vault,
             order: Order::default(),
             joined: BTreeMap::new(),
@@ -120,6 +123,7 @@ impl Speech {
         for (at, &one) in said.iter().enumerate() {
             match one {
                 Said::Id(_) => {}
+                Said::Call(place, call) => self.calls.hear(draft, place, call, &mut before),
                 Said::More(place, leaf) => {
                     self.release(due_before(place), &mut before);
                     let ends = ends_in_event(&said[at + 1..], place);
@@ -143,12 +147,23 @@ impl Speech {
                     }
                 }
                 Said::End(choice, end) => {
-                    self.release(|place| place.choice == choice && place.at <= end, &mut before);
+                    let ends = |place: TextPlace| place.choice == choice && place.at <= end;
+                    self.release(ends, &mut before);
+                    self.calls.end(ends, &mut before);
                 }
-                Said::EndAll => self.release(|_| true, &mut before),
+                Said::EndAll => {
+                    self.release(|_| true, &mut before);
+                    self.calls.end(|_| true, &mut before);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Lets go of everything: texts end, and calls are not complete.
+    pub(super) fn let_go(&mut self, mut held: impl FnMut(HeldText)) {
+        self.release(|_| true, &mut held);
+        self.calls.let_go(&mut held);
     }
 
     /// Ends texts; what they held is given away.
@@ -230,7 +245,7 @@ impl Order {
         let mut order = self.clone();
         for one in said {
             match *one {
-                Said::Id(_) => {}
+                Said::Id(_) | Said::Call(..) => {}
                 Said::Repeat(place, _) | Said::ShownAgain(place, _) if spoken(place) => {}
                 Said::More(place, _)
                 | Said::Shown(place, _)
@@ -274,7 +289,7 @@ fn due_before(place: TextPlace) -> impl Fn(TextPlace) -> bool {
 /// Whether a text that is spoken is over with what the same event says later, before it goes on.
 fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
     let ends = |said: &Said| match *said {
-        Said::Id(_) => None,
+        Said::Id(_) | Said::Call(..) => None,
         Said::More(other, _) if other == place => Some(false),
         Said::More(other, _) => due_before(other)(place).then_some(true),
         Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {

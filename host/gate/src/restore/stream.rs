@@ -243,7 +243,7 @@ impl EventStream {
     /// Lets go of all that is held.
     fn release(&mut self, out: &mut BytesMut) {
         let (reader, at_boundary) = (&*self.restoring.reader, self.at_boundary);
-        self.speech.release(|_| true, |held| add(reader, at_boundary, &held, out));
+        self.speech.let_go(|held| add(reader, at_boundary, &held, out));
     }
 }
 

@@ -102,7 +102,8 @@ impl Texts {
                     Said::End(choice, end) => self.end_up_to(choice, end)?,
                     Said::EndAll => self.end(|_| true)?,
                     // What is signed or sealed cannot be changed.
-                    Said::Id(_) | Said::Shown(..) | Said::ShownAgain(..) => {}
+                    // Calls are read when the stream has ended.
+                    Said::Id(_) | Said::Shown(..) | Said::ShownAgain(..) | Said::Call(..) => {}
                 }
             }
         }

@@ -111,6 +111,11 @@ impl Sessions {
         }
     }
 
+    /// How many tokens in answers gave way to their values, and how many stayed.
+    pub(crate) fn tokens(&self) -> (u64, u64) {
+        self.values.tokens()
+    }
+
     /// The conversation of a request as it was received, and the hints that its header gave.
     ///
     /// What goes on from a response that is known is in that one's conversation, wherever it is asked.

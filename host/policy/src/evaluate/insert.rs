@@ -5,6 +5,8 @@
 //! passes. Whoever put a message in, its text is searched by every redact rule of the request, as
 //! any text is: it is no leaf of the received body that a `match` could name.
 
+use std::sync::Arc;
+
 use leafgate_tree::{
     Author, Document, EditError, Inserted, LeafKind, LeafText, NodeId, NodeType, Redaction, Role, SectionId,
     ValueType,
@@ -100,7 +102,8 @@ impl<'p> Run<'p> {
         let mut search = Search::new(self);
         search.text(&self.redact_rules(), message_text(Site::Elsewhere, role, text));
         let hits = search.finish().hits.into_iter().map(|(_, hit)| hit).collect();
-        let replacements = self.replacements(&self.united_of_acting(hits), false, text).ok()?;
+        let replacements =
+            self.replacements(&self.united_of_acting(hits), false, text, &Arc::default()).ok()?;
         let mut copy = text.to_owned();
         for (_, redaction) in replacements.into_iter().rev() {
             copy.replace_range(redaction.at, &redaction.replacement);
@@ -117,10 +120,11 @@ impl<'p> Run<'p> {
         let hits = exempt(hits, &sorted_apart(ours), &text);
         let before = FactsOf::inserted(&text);
         self.remember(before, &hits);
-        let replacements = match self.replacements(&self.united_of_acting(hits), false, &text) {
-            Ok(replacements) => replacements,
-            Err((index, collision)) => return self.collided(index, &collision),
-        };
+        let replacements =
+            match self.replacements(&self.united_of_acting(hits), false, &text, &Arc::default()) {
+                Ok(replacements) => replacements,
+                Err((index, collision)) => return self.collided(index, &collision),
+            };
         if replacements.is_empty() {
             return;
         }

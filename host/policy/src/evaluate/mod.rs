@@ -34,6 +34,7 @@ mod saved;
 mod scanner;
 mod seams;
 mod search;
+mod seen;
 mod site;
 mod tools;
 mod trace;
@@ -50,7 +51,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_detect::DetectorId;
-use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, ValueType};
+use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
 use crate::condition::{
@@ -234,6 +235,8 @@ struct Run<'p> {
     outside: &'p [Outside<'p>],
     /// What each exception selects, once something was found.
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
+    /// What tools are called with, once something was found.
+    arguments: OnceCell<BTreeMap<SectionId, NodeId>>,
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
     /// Parts outside the body whose name holds a finding.
@@ -337,6 +340,7 @@ impl<'p> Run<'p> {
             candidates: None,
             outside: context.outside,
             excepted: OnceCell::new(),
+            arguments: OnceCell::new(),
             findings: BTreeMap::new(),
             tainted_names: BTreeSet::new(),
             held: BTreeSet::new(),

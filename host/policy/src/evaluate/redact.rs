@@ -8,9 +8,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, Segment, ValueType};
-use leafgate_vault::{Collision, mask, surrogate};
+use leafgate_vault::{Collision, Seen, mask, surrogate};
 
 use super::beneath::Under;
 use super::hits::{Covered, Hit, exempt, sorted_apart, unite};
@@ -186,7 +187,7 @@ impl<'p> Run<'p> {
                 .for_each(|hit| self.unredactable(hit.rule, Site::Leaf(node), &hit.label, why.clone()));
             return;
         }
-        let replacements = self.replacements(&hits, self.is_number(node), &text);
+        let replacements = self.replacements(&hits, self.is_number(node), &text, &self.seen(node));
         // A leaf may be as large as the body: its text is given up before the draft decodes it for
         // itself.
         drop(text);
@@ -215,10 +216,12 @@ impl<'p> Run<'p> {
         hits: &[Hit],
         in_number: bool,
         text: &str,
+        seen: &Arc<Seen>,
     ) -> Result<Vec<Replacement>, (RuleIndex, Collision)> {
         let replacement = |hit: &Hit| {
             let with = if in_number { With::Surrogate } else { self.with(hit.rule) };
-            let redaction = self.redaction(hit, with, text).map_err(|collision| (hit.rule, collision))?;
+            let redaction =
+                self.redaction(hit, with, text, seen).map_err(|collision| (hit.rule, collision))?;
             Ok((hit.rule, redaction))
         };
         hits.iter().map(replacement).collect()
@@ -284,13 +287,21 @@ impl<'p> Run<'p> {
         matches!(&self.policy.rules[index].action, Action::Redact(redact) if redact.restore == Restore::Off)
     }
 
-    pub(super) fn redaction(&self, hit: &Hit, with: With, text: &str) -> Result<Redaction, Collision> {
+    pub(super) fn redaction(
+        &self,
+        hit: &Hit,
+        with: With,
+        text: &str,
+        seen: &Arc<Seen>,
+    ) -> Result<Redaction, Collision> {
         let (label, value) = (hit.label.as_str(), &text[hit.range.clone()]);
         let replacement = match with {
             With::Token if self.stays(hit.rule) => {
                 self.vault.tokenize_for_good(label, value)?.as_str().to_owned()
             }
-            With::Token => self.vault.tokenize(label, value)?.as_str().to_owned(),
+            With::Token => {
+                self.vault.tokenize_seen(label, value, seen, &self.policy.flow)?.as_str().to_owned()
+            }
             With::Mask => mask(label),
             With::Hash => self.vault.keys().hash(label, value),
             With::Surrogate => surrogate(self.vault.keys(), label, value),

@@ -221,7 +221,7 @@ impl Run<'_> {
         let mut of_leaf: Vec<Vec<Replacement>> = run.iter().map(|_| Vec::new()).collect();
         for hit in self.united_of_acting(hits) {
             let parts: Vec<_> = pieces(&borders, &hit.range).collect();
-            let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text) {
+            let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text, &self.seen(run[0])) {
                 Ok(redaction) => redaction,
                 Err(collision) => return self.collided(hit.rule, &collision),
             };

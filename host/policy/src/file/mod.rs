@@ -12,6 +12,7 @@ pub(crate) mod compile;
 pub(crate) mod detectors;
 pub(crate) mod exceptions;
 pub(crate) mod fields;
+pub(crate) mod flow;
 mod idle;
 pub(crate) mod matches;
 mod names;

@@ -26,6 +26,8 @@ pub(crate) struct RawFile {
     pub(crate) extends: Option<Spanned<String>>,
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) requires: Option<Spanned<OneOrMany>>,
+    /// Where values may return among the arguments of tools; `None` where the file does not say.
+    pub(crate) restore: Option<Vec<Spanned<RawFlow>>>,
     pub(crate) rules: Vec<Spanned<RawRule>>,
     pub(crate) exceptions: Vec<Spanned<RawException>>,
     pub(crate) detectors: Vec<Spanned<RawDetector>>,
@@ -38,13 +40,21 @@ pub(crate) struct RawFile {
 }
 
 pub(super) const TOP_LEVEL: &[&str] =
-    &["extends", "mode", "requires", "plugins", "rule", "exception", "detector", "assemble"];
+    &["extends", "mode", "requires", "restore", "plugins", "rule", "exception", "detector", "assemble"];
 
 /// The one key of `plugins` that is no plugin.
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
 /// Keys of a rule that are known and refused: no hint offers them.
 const NOT_YET: &[&str] = &["releasable"];
+
+/// A row of `restore`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawFlow {
+    pub(crate) from: Option<Spanned<OneOrMany>>,
+    pub(crate) to: Option<Spanned<OneOrMany>>,
+}
 
 /// `[[rule]]`.
 #[derive(Debug, Deserialize)]
@@ -274,6 +284,7 @@ impl Reader<'_> {
             "extends" => self.out.extends = self.tables.take(value),
             "mode" => self.out.mode = self.tables.take(value),
             "requires" => self.out.requires = self.tables.take(value),
+            "restore" => self.restore(value),
             "rule" => self.rules(value),
             "exception" => self.exceptions(value),
             "detector" => self.detectors(value),
@@ -283,6 +294,20 @@ impl Reader<'_> {
                 let message = format!("unknown key `{other}`");
                 self.tables.error(key.span(), message, hint_for(other, TOP_LEVEL));
             }
+        }
+    }
+
+    fn restore(&mut self, value: Spanned<DeValue<'_>>) {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            let hint = "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; `restore = \"off\"` belongs \
+                        into a `[[rule]]`";
+            return self.tables.error(span, "`restore` must be a list", hint);
+        };
+        let rows = self.out.restore.get_or_insert_default();
+        for mut item in items {
+            self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), &[], belongs_elsewhere);
+            rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
         }
     }
 

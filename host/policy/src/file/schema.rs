@@ -208,6 +208,16 @@ pub fn rules_schema() -> Value {
             "requires": schema(&Texts),
             "extends": { "enum": ["default"], "description": meaning("Of a file", "extends") },
             "mode": { "enum": Mode::WORDS, "description": meaning("Of a file", "mode") },
+            "restore": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": { "from": schema(&Texts), "to": schema(&Texts) },
+                    "required": ["from", "to"],
+                    "additionalProperties": false,
+                },
+                "description": meaning("Of a file", "restore"),
+            },
             "rule": many(RULE, "Of a rule"),
             "detector": many(DETECTOR, "`[[detector]]`"),
             "exception": many(EXCEPTION, "`[[exception]]`"),

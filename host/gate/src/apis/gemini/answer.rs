@@ -1,11 +1,10 @@
-//! Gemini's answers: the texts of each candidate's parts. What a function is called with is its
-//! own; a part with a signature comes back from the client as it was, so nothing is restored in it.
+//! Gemini's answers: the texts of each candidate's parts, and what functions are called with. A part with a signature comes back from the client as it was, so nothing is restored in it.
 
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
 use crate::restore::said::scalars;
-use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
+use crate::restore::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// What an added event repeats of the one that it goes on with.
 const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
@@ -50,7 +49,8 @@ fn piece_says(answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
         let choice = answer.index(candidate, "index").unwrap_or(at);
         let content = answer.member(candidate, "content");
         let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
-        said.extend(parts.into_iter().filter_map(|part| part_says(answer, choice, part)));
+        said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
+        said.extend(parts.into_iter().filter_map(|part| part_calls(answer, choice, part)));
         if answer.leaf(candidate, "finishReason").is_some() {
             said.push(Said::End(choice, Position::LAST));
         }
@@ -58,11 +58,21 @@ fn piece_says(answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
     said
 }
 
+/// A function is always called with all of its arguments at once.
+fn part_calls(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
+    let function = answer.member(part, "functionCall").filter(|_| !is_signed(answer, part))?;
+    let (tool, arguments) = (answer.leaf(function, "name")?.id(), answer.member(function, "args")?);
+    let place = TextPlace { choice, at: Position::default(), text: TextKind::Call };
+    Some(Said::Call(place, CallSaid::Object { tool, arguments }))
+}
+
+fn is_signed(answer: &Reading<'_>, part: NodeId) -> bool {
+    answer.member(part, "thoughtSignature").is_some() || answer.member(part, "thought_signature").is_some()
+}
+
 fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
     let leaf = answer.text(part, "text")?;
     let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
     let place = TextPlace { choice, at: Position::default(), text };
-    let signed = answer.member(part, "thoughtSignature").is_some()
-        || answer.member(part, "thought_signature").is_some();
-    Some(if signed { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
+    Some(if is_signed(answer, part) { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
 }

@@ -1,10 +1,9 @@
-//! Messages: the text blocks of a message. Thinking is signed, and what tools are called with is
-//! theirs.
+//! Messages: the text blocks of a message, and what tools are called with. Thinking is signed.
 
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
+use crate::restore::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// Reads a message or its events.
 pub(super) struct MessageReader;
@@ -23,8 +22,21 @@ impl Reader for MessageReader {
             "message_start" => {
                 event.member(root, "message").map(|message| in_message(event, message)).unwrap_or_default()
             }
-            "content_block_start" => block("content_block", "text").unwrap_or_default(),
-            "content_block_delta" => block("delta", "text_delta").unwrap_or_default(),
+            "content_block_start" => {
+                let mut said = block("content_block", "text").unwrap_or_default();
+                let begun = event.member(root, "content_block").filter(|&block| is_call(event, block));
+                let tool = begun.and_then(|block| event.leaf(block, "name"));
+                said.extend(tool.map(|tool| Said::Call(call(index()), CallSaid::Begins(tool.id()))));
+                said
+            }
+            "content_block_delta" => {
+                let mut said = block("delta", "text_delta").unwrap_or_default();
+                let delta =
+                    event.member(root, "delta").filter(|&delta| event.is(delta, "type", "input_json_delta"));
+                let more = delta.and_then(|delta| event.leaf(delta, "partial_json").map(|leaf| leaf.id()));
+                said.extend(more.map(|leaf| Said::Call(call(index()), CallSaid::More(leaf))));
+                said
+            }
             "content_block_stop" => vec![Said::End(0, Position::end_of(index()))],
             "message_delta" | "message_stop" | "error" => vec![Said::EndAll],
             _ => Vec::new(),
@@ -36,7 +48,10 @@ impl Reader for MessageReader {
     }
 
     fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
-        let delta = json!({ "type": "text_delta", "text": held });
+        let delta = match place.text {
+            TextKind::Call => json!({ "type": "input_json_delta", "partial_json": held }),
+            _ => json!({ "type": "text_delta", "text": held }),
+        };
         Added {
             name: Some("content_block_delta"),
             data: json!({ "type": "content_block_delta", "index": place.at.item, "delta": delta }),
@@ -47,6 +62,16 @@ impl Reader for MessageReader {
 fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
     let blocks = answer.elements(message, "content").into_iter().enumerate();
     blocks.flat_map(|(index, block)| in_block(answer, index, block, "text")).collect()
+}
+
+/// The place of the call that a block is.
+fn call(index: usize) -> TextPlace {
+    let at = Position { item: index, ..Position::default() };
+    TextPlace { choice: 0, at, text: TextKind::Call }
+}
+
+fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
+    answer.is(block, "type", "tool_use")
 }
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
@@ -60,5 +85,10 @@ fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, kind: &str) -> Ve
     } else {
         shown(TextKind::Content, "text")
     };
-    [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect()
+    // The input of a block that begins is empty, and comes in pieces.
+    let tool = answer.leaf(block, "name").filter(|_| is_call(answer, block));
+    let calls = tool
+        .zip(answer.member(block, "input"))
+        .map(|(tool, arguments)| Said::Call(call(index), CallSaid::Object { tool: tool.id(), arguments }));
+    [shown(TextKind::Reasoning, "thinking"), text, calls].into_iter().flatten().collect()
 }

@@ -1,4 +1,5 @@
-//! Responses: what messages say, refusals, and reasoning that has no encrypted copy.
+//! Responses: what messages say, refusals, reasoning that has no encrypted copy, and what tools are
+//! called with.
 //!
 //! A stream says each text in deltas, and then repeats it whole up to four times: as text, part,
 //! item and response. Restored are all of them alike, so that it does not matter which of them a
@@ -7,7 +8,7 @@
 use leafgate_tree::{Document, NodeId};
 
 use crate::restore::said::scalars;
-use crate::restore::{Added, Position, Reader, Reading, Said, TextKind, TextPlace};
+use crate::restore::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 
 /// A text of a stream: how its events begin, the member that repeats it whole, the one that counts
 /// its parts, and the list of its item that they are in.
@@ -122,12 +123,25 @@ impl Reader for ResponseReader {
                 texts.unwrap_or_default().into_iter().chain([Said::EndAll]).collect()
             }
             "error" => vec![Said::EndAll],
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                let more = event.text(root, "delta").map(CallSaid::More);
+                more.map(|more| Said::Call(call(item()), more)).into_iter().collect()
+            }
+            "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
+                let whole = ["arguments", "input"].iter().find_map(|key| event.text(root, key));
+                let said = std::iter::once(CallSaid::End).chain(whole.map(CallSaid::Again));
+                said.map(|said| Said::Call(call(item()), said)).collect()
+            }
             kind => self.spoken(event, item(), kind),
         }
     }
 
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+        let custom = last.member(last.root(), "type").and_then(|kind| last.leaf(kind));
+        let custom = custom.is_some_and(|kind| kind.text().expose().contains("custom_tool_call"));
         let name = match place.text {
+            TextKind::Call if custom => "response.custom_tool_call_input.delta",
+            TextKind::Call => "response.function_call_arguments.delta",
             TextKind::Refusal => "response.refusal.delta",
             TextKind::Reasoning | TextKind::ReasoningContent => "response.reasoning_text.delta",
             TextKind::Summary => "response.reasoning_summary_text.delta",
@@ -199,7 +213,7 @@ impl ResponseReader {
         // In a stream, one item with a copy is taken for all.
         self.sealed |= answer.leaf(item, "encrypted_content").is_some();
         if !reasons && !answer.is(item, "type", "message") {
-            return Vec::new();
+            return in_call(answer, index, item, saying);
         }
         let parts = |list, key| {
             answer
@@ -230,7 +244,7 @@ impl ResponseReader {
     fn says(&self, place: TextPlace, leaf: NodeId, saying: Saying) -> Said {
         let reasons = match place.text {
             TextKind::Reasoning | TextKind::ReasoningContent | TextKind::Summary => true,
-            TextKind::Content | TextKind::Refusal => false,
+            TextKind::Content | TextKind::Refusal | TextKind::Call => false,
         };
         match (saying, reasons && self.sealed) {
             (Saying::First, false) => Said::More(place, leaf),
@@ -239,6 +253,25 @@ impl ResponseReader {
             (Saying::Again, true) => Said::ShownAgain(place, leaf),
         }
     }
+}
+
+/// The place of the call that an item is.
+fn call(item: usize) -> TextPlace {
+    let at = Position { item, ..Position::default() };
+    TextPlace { choice: 0, at, text: TextKind::Call }
+}
+
+/// What a tool is called with. An item that begins has no arguments yet.
+fn in_call(answer: &Reading<'_>, index: usize, item: NodeId, saying: Saying) -> Vec<Said> {
+    let key = match () {
+        () if answer.is(item, "type", "function_call") => "arguments",
+        () if answer.is(item, "type", "custom_tool_call") => "input",
+        () => return Vec::new(),
+    };
+    let Some(tool) = answer.leaf(item, "name").map(|leaf| leaf.id()) else { return Vec::new() };
+    let begins = (saying == Saying::First).then_some(CallSaid::Begins(tool));
+    let whole = answer.text(item, key).map(|arguments| CallSaid::Whole { tool, arguments });
+    begins.into_iter().chain(whole).map(|said| Said::Call(call(index), said)).collect()
 }
 
 /// The name of a response.

@@ -1,5 +1,6 @@
 //! Restoring, seen from a client: what it hears, over all APIs.
 
+mod calls;
 mod joins;
 mod recordings;
 mod speech;

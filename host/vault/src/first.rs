@@ -15,15 +15,15 @@ const MAX_BYTES: usize = 2 << 20;
 const ENTRY: usize = 96;
 
 /// The texts of one session.
-pub(crate) struct Seen {
+pub(crate) struct FirstTexts {
     texts: BTreeMap<[u8; 32], Arc<str>>,
     bytes: usize,
     shared: MemoryBound,
 }
 
-impl Seen {
+impl FirstTexts {
     pub(crate) fn within(shared: &MemoryBound) -> Self {
-        Seen { texts: BTreeMap::new(), bytes: 0, shared: shared.clone() }
+        FirstTexts { texts: BTreeMap::new(), bytes: 0, shared: shared.clone() }
     }
 
     /// Returns the text that stood at a place first, which is this one where none did; `None` where
@@ -44,7 +44,7 @@ impl Seen {
     }
 }
 
-impl Drop for Seen {
+impl Drop for FirstTexts {
     fn drop(&mut self) {
         self.shared.remove(self.bytes);
     }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_first_text_stays_and_what_has_no_room_is_not_kept() {
         let shared = MemoryBound::new(usize::MAX);
-        let mut seen = Seen::within(&shared);
+        let mut seen = FirstTexts::within(&shared);
         let (one, other) = ([1; 32], [2; 32]);
         assert_eq!(seen.first(one, "a").as_deref(), Some("a"));
         assert_eq!(seen.first(one, "b").as_deref(), Some("a"));

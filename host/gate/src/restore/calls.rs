@@ -1,0 +1,246 @@
+//! Values in what tools are called with: put back into the content that a known file editor writes
+//! into a file, where the rules of the policy let a value return, and nowhere else.
+//!
+//! - The arguments of any other tool, and all other arguments of an editor, keep their tokens: a
+//!   shell, a URL or an HTTP call would carry a value out.
+//! - Which file is written decides, so arguments are read whole. Of a stream, everything leaves as it
+//!   comes up to the first token of this session; what follows waits for the end of its call, and
+//!   leaves in one event before that.
+//! - What became of the tokens of each call is counted, once however often its arguments are said.
+//! - Arguments that parsers read differently, and calls that break off, keep their tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_tree::{Document, Draft, NodeId};
+use leafgate_vault::{Vault, editor};
+
+use super::RESTORER;
+use super::said::{CallSaid, Reading, TextPlace};
+use super::speech::HeldText;
+
+/// Longer arguments keep their tokens.
+const MOST_ARGUMENTS: usize = 4 << 20;
+
+/// So many calls an answer may have; those behind them keep their tokens.
+const MOST_CALLS: usize = 512;
+
+/// The calls of one answer.
+pub(super) struct Calls {
+    vault: Vault,
+    open: BTreeMap<TextPlace, Call>,
+    /// Calls whose tokens were counted.
+    counted: BTreeSet<TextPlace>,
+}
+
+/// A call, while it comes in pieces.
+struct Call {
+    tool: String,
+    /// What has come of its arguments.
+    said: String,
+    /// How much of that has left.
+    left: usize,
+    /// The event that ends in what waits.
+    last: Option<Arc<Document>>,
+    /// It is complete, or too long.
+    over: bool,
+}
+
+impl Calls {
+    pub(super) fn new(vault: Vault) -> Self {
+        Calls { vault, open: BTreeMap::new(), counted: BTreeSet::new() }
+    }
+
+    /// Takes what an answer or an event says about a call. What waited and is due now is given to
+    /// `before`.
+    pub(super) fn hear(
+        &mut self,
+        draft: &mut Draft,
+        place: TextPlace,
+        said: CallSaid,
+        before: impl FnMut(HeldText),
+    ) {
+        let document = draft.document().clone();
+        match said {
+            CallSaid::Begins(tool) => self.begin(&document, place, tool),
+            CallSaid::More(leaf) => self.more(draft, place, leaf),
+            CallSaid::Whole { tool, arguments } => {
+                let (Some(tool), Some(leaf)) = (document.leaf(tool), document.leaf(arguments)) else {
+                    return;
+                };
+                let restored = self.arguments(tool.text().expose(), leaf.text().expose());
+                if !leaf.text().expose().is_empty() {
+                    self.count(place, leaf.text().expose(), restored.as_deref());
+                }
+                if let Some(restored) = restored {
+                    set(draft, arguments, &restored);
+                }
+            }
+            CallSaid::Again(leaf) => {
+                let Some(text) = document.leaf(leaf).map(|leaf| leaf.text()) else { return };
+                let tool = self.open.get(&place).map(|call| &*call.tool);
+                if let Some(restored) = tool.and_then(|tool| self.arguments(tool, text.expose())) {
+                    set(draft, leaf, &restored);
+                }
+            }
+            CallSaid::Object { tool, arguments } => {
+                let Some(tool) = document.leaf(tool) else { return };
+                let before = self.tokens_below(draft, arguments);
+                self.object(draft, tool.text().expose(), arguments);
+                if before > 0 && self.counted.insert(place) {
+                    let kept = self.tokens_below(draft, arguments);
+                    self.vault.count(before - kept, kept);
+                }
+            }
+            CallSaid::End => self.end(|other| other == place, before),
+        }
+    }
+
+    fn begin(&mut self, document: &Document, place: TextPlace, tool: NodeId) {
+        let Some(tool) = document.leaf(tool).map(|leaf| leaf.text().expose().to_owned()) else { return };
+        if tool.is_empty() || !self.open.contains_key(&place) && self.open.len() >= MOST_CALLS {
+            return;
+        }
+        self.open
+            .entry(place)
+            // Two names of one call are no call that anybody reads alike.
+            .and_modify(|call| call.over |= call.tool != tool)
+            .or_insert(Call { tool, said: String::new(), left: 0, last: None, over: false });
+    }
+
+    fn more(&mut self, draft: &mut Draft, place: TextPlace, leaf: NodeId) {
+        let event = draft.document().clone();
+        let (Some(call), Some(text)) = (self.open.get_mut(&place), event.leaf(leaf).map(|leaf| leaf.text()))
+        else {
+            return;
+        };
+        let text = text.expose();
+        if call.over && call.left == call.said.len() {
+            return;
+        }
+        call.said.push_str(text);
+        call.over |= call.said.len() > MOST_ARGUMENTS;
+        // What no editor is called with is read for its tokens to be counted.
+        let passes = call.over || !editor::edits_files(&call.tool);
+        let waits = if passes { None } else { self.vault.first_token(&call.said, call.left) };
+        let to = waits.unwrap_or(call.said.len());
+        let leaves = &call.said[call.left..to];
+        if leaves != text {
+            set(draft, leaf, leaves);
+        }
+        call.left = to;
+        call.last = (to < call.said.len()).then_some(event);
+    }
+
+    /// Ends calls: what waited is restored and given away.
+    pub(super) fn end(&mut self, ends: impl Fn(TextPlace) -> bool, mut held: impl FnMut(HeldText)) {
+        let ended: Vec<TextPlace> = self.open.keys().copied().filter(|&place| ends(place)).collect();
+        for place in ended {
+            // Its tool is remembered: some APIs say the arguments again.
+            let Some(call) = self.open.get_mut(&place) else { continue };
+            let (said, left) = (std::mem::take(&mut call.said), std::mem::take(&mut call.left));
+            let (tool, last, over) =
+                (call.tool.clone(), call.last.take(), std::mem::replace(&mut call.over, true));
+            // What has left already cannot be said in another way.
+            let restored =
+                self.arguments(&tool, &said).filter(|text| !over && text.starts_with(&said[..left]));
+            self.count(place, &said, restored.as_deref());
+            let Some(last) = last else { continue };
+            let text = restored.map(|text| text[left..].to_owned());
+            held(HeldText { place, last, text: text.unwrap_or_else(|| said[left..].to_owned()) });
+        }
+    }
+
+    /// Lets go of what waits as it came: the calls are not complete.
+    pub(super) fn let_go(&mut self, mut held: impl FnMut(HeldText)) {
+        for (place, mut call) in std::mem::take(&mut self.open) {
+            if let Some(last) = call.last.take() {
+                held(HeldText { place, last, text: call.said.split_off(call.left) });
+            }
+        }
+    }
+
+    /// Counts the tokens of a call.
+    fn count(&mut self, place: TextPlace, said: &str, restored: Option<&str>) {
+        if !said.is_empty() && self.counted.insert(place) {
+            let all = self.vault.tokens_in(said);
+            let kept = restored.map_or(all, |text| self.vault.tokens_in(text));
+            self.vault.count(all.saturating_sub(kept), kept);
+        }
+    }
+
+    fn tokens_below(&self, draft: &Draft, node: NodeId) -> usize {
+        let own = draft.document().leaf(node).map_or(0, |_| self.vault.tokens_in(draft.text(node).expose()));
+        draft.document().children(node).fold(own, |sum, child| sum + self.tokens_below(draft, child))
+    }
+
+    /// Restores arguments that are a text: JSON, or a patch. `None` where they stay as they are.
+    fn arguments(&self, tool: &str, text: &str) -> Option<String> {
+        if !editor::edits_files(tool) || text.len() > MOST_ARGUMENTS {
+            return None;
+        }
+        let Ok(document) = super::read(Bytes::copy_from_slice(text.as_bytes())) else {
+            return editor::is_patch(tool)
+                .then(|| self.patch(tool, text))
+                .filter(|restored| restored != text);
+        };
+        let root = document.root();
+        let mut draft = Draft::new(Arc::new(document));
+        self.object(&mut draft, tool, root);
+        draft.is_dirty().then(|| String::from_utf8_lossy(&draft.render()).into_owned())
+    }
+
+    /// Restores in the content fields of a call's arguments.
+    fn object(&self, draft: &mut Draft, tool: &str, arguments: NodeId) {
+        let document = draft.document().clone();
+        let reading = Reading::new(&document);
+        let Some(restored) = self.fields(&reading, tool, arguments) else { return };
+        if reading.is_odd() {
+            return;
+        }
+        for (leaf, text) in restored {
+            set(draft, leaf, &text);
+        }
+    }
+
+    fn fields(&self, reading: &Reading<'_>, tool: &str, arguments: NodeId) -> Option<Vec<(NodeId, String)>> {
+        let text = |leaf| reading.leaf_text(leaf);
+        if editor::is_patch(tool) {
+            let input = reading.text(arguments, "input")?;
+            return Some(vec![(input, self.patch(tool, &text(input)?))]);
+        }
+        let editor = editor::editor_of(tool)?;
+        let path = text(reading.text(arguments, editor.path)?)?;
+        let lists = editor.edits.map(|key| reading.elements(arguments, key)).unwrap_or_default();
+        let holders = std::iter::once(arguments).chain(lists);
+        let fields = holders.flat_map(|holder| editor.content.iter().map(move |key| (holder, *key)));
+        let fields = fields.filter_map(|(holder, key)| reading.text(holder, key));
+        let restored = fields.filter_map(|leaf| {
+            let returned = self.vault.restore_into(&text(leaf)?, tool, &path);
+            (returned.restored > 0).then(|| (leaf, returned.text.to_string()))
+        });
+        Some(restored.collect())
+    }
+
+    /// Restores in a patch: in the part of each file by the rules for that file.
+    fn patch(&self, tool: &str, patch: &str) -> String {
+        const NAMES: [&str; 4] =
+            ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+        let (mut restored, mut path) = (String::with_capacity(patch.len()), "");
+        for line in patch.split_inclusive('\n') {
+            if let Some(named) = NAMES.iter().find_map(|name| line.strip_prefix(name)) {
+                path = named.trim();
+            } else if line.starts_with("*** End Patch") {
+                path = "";
+            }
+            restored.push_str(&self.vault.restore_into(line, tool, path).text);
+        }
+        restored
+    }
+}
+
+/// Refused only for leaves that readers do not give; then the token stays.
+fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
+    let _ = draft.set(leaf, text, &RESTORER);
+}

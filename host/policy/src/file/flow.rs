@@ -1,0 +1,53 @@
+//! `restore = [{ from = …, to = … }]` to the rules of where values may return among the arguments of
+//! tools.
+
+use leafgate_vault::{FlowRule, Place, editor};
+use toml::Spanned;
+
+use super::Complaints;
+use super::raw::{OneOrMany, RawFlow};
+
+/// Compiles one row.
+pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -> Option<FlowRule> {
+    let span = raw.span();
+    let raw = raw.get_ref();
+    let from = places("from", &raw.from, &span, complaints);
+    let to = places("to", &raw.to, &span, complaints);
+    let (from, to) = (from?, to?);
+    let mut known = true;
+    for (place, span) in &to {
+        if place.tool() != "*" && !editor::edits_files(place.tool()) {
+            let message = format!("no file editor is known that is called `{}`", place.tool());
+            let hint = "values return into the content that a file editor writes, and into nothing else: `Edit`, \
+                        `Write`, `apply_patch` and others that docs/restoring.md lists";
+            complaints.error(span.clone(), message, hint);
+            known = false;
+        }
+    }
+    let only = |places: Vec<(Place, _)>| places.into_iter().map(|(place, _)| place).collect();
+    known.then(|| FlowRule { from: only(from), to: only(to) })
+}
+
+type Placed = (Place, std::ops::Range<usize>);
+
+fn places(
+    key: &str,
+    raw: &Option<Spanned<OneOrMany>>,
+    row: &std::ops::Range<usize>,
+    complaints: &mut Complaints<'_>,
+) -> Option<Vec<Placed>> {
+    let words = raw.as_ref().map(|raw| raw.get_ref().words(raw.span())).unwrap_or_default();
+    if words.is_empty() {
+        let hint = "`{ from = \"Read(.env*)\", to = [\"Edit(.env*)\", \"Write(.env*)\"] }`";
+        complaints.error(row.clone(), format!("a row of `restore` without `{key}`"), hint);
+        return None;
+    }
+    let mut places = Vec::new();
+    for (word, span) in words {
+        match word.parse::<Place>() {
+            Ok(place) => places.push((place, span)),
+            Err(error) => complaints.error(span, error.to_string(), "a tool, and in brackets the files"),
+        }
+    }
+    (!places.is_empty()).then_some(places)
+}
