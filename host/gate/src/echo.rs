@@ -340,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn numbers_are_answered_with_numbers() {
-        assert_eq!(json_of("/v1/messages/count_tokens", "{\"messages\":[]}").await["input_tokens"], 3);
+        assert_eq!(json_of("/v1/messages/count_tokens", "{\"messages\":[]}").await["input_tokens"], 4);
         for (input, vectors) in
             [(r#""a""#, 1), (r#"["a", "b"]"#, 2), ("[1, 2, 3]", 1), ("[[1], [2], [3]]", 3)]
         {

@@ -37,6 +37,10 @@ fn count(sections: &mut [SectionView], pinned: &[String], facts: ModelFacts, cou
     for (at, section) in sections.iter().enumerate().rev() {
         let parent = section.parent.as_deref().and_then(|parent| places.get(parent)).copied();
         if section.deleted {
+            // Of what is left out, the whole counts what is in it.
+            if let Some(parent) = parent.filter(|&parent| sections[parent].deleted) {
+                counts[parent] += counts[at];
+            }
             continue;
         }
         if pinned.contains(&section.key) {
