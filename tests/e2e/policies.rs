@@ -66,9 +66,11 @@ fn an_empty_or_missing_folder_is_refused() {
 
 #[test]
 fn what_is_not_built_yet_is_refused_and_not_ignored() {
-    let folder = policy("[[rule]]\nid = \"tools\"\nmatch = {}\naction = \"route\"\n");
+    let folder = policy(
+        "[[rule]]\nid = \"tools\"\nmatch = {}\ndetect = [\"secrets\"]\naction = \"redact\"\nreleasable = true\n",
+    );
     let said = refusal(folder.path());
-    assert!(said.contains("route") && said.contains("not supported yet"), "{said}");
+    assert!(said.contains("releasable") && said.contains("not supported yet"), "{said}");
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.back(OF_TURN);
     session.press(&["M"]);
     session.sees("Metadata of the request");
-    session.sees("yes: what leaves differs from what came");
+    session.sees("token budget");
     session.back(OF_TURN);
     session.press(&["?"]);
     session.sees("Keys and marks");

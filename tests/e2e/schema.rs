@@ -31,6 +31,9 @@ when = 'leaf.text.contains("prod-db")'
 action = "pause"
 reason = "Production data"
 
+[plugins.names]
+file = "names.js"
+
 [[assemble]]
 id = "by-url"
 prompt = { type = "literal", text = "Be brief." }
@@ -195,6 +198,8 @@ fn chat() -> Vec<u8> {
 #[test]
 fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     let rules = policy(RULES);
+    let script = "export const labels = [\"NAME\"];\nexport const detect = (leaf) => leaf.find(\"Ann\");\n";
+    std::fs::write(rules.path().join("names.js"), script).unwrap();
     let folder = rules.path().to_string_lossy().into_owned();
     std::fs::write(rules.path().join("agents.json"), TEAM).unwrap();
     let gate = Gate::start(&["--policy", &folder, "--upstream", "echo:"]).unwrap();
@@ -267,6 +272,8 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     client.join().unwrap().unwrap();
     caller.call("DELETE", "/v1/sessions/{id}", session, None);
     profiles_and_agents(&caller, &gate);
+    caller.call("POST", "/v1/plugins/{id}/release", "names", Some(&json!({})));
+    caller.refused("POST", "/v1/plugins/none/release", Some(&json!({})));
     std::fs::write(rules.path().join("rules.toml"), "no rule").unwrap();
     assert!(caller.event(&mut events, "policy")["policy"]["refused"].is_string());
     assert_eq!(*caller.contract.checked.borrow(), caller.contract.all(), "every call was made");

@@ -84,7 +84,12 @@ fn a_plan_over_files_names_exactly_those_that_would_leave_otherwise() {
     let number = |file: &str| file.trim_end_matches(".json").parse().unwrap();
     assert_eq!(named(&plan, number), differing(&bench));
     assert_eq!((&plan["verdictChanges"], &plan["neverMatch"]), (&2.into(), &json!(["unused"])));
-    insta::assert_snapshot!(call(&[]).out);
+    // A generation's name changes with whatever it is made of, the built-in rules too.
+    let mut shown = call(&[]).out;
+    for (which, stands) in [("today", "TODAY"), ("new", "NEW")] {
+        shown = shown.replace(plan[which].as_str().unwrap(), stands);
+    }
+    insta::assert_snapshot!(shown);
     // Nothing differs between a policy and itself.
     let same =
         bench.run(&[&["plan", "--policy", "new", "--today", "new", "--against"], &files[..]].concat(), "");
