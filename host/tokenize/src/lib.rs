@@ -64,7 +64,7 @@ impl Tokenizer {
         Tokenizer::ALL.into_iter().find(|tokenizer| tokenizer.name() == name)
     }
 
-    /// Counts the tokens of a text. A text longer than [`STRETCH`] is counted in stretches, so that
+    /// Counts the tokens of a text. A text longer than `STRETCH` is counted in stretches, so that
     /// what it costs grows with its length whoever wrote it; each border may count one token more.
     #[must_use]
     pub fn count(self, text: &str) -> usize {
