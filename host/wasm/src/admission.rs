@@ -4,11 +4,15 @@
 //! Nothing here runs guest code. An admitted component imports only what the contract offers, and
 //! its exports name one world.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use leafgate_folder::ReadError;
 use leafgate_policy::plugin::{PluginSource, Signer, World};
 use sha2::{Digest as _, Sha256};
+use wasmparser::{Parser, Payload};
+use wit_parser::Resolve;
+use wit_parser::decoding::decode_world;
 
 use crate::anatomy::{self, Anatomy, Layer};
 use crate::contract::{Contract, Interface, Version};
@@ -105,15 +109,63 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
     anatomy::read(bytes).map_err(|error| Refusal::Damaged(error.to_string()))
 }
 
+/// Packages of a module's type information. The contract is one.
+const MOST_PACKAGES: usize = 64;
+
 /// Wraps a core module as a component.
 pub(crate) fn wrap(module: &[u8]) -> Result<Vec<u8>, Refusal> {
     let failed = |error| Refusal::Wrap(format!("{error:#}"));
+    check_packages(module)?;
     wit_component::ComponentEncoder::default()
         .validate(true)
         .module(module)
         .map_err(failed)?
         .encode()
         .map_err(failed)
+}
+
+/// Refuses type information whose packages need each other. Whoever wraps a module brings them into an
+/// order, and the library that does so ends in an overflow of the stack where there is none.
+fn check_packages(module: &[u8]) -> Result<(), Refusal> {
+    let mut all = Resolve::default();
+    for payload in Parser::new(0).parse_all(module) {
+        let payload = payload.map_err(|error| Refusal::Damaged(error.to_string()))?;
+        let Payload::CustomSection(section) = payload else { continue };
+        if !section.name().starts_with("component-type") {
+            continue;
+        }
+        if section.data().first() != Some(&0) {
+            let why = "its type information has an old form: build it with a newer wit-bindgen";
+            return Err(Refusal::Wrap(why.to_owned()));
+        }
+        let failed = |error| Refusal::Wrap(format!("{error:#}"));
+        let (resolve, _) = decode_world(section.data()).map_err(failed)?;
+        check_order(&resolve)?;
+        all.merge(resolve).map_err(failed)?;
+        check_order(&all)?;
+    }
+    Ok(())
+}
+
+/// Looks whether there is an order in which each package comes behind those that it needs.
+fn check_order(resolve: &Resolve) -> Result<(), Refusal> {
+    if resolve.packages.len() > MOST_PACKAGES {
+        let why = format!("its type information has more than {MOST_PACKAGES} packages");
+        return Err(Refusal::Wrap(why));
+    }
+    let mut placed = HashSet::new();
+    for _ in 0..resolve.packages.len() {
+        for (id, _) in resolve.packages.iter() {
+            if resolve.package_direct_deps(id).all(|needed| placed.contains(&needed)) {
+                placed.insert(id);
+            }
+        }
+    }
+    if placed.len() < resolve.packages.len() {
+        let why = "packages of its type information need each other in a circle";
+        return Err(Refusal::Wrap(why.to_owned()));
+    }
+    Ok(())
 }
 
 /// Allows the one interface that plugins can call, and the one that holds nothing but types.

@@ -50,6 +50,23 @@ fn answers() -> impl Strategy<Value = Value> {
     })
 }
 
+/// A world of one package exports an interface of another, which uses types of the first.
+#[test]
+fn packages_that_need_each_other_are_refused() {
+    let [name, other] = [b"leafgate:plugin/detect@", b"leafgatf:plugin/detect@"];
+    let mut bytes = GOOD[0].clone();
+    let places: Vec<usize> =
+        (0..bytes.len() - name.len()).filter(|&at| bytes[at..].starts_with(name)).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at..at + other.len()].copy_from_slice(other);
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes).unwrap();
+    let error = LOADER.load(&within_a_second(file.path().to_owned(), "{}")).unwrap_err();
+    assert!(error.message.contains("need each other in a circle"), "{}", error.message);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
