@@ -5,6 +5,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use leafgate_policy::plugin::{Fault, Health, Plugin, PluginLimits, PluginLoader as _, PluginSource, Spent};
@@ -21,10 +22,12 @@ export function detect(leaf) {
 }
 ";
 
+/// Writes a plugin that no other test has: what is known of one is known by its file.
 fn written(source: &str) -> (tempfile::TempDir, PathBuf) {
+    static WRITTEN: AtomicUsize = AtomicUsize::new(0);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fails.js");
-    std::fs::write(&file, source).unwrap();
+    std::fs::write(&file, format!("{source}// {}\n", WRITTEN.fetch_add(1, Ordering::Relaxed))).unwrap();
     (folder, file)
 }
 
