@@ -111,7 +111,8 @@ fn every_recorded_stream_passes_up_to_its_first_call_and_is_whole_again_with_the
             assert_eq!(refused.reply.finish, Some(Finish::Stop), "{}", file.name);
         }
     }
-    assert!(held_streams >= 3 && passed_streams >= 2, "{held_streams} held, {passed_streams} passed");
+    let least = if recordings::fixtures().is_some() { 3 } else { 2 };
+    assert!(held_streams >= least && passed_streams >= 2, "{held_streams} held, {passed_streams} passed");
 }
 
 fn read_calls(api: Api, stream: &[u8]) -> Vec<ToolCall> {
