@@ -57,7 +57,7 @@ pub fn mark(folder: &Path, id: i64, rule: Option<&str>, is_right: bool) -> Resul
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut database = Connection::open_with_flags(folder.join(FILE), flags)?;
     database.busy_timeout(std::time::Duration::from_secs(5))?;
-    let transaction = database.transaction()?;
+    let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let matched: Option<String> = transaction
         .query_row("SELECT rules FROM request WHERE id = ?1", [id], |row| row.get(0))
         .optional()?;

@@ -131,7 +131,13 @@ pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Brings a database to the present version.
+///
+/// One that has it is only read: a process that writes without a break would keep the lock from a
+/// process that starts.
 pub(crate) fn migrate(database: &mut Connection) -> Result<(), SchemaError> {
+    if version_of(database)? == version() {
+        return Ok(());
+    }
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let from = version_of(&transaction)?;
     if from > version() {

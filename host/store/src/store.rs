@@ -284,8 +284,11 @@ fn make_private(folder: &Path, path: &Path) -> Result<(), Why> {
 fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
-    // Has an effect on a new file alone: removed requests give their bytes back.
-    database.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    if schema::version_of(&database)? == 0 {
+        // Removed requests give their bytes back. It has an effect on a new file alone, and takes the
+        // lock of a writer on any.
+        database.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
     database.pragma_update(None, "journal_mode", "WAL")?;
     // What is acknowledged outlives the machine where it must, and the process in any case.
     database.pragma_update(None, "synchronous", if required { "FULL" } else { "NORMAL" })?;

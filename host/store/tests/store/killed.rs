@@ -94,12 +94,16 @@ impl Writer {
 
     /// Waits for this many acknowledgements, kills it, and gives all that it ever gave.
     fn kill_after(mut self, acknowledgements: usize) -> Vec<u64> {
-        let kept = |line: String| {
-            line.strip_prefix(KEPT).unwrap_or_else(|| panic!("it says {line:?}")).parse().unwrap()
-        };
-        let mut all: Vec<u64> =
-            self.said.by_ref().take(acknowledgements).map(|line| kept(line.unwrap())).collect();
-        assert_eq!(all.len(), acknowledgements, "it ended before it was killed");
+        let mut all = Vec::new();
+        while all.len() < acknowledgements {
+            let line = self.said.next().expect("it ended before it was killed").unwrap();
+            let Some(number) = line.strip_prefix(KEPT) else {
+                // It panicked: the empty line before what a panic says came first.
+                let rest: Vec<String> = self.said.by_ref().take(40).map_while(Result::ok).collect();
+                panic!("it says {line}{}", rest.join("\n"));
+            };
+            all.push(number.parse::<u64>().unwrap());
+        }
         self.process.kill().unwrap();
         self.process.wait().unwrap();
         // What it said up to its death; the last line may lack its end, and is no acknowledgement then.

@@ -426,3 +426,17 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
     let later = Filter { since: Some(i64::MAX), session: None };
     assert_eq!(Log::open(folder.path()).unwrap().hits("mail", &later).unwrap().requests, 0);
 }
+
+/// A gate starts beside one that writes without a break.
+#[test]
+fn a_log_is_opened_while_another_process_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path(), |_| ()));
+    let mut other = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    let writes = other.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
+    let store = open(folder.path(), |_| ());
+    drop(writes);
+    taken(store.request(request(1, &body(&["It works".to_owned()]))));
+    store.close();
+    assert_eq!(Log::open(folder.path()).unwrap().list(&Filter::default(), None, 9).unwrap().len(), 1);
+}
