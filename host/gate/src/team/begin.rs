@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::request;
 use leafgate_policy::Policy;
 use leafgate_tree::{Document, Format, Limits};
+use memchr::memmem;
 
 use super::wire::{self, Body};
 use crate::apis::Api;
@@ -82,7 +83,8 @@ impl Shared {
         let by_base = match base {
             Base::Team(at) => Some(at.clone()),
             Base::Profile(_) => return Ok(ForTeam::No(came)),
-            Base::Plain if !may_name_team(&came) || self.teams.team().is_none() => {
+            // A gate without a team looks at nothing.
+            Base::Plain if self.teams.team().is_none() || !may_name_team(&came) => {
                 return Ok(ForTeam::No(came));
             }
             Base::Plain => None,
@@ -138,6 +140,5 @@ fn named(model: &str) -> Option<Option<Arc<str>>> {
 
 /// Whether a body could name the team as its model. One that came compressed is read for it.
 fn may_name_team(came: &Came) -> bool {
-    let quoted = b"\"agents";
-    !came.codings.is_empty() || came.body.windows(quoted.len()).any(|window| window == quoted)
+    !came.codings.is_empty() || memmem::find(&came.body, b"\"agents").is_some()
 }
