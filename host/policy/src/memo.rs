@@ -129,6 +129,11 @@ impl Memo {
         Memo { forgets: true, ..Memo::default() }
     }
 
+    /// Whether it keeps anything.
+    pub(crate) fn remembers(&self) -> bool {
+        !self.forgets
+    }
+
     /// Digests a text that several engines are asked about; `None` where asking costs less than
     /// remembering.
     pub(crate) fn digest(&self, text: Spelling<'_>) -> Option<Digest> {

@@ -14,9 +14,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use leafgate_tree::{Block, NodeId};
+use leafgate_tree::{Block, Document, Leaf, NodeId};
 
 use super::Run;
+use super::ahead::{self, Ahead};
 use super::seams::Seams;
 use super::search::{Found, Rules, Search};
 use super::site::Site;
@@ -120,6 +121,12 @@ impl<'p> Known<'p> {
         self.stretches.iter().flat_map(|stretch| stretch.values(What::Key))
     }
 
+    /// Returns the leaves of blocks that nothing is known about, in body order.
+    fn new_leaves<'d>(&self, document: &'d Document) -> impl Iterator<Item = Leaf<'d>> {
+        let open = self.stretches.iter().filter(|stretch| stretch.places.is_none());
+        open.flat_map(|stretch| stretch.nodes.clone()).filter_map(|at| document.leaf(NodeId::from_index(at)))
+    }
+
     /// Returns the number of the stretch that a value lies in.
     fn place_of(&self, node: NodeId) -> usize {
         self.stretches.partition_point(|stretch| stretch.nodes.end <= node.index())
@@ -176,20 +183,35 @@ impl<'p> Known<'p> {
 }
 
 impl<'s, 'p> Search<'s, 'p> {
-    /// Searches the leaves of a request, but for those in which nothing is known to be.
+    /// Searches the leaves of a request, but for those in which nothing is known to be. Where there
+    /// is much that is new, a second thread begins at its end.
     pub(super) fn leaves(&mut self, rules: &Rules<'p>, known: &Known<'p>) {
+        let run = self.run;
+        ahead::with(run, rules, known.new_leaves(run.document), |ahead| {
+            for stretch in &known.stretches {
+                self.leaves_of(stretch, rules, known, ahead);
+            }
+        });
+    }
+
+    fn leaves_of(
+        &mut self,
+        stretch: &Stretch,
+        rules: &Rules<'p>,
+        known: &Known<'p>,
+        ahead: &mut Ahead<'_, '_>,
+    ) {
         let document = self.run.document;
-        for stretch in &known.stretches {
-            if stretch.places.is_none() || known.asked_always.is_empty() {
-                let leaves = stretch.values(What::Leaf).filter_map(|node| document.leaf(node));
-                leaves.for_each(|leaf| self.leaf(rules, leaf));
-                continue;
+        if stretch.places.is_none() || known.asked_always.is_empty() {
+            for leaf in stretch.values(What::Leaf).filter_map(|node| document.leaf(node)) {
+                ahead.reach(leaf.id());
+                self.leaf(rules, leaf);
             }
-            let all = stretch.nodes.clone().filter_map(|at| document.leaf(NodeId::from_index(at)));
-            for leaf in all {
-                let open = stretch.leads_to(leaf.id().index() - stretch.nodes.start, What::Leaf);
-                self.leaf(if open { rules } else { &known.asked_always }, leaf);
-            }
+            return;
+        }
+        for leaf in stretch.nodes.clone().filter_map(|at| document.leaf(NodeId::from_index(at))) {
+            let open = stretch.leads_to(leaf.id().index() - stretch.nodes.start, What::Leaf);
+            self.leaf(if open { rules } else { &known.asked_always }, leaf);
         }
     }
 }

@@ -11,6 +11,7 @@
 //!   mode counts and changes nothing: no edit, no vault entry, no hold.
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
+mod ahead;
 mod beneath;
 mod candidates;
 mod classify;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use leafgate_detect::{Finding, Input};
 use leafgate_tree::Access;
 
-use super::Run;
 use super::search::{Subject, input_of};
+use crate::Policy;
 use crate::index::EngineIndex;
 use crate::memo::Answer;
 use crate::work;
@@ -46,11 +46,11 @@ impl Scanner {
     /// nothing beneath that.
     pub(super) fn scan(
         &mut self,
-        run: &Run<'_>,
+        policy: &Policy,
         engine: EngineIndex,
         subject: &mut Subject<'_>,
     ) -> (&[Finding], bool) {
-        let range = self.known(engine, Ran::Own).unwrap_or_else(|| self.ask(run, engine, subject));
+        let range = self.known(engine, Ran::Own).unwrap_or_else(|| self.ask(policy, engine, subject));
         (&self.findings[range], self.quiet.contains(&engine))
     }
 
@@ -59,7 +59,7 @@ impl Scanner {
     /// where it is a word of its own.
     pub(super) fn scan_checked(
         &mut self,
-        run: &Run<'_>,
+        policy: &Policy,
         engine: EngineIndex,
         subject: &Subject<'_>,
     ) -> &[Finding] {
@@ -68,7 +68,7 @@ impl Scanner {
             let text = subject.text();
             if has_digits(text) {
                 work::scanned(text.len());
-                let mut found = run.policy.engines[engine].scan(&Input::new(text));
+                let mut found = policy.engines[engine].scan(&Input::new(text));
                 found.retain(|finding| is_word(text, &finding.range));
                 self.findings.append(&mut found);
             }
@@ -80,7 +80,7 @@ impl Scanner {
     /// Returns what an engine finds in one of the texts beneath it.
     pub(super) fn scan_beneath(
         &mut self,
-        run: &Run<'_>,
+        policy: &Policy,
         engine: EngineIndex,
         subject: &mut Subject<'_>,
         view: usize,
@@ -94,7 +94,7 @@ impl Scanner {
             let access = if subject.access == Access::Opaque { Access::Open } else { subject.access };
             let input = input_of(access, beneath.text(), key);
             work::scanned(beneath.text().len());
-            run.policy.engines[engine].scan_into(&input, &mut self.findings);
+            policy.engines[engine].scan_into(&input, &mut self.findings);
             self.ran(engine, Ran::Beneath(view), start)
         });
         &self.findings[range]
@@ -104,11 +104,11 @@ impl Scanner {
     /// subject's.
     fn finds_nothing_beneath(
         &mut self,
-        run: &Run<'_>,
+        policy: &Policy,
         engine: EngineIndex,
         subject: &mut Subject<'_>,
     ) -> bool {
-        (0..subject.beneath().len()).all(|view| self.scan_beneath(run, engine, subject, view).is_empty())
+        (0..subject.beneath().len()).all(|view| self.scan_beneath(policy, engine, subject, view).is_empty())
     }
 
     fn known(&self, engine: EngineIndex, what: Ran) -> Option<Range<usize>> {
@@ -122,9 +122,9 @@ impl Scanner {
     }
 
     /// Asks the memo, else the engine.
-    fn ask(&mut self, run: &Run<'_>, engine: EngineIndex, subject: &mut Subject<'_>) -> Range<usize> {
+    fn ask(&mut self, policy: &Policy, engine: EngineIndex, subject: &mut Subject<'_>) -> Range<usize> {
         let start = self.findings.len();
-        let memo = &run.policy.memo;
+        let memo = &policy.memo;
         let whole = subject.access == Access::Open;
         let digest = subject.digest(memo);
         let question = digest.map(|text| memo.engine(engine, &subject.key, whole, text));
@@ -144,12 +144,12 @@ impl Scanner {
             None => {
                 let input = input_of(subject.access, subject.text(), &subject.key);
                 work::scanned(subject.text().len());
-                run.policy.engines[engine].scan_into(&input, &mut self.findings);
+                policy.engines[engine].scan_into(&input, &mut self.findings);
                 let own = self.ran(engine, Ran::Own, start);
                 if let Some(question) = question {
                     let walked = subject.is_walked_text();
                     let plain = walked && subject.beneath().is_empty();
-                    let quiet = walked && self.finds_nothing_beneath(run, engine, subject);
+                    let quiet = walked && self.finds_nothing_beneath(policy, engine, subject);
                     memo.keep(question, Answer::new(&self.findings[own.clone()], plain, quiet));
                 }
                 own

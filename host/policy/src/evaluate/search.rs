@@ -116,20 +116,29 @@ impl<'s> Subject<'s> {
 
     /// Returns the present text of a leaf.
     pub(super) fn of_leaf(run: &'s Run<'_>, leaf: Leaf<'s>) -> Self {
-        let site = Site::Leaf(leaf.id());
-        let text = match run.draft.is_as_received(leaf.id()) {
-            true => Subject { leaf: Some(leaf), ..Subject::unread(site) },
-            false => Subject::new(site, run.draft.text(leaf.id()).into_cow()),
-        };
+        let unwalked = run.draft.is_unwalked(leaf.id());
+        match run.draft.is_as_received(leaf.id()) {
+            true => Subject::received(leaf, unwalked),
+            false => Subject {
+                leaf: None,
+                decoded: OnceCell::from(run.draft.text(leaf.id()).into_cow()),
+                ..Subject::received(leaf, unwalked)
+            },
+        }
+    }
+
+    /// Returns the text of a leaf as it was received.
+    pub(super) fn received(leaf: Leaf<'s>, unwalked: bool) -> Self {
         Subject {
+            leaf: Some(leaf),
             key: leaf.key(),
             kind: leaf.kind(),
             value: leaf.value_type(),
             role: leaf.role(),
             tool: leaf.tool(),
             access: leaf.access(),
-            unwalked: run.draft.is_unwalked(leaf.id()),
-            ..text
+            unwalked,
+            ..Subject::unread(Site::Leaf(leaf.id()))
         }
     }
 
@@ -169,6 +178,11 @@ impl<'s> Subject<'s> {
     pub(super) fn is_walked_text(&self) -> bool {
         let decoded = matches!(self.access, Access::Open | Access::Protected);
         decoded && !self.unwalked && self.value == ValueType::Text
+    }
+
+    /// Returns true if and only if nothing but what proves to be text beneath it is searched.
+    pub(super) fn is_media(&self) -> bool {
+        self.access == Access::Opaque
     }
 
     /// Returns true if and only if plugins are shown the text itself. They have no notion of a
@@ -273,7 +287,7 @@ impl<'s, 'p> Search<'s, 'p> {
         if rules.is_empty() || self.found.too_much {
             return;
         }
-        let is_media = subject.access == Access::Opaque;
+        let is_media = subject.is_media();
         if is_media && subject.beneath().is_empty() {
             return;
         }
@@ -284,19 +298,20 @@ impl<'s, 'p> Search<'s, 'p> {
                 let first = self.found.hits.len();
                 let mut quiet = false;
                 if !is_media {
-                    let (findings, nothing_beneath) = self.scanner.scan(self.run, engine, &mut subject);
+                    let (findings, nothing_beneath) =
+                        self.scanner.scan(self.run.policy, engine, &mut subject);
                     quiet = nothing_beneath;
                     self.found.push(self.run, &subject, findings, rule);
                 }
                 let plain = first..self.found.hits.len();
                 if let Some(checked) = redact.checked.filter(|_| !is_media && subject.access != Access::Open)
                 {
-                    let findings = self.scanner.scan_checked(self.run, checked, &subject);
+                    let findings = self.scanner.scan_checked(self.run.policy, checked, &subject);
                     self.found.push(self.run, &subject, findings, rule);
                 }
                 let views = if quiet { 0 } else { subject.beneath().len() };
                 for view in 0..views {
-                    let findings = self.scanner.scan_beneath(self.run, engine, &mut subject, view);
+                    let findings = self.scanner.scan_beneath(self.run.policy, engine, &mut subject, view);
                     let stands = subject.stands(self.run);
                     let beneath = (view, &*subject.beneath()[view]);
                     self.found.push_beneath(self.run, stands, beneath, findings, rule, &plain);

@@ -171,6 +171,30 @@ fn every_row_of_the_corpora_is_judged_alike_with_and_without_memory() {
     assert_same(bodies.iter().map(|body| (body.as_slice(), Some(Format::OpenaiChat))));
 }
 
+/// Large requests are searched from both ends at once.
+#[test]
+fn a_large_new_request_is_judged_alike_however_it_was_searched() {
+    let secret = |number: usize| format!("{}{}", "AKIA", format!("{:016}", number * 7919).replace('0', "Q"));
+    let text = |number: usize| {
+        let words =
+            format!("The {number}th part of what is said, which is long enough to be remembered. ").repeat(9);
+        match number % 7 {
+            3 => format!("{words} {} {words}", secret(number)),
+            5 => format!("{words} %{:02x}{} {words}", b'A', &secret(number)[1..]),
+            _ => words,
+        }
+    };
+    for size in [100, 350, 1000] {
+        let messages: Vec<Value> = (0..size).flat_map(|number| message(number, &text(number))).collect();
+        let body = json!({"model": "m", "messages": messages}).to_string().into_bytes();
+        let expected = evaluate(&policies().1, &body, Some(Format::OpenaiChat));
+        for _ in 0..10 {
+            let got = evaluate(&policies().0, &body, Some(Format::OpenaiChat));
+            assert!(got == expected, "{size} messages");
+        }
+    }
+}
+
 #[test]
 fn a_key_that_was_found_elsewhere_is_not_taken_for_quiet_here() {
     let (remembers, forgets) = policies();
