@@ -33,6 +33,8 @@ pub(crate) enum Check {
     Jwt,
     /// `basic`: base64 of `user:password`.
     Basic,
+    /// `encoded`: a word of base64 in it spells six bytes or more.
+    Encoded,
     /// `user-password`: what stands behind `user:` in a URL or on a command line, and is no
     /// stand-in.
     UserPassword,
@@ -80,6 +82,7 @@ impl FromStr for Check {
             "random" => Self::Random,
             "jwt" => Self::Jwt,
             "basic" => Self::Basic,
+            "encoded" => Self::Encoded,
             "user-password" => Self::UserPassword,
             "card" => Self::Card,
             "luhn" => Self::Luhn,
@@ -116,6 +119,7 @@ impl Check {
             Self::Random => is_random(text, sure),
             Self::Jwt => is_jwt(text),
             Self::Basic => is_basic(text),
+            Self::Encoded => is_encoded(text),
             Self::UserPassword => value::could_be_user_password(text),
             Self::Card => is_card(text),
             Self::Luhn => is_luhn(text),
@@ -196,6 +200,15 @@ fn is_basic(text: &str) -> bool {
         // Cut or altered: then it is at least as random as what was encoded.
         _ => text.len() >= 32 && is_random(text, true),
     }
+}
+
+/// Of an entry `name: base64`, what stands behind the colon.
+fn is_encoded(text: &str) -> bool {
+    /// Eight signs spell six bytes; shorter values are words such as `true`.
+    const LEAST: usize = 8;
+    let is_sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
+    let spells = |word: &str| word.trim_matches(|c| !is_sign(c)).len() >= LEAST;
+    text.lines().any(|line| spells(line.split_once(": ").map_or(line, |(_, value)| value)))
 }
 
 fn is_public_ip(text: &str) -> bool {

@@ -56,6 +56,22 @@ const SAYS_NOTHING: [&str; 28] = [
     "new", "data", "literal", "v",
 ];
 
+/// Words that say of a value that somebody made it up.
+const MADE_UP: [&str; 4] = ["fake", "dummy", "bogus", "mock"];
+
+/// The same of a `non` before them.
+const NON: [&str; 5] = ["matching", "existing", "existent", "secret", "sensitive"];
+
+/// Returns true if and only if a name says that its value opens nothing: `fakeToken`,
+/// `nonMatchingKey`.
+pub(crate) fn is_made_up(name: &str) -> bool {
+    let words = Words::of(name);
+    let words = &words.words[..words.len];
+    let is_one_of = |word: &str, list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let negated = |two: &[&str]| two[1].eq_ignore_ascii_case("non") && is_one_of(two[0], &NON);
+    words.iter().any(|word| is_one_of(word, &MADE_UP)) || words.windows(2).any(negated)
+}
+
 /// The words of a name, from its end.
 struct Words<'a> {
     words: [&'a str; MAX_WORDS],
@@ -118,6 +134,17 @@ mod tests {
     fn rule(last: &[&str], after: &[&str], not_after: &[&str]) -> NameRule {
         let own = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
         NameRule { last: own(last), after: own(after), not_after: own(not_after) }
+    }
+
+    #[test]
+    fn a_name_may_say_that_its_value_is_made_up() {
+        for name in ["fakeToken", "DUMMY_API_KEY", "nonMatchingToken", "non_existent_secret"] {
+            assert!(is_made_up(name), "{name}");
+        }
+        // What fails in a log was typed for real, and so is what is not of production.
+        for name in ["invalid token", "non_prod_token", "testToken", "do_not_commit_key", "hammock_key", ""] {
+            assert!(!is_made_up(name), "{name}");
+        }
     }
 
     #[test]

@@ -209,6 +209,20 @@ impl Row {
         if matches!(self.shape, Shape::Assigned { .. }) { Context::Key } else { Context::None }
     }
 
+    /// Returns true if and only if its matches are tokens that a service makes at random: they have a
+    /// prefix of their own, and nothing in them is text in another encoding.
+    pub(crate) fn is_issued(&self) -> bool {
+        self.prefix
+            && !self.checks.contains(&Check::Jwt)
+            && matches!(self.shape, Shape::Token | Shape::Near { .. })
+    }
+
+    /// Returns true if and only if a name announces a token, and no password: people choose those, and
+    /// count.
+    pub(crate) fn asks_for_token(&self) -> bool {
+        self.checks.iter().any(|check| matches!(check, Check::Token | Check::Random))
+    }
+
     pub(crate) fn has_regex(&self) -> bool {
         !self.pattern.is_empty()
     }

@@ -41,6 +41,66 @@ fn counts(value: &str) -> bool {
         })
 }
 
+/// A token over which somebody wrote: `key_12345674dc42cb40…`, `key_…7babcdef`. Six bytes in a row
+/// that count stand in one of ten thousand tokens of forty hexadecimal digits, and among letters and
+/// digits in fewer still. Numbers are identifiers, which count as they like. What counts throughout
+/// is left alone: under its own prefix, labelled sources call it a secret as a rule.
+pub(crate) fn is_written_over(value: &str) -> bool {
+    const LONG: usize = 6;
+    const SHORT: usize = 4;
+    const LEAST: usize = 12;
+    let (mut has_long, mut counted) = (false, 0);
+    let words = value.split(|c: char| !c.is_ascii_alphanumeric());
+    for word in words.map(str::as_bytes).filter(|word| word.len() >= SHORT) {
+        let mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+        for run in counting_runs(word) {
+            counted += if run >= SHORT { run } else { 0 };
+            has_long |= mixed && word.len() >= LEAST && run >= LONG;
+        }
+    }
+    has_long && counted * 5 < value.len() * 3
+}
+
+/// Returns true if and only if a value begins as services begin their tokens, `sqp_`, `tskey-`, and
+/// holds no JSON in base64, whose signs are not random.
+pub(crate) fn has_prefix(value: &str) -> bool {
+    let prefix = value.bytes().take_while(u8::is_ascii_lowercase).count();
+    (2..=12).contains(&prefix)
+        && matches!(value.as_bytes().get(prefix), Some(b'_' | b'-'))
+        && !value.contains("eyJ")
+}
+
+/// The lengths of the stretches of a word in which each byte follows the one before it, or each one
+/// goes before it.
+fn counting_runs(word: &[u8]) -> impl Iterator<Item = usize> {
+    let steps = word.windows(2).map(|two| step(two[0], two[1])).chain([None]);
+    let (mut way, mut length) = (None, 1);
+    steps.filter_map(move |step| {
+        let ended = if step == way && way.is_some() {
+            length += 1;
+            None
+        } else {
+            Some(std::mem::replace(&mut length, if step.is_some() { 2 } else { 1 }))
+        };
+        way = step;
+        ended
+    })
+}
+
+/// Whether a letter or digit is the next one after another (`true`), or the one before it.
+fn step(a: u8, b: u8) -> Option<bool> {
+    let follows = |a: u8, b: u8| match (a.to_ascii_lowercase(), b.to_ascii_lowercase()) {
+        (b'9', b'0') => true,
+        (a @ (b'0'..=b'9' | b'a'..=b'z'), b @ (b'0'..=b'9' | b'a'..=b'z')) => b == a + 1,
+        _ => false,
+    };
+    match (follows(a, b), follows(b, a)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
 fn template(value: &str) -> bool {
     let bytes = value.as_bytes();
     let wrapped = |open: &[u8], close: &[u8]| bytes.starts_with(open) && bytes.ends_with(close);
@@ -100,6 +160,26 @@ fn stands_for(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_that_somebody_wrote_over_is_told_from_one_that_was_issued() {
+        for value in [
+            "key_12345674dc42cb40d2c69cbb66e7a9b6c8d7820bb7c09b8e",
+            "key_v0_7558c5a93d6f38dd038df5cc2a7c3d4d7babcdef",
+            "key-9CK43y03eghegFEiZ3Kf1myIxyGJAI25PuuWuUk1Zf654321",
+        ] {
+            assert!(is_written_over(value), "{value}");
+        }
+        for value in [
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            // An identifier beside a secret, and what counts throughout.
+            "key-123456789012-Xw937qtWSXJss1lFaKeq7Zk",
+            "key_1234567890abcdef1234567890abcdef",
+            "",
+        ] {
+            assert!(!is_written_over(value), "{value}");
+        }
+    }
 
     #[test]
     fn placeholders_are_known_in_every_dress() {

@@ -14,11 +14,11 @@ use crate::engine::Engine;
 use crate::finding::{Finding, unite_from};
 use crate::input::Input;
 use crate::keyed::{self, Assignment, Join};
-use crate::names::NameRule;
+use crate::names::{NameRule, is_made_up};
 use crate::numbers::{self, Accounts, Mark, Numbers};
 use crate::pack::{Row, Shape};
 use crate::phone;
-use crate::placeholder::is_placeholder;
+use crate::placeholder::{has_prefix, is_placeholder, is_written_over};
 use crate::publishable::is_publishable_place;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
@@ -119,6 +119,7 @@ impl<'a> Scan<'a> {
             let row = &engine.rows[index];
             if let Shape::Assigned { names } = &row.shape
                 && names.takes(key)
+                && !is_made_up(key)
             {
                 scan.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
@@ -280,6 +281,7 @@ impl<'a> Scan<'a> {
         let name = &self.text[found.name.clone()];
         if self.any_word(index, name, found)
             || !names.takes(name)
+            || is_made_up(name)
             || is_publishable_place(&self.bytes()[..found.name.start])
             || is_encoded(&self.bytes()[..found.name.start])
             || self.is_numbered(found)
@@ -567,12 +569,16 @@ impl<'a> Scan<'a> {
         let text = &self.text[range];
         spend(text.len());
         let mut kept = text.len();
+        if row.checksum && is_checked_token(text) {
+            return Some(kept);
+        }
         for check in &row.checks {
             kept = check.keep(&text[..kept], sure)?;
         }
         // Last, because this is the dearest test and the checks refuse most words.
         let value = &text[..kept];
-        let stands = row.placeholders || !is_placeholder(value) || (row.checksum && is_checked_token(value));
+        let issued = || row.is_issued() || (row.asks_for_token() && has_prefix(value));
+        let stands = row.placeholders || !(is_placeholder(value) || (issued() && is_written_over(value)));
         stands.then_some(kept)
     }
 

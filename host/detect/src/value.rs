@@ -273,6 +273,7 @@ pub(crate) fn could_be_token(value: &str, look: &Look, sure: bool) -> bool {
         || ((look.random() || is_rescued(value, look, sure))
             && !dotted_words(value)
             && !kebab_words(value, look)
+            && (sure || !is_constant(value, look))
             && !dated(value)
             && !versioned(value)
             && !is_number(value))
@@ -315,6 +316,11 @@ fn kebab_words(value: &str, look: &Look) -> bool {
     let parts = || value.split(['-', '_', '.', ':']);
     let has_word = parts().any(|part| part.bytes().take_while(u8::is_ascii_lowercase).count() >= SHORT);
     look.wordiness >= 0.5 && has_word && parts().count() >= 3 && parts().all(word)
+}
+
+/// `PKERB_S4U2PROXY_CRED`: code names its constants and the types of C so.
+fn is_constant(value: &str, look: &Look) -> bool {
+    look.lower == 0 && look.upper > 0 && value.contains('_')
 }
 
 /// `jackson-0.11.2`, `lib@1.2.3`: a name, a sign and a version of three numbers or more.

@@ -35,6 +35,8 @@ usage: cargo xtask <task>
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   corpus [--fit]  recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors;
                   --fit makes the weights of the score anew
+  corpus --sources DIR
+                  alarms in 60 MB of the Rust sources below a folder, with their places
   invariants      names the tests of each invariant; fails where one has none
   requirements    names what shows each requirement; fails where a row or a test is missing
   fuzz [--seconds N] [TARGET...]
@@ -65,6 +67,14 @@ fn corpus() -> Result<()> {
     run::run(run::cargo().args(arguments).env("CI", "true"))
 }
 
+/// Counts the alarms that the sources of others raise.
+fn sources(folder: &str) -> Result<()> {
+    run::step("reads sources with every detector of secrets");
+    let test =
+        ["test", "-p", "leafgate-detect", "--test", "corpora", "--", "--nocapture", "--ignored", "sources::"];
+    run::run(run::cargo().args(test).env("LEAFGATE_SOURCES", folder))
+}
+
 /// Makes the weights of the score from half of the sources, and holds them to the other half.
 fn fit() -> Result<()> {
     run::step("fits the weights of the score");
@@ -86,6 +96,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["javascript"] => javascript::javascript(),
         ["corpus"] => corpus(),
         ["corpus", "--fit"] => fit(),
+        ["corpus", "--sources", folder] => sources(folder),
         ["invariants"] => invariants::invariants(),
         ["requirements"] => requirements::requirements(),
         ["bench", parts @ ..] => bench::bench(parts),

@@ -26,7 +26,7 @@ const IN_ARGUMENT: (&str, &str) = (r#"{"command":"cat > .env <<'EOF'\n"#, r#"\nE
 const ALTERATIONS: [Alteration; 7] = [
     Alteration { name: "as JSON", piece: |text, _| escaped(text), around: ALONE, lost: 5 },
     Alteration { name: "as JSON in JSON", piece: |text, _| escaped(&escaped(text)), around: ALONE, lost: 6 },
-    Alteration { name: "in a tool's argument", piece: |text, _| escaped(text), around: IN_ARGUMENT, lost: 8 },
+    Alteration { name: "in a tool's argument", piece: |text, _| escaped(text), around: IN_ARGUMENT, lost: 9 },
     Alteration { name: "with CRLF", piece: |text, _| text.replace('\n', "\r\n"), around: ALONE, lost: 1 },
     Alteration { name: "with `cat -n`", piece: |text, line| numbered(text, line, 6, "\t"), around: ALONE, lost: 3 },
     Alteration { name: "with `grep -n`", piece: |text, line| numbered(text, line, 0, ":"), around: ALONE, lost: 3 },
@@ -148,6 +148,7 @@ const HARMLESS: &[&str] = &[
     "pub const IOC_OPAL_SET_PW: u32 = 1109422304;",
     "D3D12_MESSAGE_ID_CREATE_PASS = 1010,",
     "pub creds: PKERB_S4U2PROXY_CRED,",
+    "pub type PKERB_S4U2PROXY_CRED = *mut KERB_S4U2PROXY_CRED;",
     "core::w!(\"PCP_KSP_RSA_SEAL_KEY_3BD1C4BF-004E-4E2F-8A4D-0BF6302E0A05\")",
     "pub type AUTH_DATA_PASSWORD = *mut SEC_AUTH_DATA_PASSWORD;",
     // Assertions and calls.

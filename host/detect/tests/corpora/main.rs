@@ -10,4 +10,5 @@ mod altered;
 mod pii;
 mod rows;
 mod secrets;
+mod sources;
 mod views;
