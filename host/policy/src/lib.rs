@@ -42,6 +42,7 @@ pub mod rule_tests;
 mod samples;
 mod selector;
 mod shorten;
+mod sieve;
 mod verdict;
 mod work;
 

@@ -19,6 +19,7 @@ use crate::plugin::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, InvalidAnswer, Plugin, PluginFinding,
     Spent, TransformRequest, World,
 };
+use crate::sieve::Sieve;
 
 /// The pack that they are in.
 pub(crate) const PACK: &str = "own";
@@ -42,6 +43,8 @@ pub(crate) struct OwnDetector {
     /// The keys of values in which it looks; empty where it looks everywhere.
     pub(crate) keys: Vec<Glob>,
     pub(crate) luhn: bool,
+    /// What a rule of another scanner asks of its matches.
+    pub(crate) sieve: Option<Box<Sieve>>,
 }
 
 impl OwnDetector {
@@ -132,6 +135,10 @@ impl OwnSet {
             let Some(pattern) = own.pattern.as_ref().filter(|_| asked[detector] && called[detector]) else {
                 continue;
             };
+            if let Some(sieve) = &own.sieve {
+                sieve.each(pattern, text, |secret| found(detector, secret));
+                continue;
+            }
             for captures in pattern.captures_iter(text) {
                 let hit = captures.name(VALUE_GROUP).or_else(|| captures.get(0));
                 if let Some(hit) = hit.filter(|hit| own.passes_checks(hit.as_str())) {

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use leafgate_folder::Listing;
+use leafgate_folder::{Listing, Reason};
 use sha2::{Digest, Sha256};
 
 /// Most content that one look reads. For files beyond it, size and time stand for the content: a
@@ -56,6 +56,10 @@ impl Snapshot {
         for passed in &listing.passed_over {
             digest.part(passed.reason.to_string().as_bytes());
             digest.part(name(folder, &passed.path));
+            // A detector may name it: rules of another scanner.
+            if passed.reason == Reason::Subfolder {
+                digest.content(&passed.path);
+            }
         }
         for file in listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(&tests) {
             digest.part(name(folder, file));

@@ -13,6 +13,7 @@ pub(crate) mod detectors;
 pub(crate) mod exceptions;
 pub(crate) mod fields;
 pub(crate) mod flow;
+mod gitleaks;
 mod idle;
 pub(crate) mod matches;
 mod names;

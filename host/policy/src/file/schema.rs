@@ -138,6 +138,8 @@ const DETECTOR: &[Key] = &[
     ("keywords", Texts),
     ("words", Texts),
     ("words_file", Text),
+    ("gitleaks", Text),
+    ("without", Texts),
     ("names", Texts),
     ("case_sensitive", Flag),
     ("keys", Texts),

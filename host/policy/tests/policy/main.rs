@@ -25,6 +25,7 @@ mod explain;
 mod explain_request;
 mod flow;
 mod forty;
+mod gitleaks;
 mod insert;
 mod known;
 mod memo;
