@@ -24,6 +24,13 @@ detect = ["secrets"]
 action = "redact"
 
 [[rule]]
+id = "contacts"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+releasable = true
+
+[[rule]]
 id = "steady"
 match = { role = "system" }
 action = "pin"
@@ -337,6 +344,29 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.press(&["y"]);
     session.sees("No turn waits.");
     assert_eq!(answered(client).unwrap().status(), 400);
+
+    // A redaction is released where its rule lets a person do so, for this one request.
+    let address = "jo.released@mail.example.org";
+    let client = session.sends(&sample::chat(&format!("Write to {address} with {}", plant::github(5))));
+    session.sees("Paused by mode");
+    session.press(&["End", "Enter"]);
+    session.sees("u undo");
+    session.press(&["End"]);
+    session.stands_at("content: Write to");
+    session.press(&["R"]);
+    session.sees("of rule contacts (1 of 2)?");
+    session.press(&["Tab"]);
+    session.sees("Not releasable: ‹");
+    session.press(&["BTab", "y"]);
+    session.sees("Released: the value leaves with this request.");
+    session.sees(&format!("released: {address}›"));
+    session.press(&["s"]);
+    session.sees("Send exactly what is shown?");
+    session.press(&["y"]);
+    session.sees("No turn waits.");
+    assert_eq!(answered(client).unwrap().status(), 200);
+    let sent = session.upstream.take().remove(0).body;
+    assert!(holds(&sent, address) && !holds(&sent, &plant::github(5)));
     session.press(&["o"]);
     session.sees("Pause next turn.");
     let first = session.sends(&sample::chat("One more question"));

@@ -56,6 +56,8 @@ pub enum ErrorCode {
     Nothing,
     /// The request does not accept the edit.
     RefusedEdit,
+    /// A rule does not let a person release what it redacted.
+    NotReleasable,
     /// The gate failed.
     Internal,
     /// No gate answers. Set by callers, never by a gate.
@@ -74,7 +76,7 @@ impl ErrorCode {
         match self {
             ErrorCode::Malformed => 400,
             ErrorCode::Unauthorised => 401,
-            ErrorCode::ForeignOrigin => 403,
+            ErrorCode::ForeignOrigin | ErrorCode::NotReleasable => 403,
             ErrorCode::NotFound => 404,
             ErrorCode::WrongMethod => 405,
             ErrorCode::Over

@@ -342,6 +342,9 @@ pub struct LeafView {
     pub text: ShownText,
     /// The stretches that redaction wrote in it.
     pub redacted: Vec<RedactedSpan>,
+    /// The stretches in which a value leaves because a person released it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<RedactedSpan>,
     /// Whether its text differs from the received one, redactions included.
     pub changed: bool,
     /// Whether rules may not change it.
@@ -349,7 +352,7 @@ pub struct LeafView {
     pub pinned: bool,
 }
 
-/// A stretch that redaction wrote.
+/// A stretch that redaction wrote, or had written before a person released it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedSpan {
@@ -359,6 +362,19 @@ pub struct RedactedSpan {
     pub end: usize,
     /// The label of the finding.
     pub label: String,
+    /// The number of the redaction, by which [`EditCommand::Release`] names it. `None` where it was
+    /// made in a text around this one or in one that was put in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redaction: Option<usize>,
+    /// Who redacted: `rule contacts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Whether a person may release it.
+    #[serde(default)]
+    pub releasable: bool,
+    /// Who keeps it from being released, where a person may not: `rule secrets`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<String>,
 }
 
 /// One edit or redaction that was made.
@@ -369,14 +385,17 @@ pub struct EditView {
     pub version: u64,
     /// `rule secrets`, `plugin trim (rule short-results)`, `person`.
     pub author: String,
-    /// `set`, `delete`, `restore`, `insert`, `reset` or `redact`.
+    /// `set`, `delete`, `restore`, `insert`, `option`, `release`, `reset` or `redact`.
     pub kind: String,
     /// Display path of the target in the present order.
     pub path: String,
     /// Pointer of the target in the body as received.
     pub pointer: String,
-    /// Label of a redaction.
+    /// Label of a redaction, or of what was released.
     pub label: Option<String>,
+    /// Whose redaction was released: `rule contacts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_from: Option<String>,
     /// Whether its effect stands in what would leave: it was not undone, reset or overwritten.
     pub stands: bool,
 }
@@ -409,6 +428,12 @@ pub enum EditCommand {
         /// Its text.
         text: ShownText,
     },
+    /// Takes a redaction back whose rule lets a person do so: the received value leaves, with this
+    /// request alone. A value that was found over several parts is released in all of them.
+    Release {
+        /// The number of the redaction.
+        redaction: usize,
+    },
     /// Undoes the last edit.
     Undo,
     /// Redoes the last undone edit.
@@ -426,6 +451,7 @@ impl std::fmt::Debug for EditCommand {
             EditCommand::Insert { before, text } => {
                 write!(f, "Insert {} bytes before {before}", text.expose().len())
             }
+            EditCommand::Release { redaction } => write!(f, "Release redaction {redaction}"),
             EditCommand::Undo => f.write_str("Undo"),
             EditCommand::Redo => f.write_str("Redo"),
             EditCommand::Reset => f.write_str("Reset"),

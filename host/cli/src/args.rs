@@ -654,6 +654,10 @@ pub(crate) struct EditChange {
     /// Put a message of the user directly before another one
     #[arg(long, num_args = 2, value_names = ["KEY", "TEXT"], allow_hyphen_values = true)]
     pub(crate) insert_before: Option<Vec<String>>,
+    /// Take a redaction back, by the number that `pending show` prints, where its rule lets you: the
+    /// value leaves, with this request alone
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) release: Option<usize>,
     /// Take the last edit back
     #[arg(long)]
     pub(crate) undo: bool,

@@ -152,6 +152,9 @@ fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
     if let Some([before, text]) = change.insert_before.as_deref() {
         return Ok(EditCommand::Insert { before: before.clone(), text: ShownText::new(text.clone()) });
     }
+    if let Some(redaction) = change.release {
+        return Ok(EditCommand::Release { redaction });
+    }
     let named = change.delete.as_ref().map(|key| EditCommand::Delete { section: key.clone() });
     let named = named.or(change.restore.as_ref().map(|key| EditCommand::Restore { section: key.clone() }));
     match named {
@@ -186,6 +189,12 @@ fn in_full(turn: &TurnView) -> Vec<Row> {
         for leaf in &section.leaves {
             let row = rows::leaf_row(leaf, entry.depth + 1, &leaf_authors(turn, leaf)).cut(LINE);
             shown.push(row.and(&format!("  {}", leaf.pointer), RowStyle::Dim));
+            let indent = "  ".repeat(entry.depth + 2);
+            shown.extend(rows::redaction_rows(leaf).into_iter().map(|row| {
+                let mut indented = Row::of(&indent, RowStyle::Plain);
+                indented.0.extend(row.0);
+                indented
+            }));
         }
     }
     shown.push(digest(turn));

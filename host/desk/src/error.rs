@@ -78,6 +78,9 @@ pub enum DeskError {
     /// The change would bring in a value that must be redacted and cannot be.
     #[error("rule `{}` does not let this change in: {}", .0.rule, .0.reason)]
     Unredactable(Box<Hold>),
+    /// A rule keeps the value that a person wants to release.
+    #[error("rule `{}` does not let this value leave: {}", .0.rule, .0.reason)]
+    NotReleasable(Box<Hold>),
     /// The leaf or section does not accept the change.
     #[error(transparent)]
     Edit(#[from] EditError),

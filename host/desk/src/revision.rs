@@ -40,6 +40,8 @@ pub enum Change {
         /// Its text, not yet redacted.
         text: String,
     },
+    /// Takes a redaction back, by its number: the received value leaves, with this request alone.
+    Release(usize),
     /// Takes the last edit back, of any author. Redactions stay.
     Undo,
     /// Makes the last undone edit again.
@@ -88,10 +90,20 @@ impl<G: Reviewer> Revision<G> {
         let Revision { turn, base, draft, to, reviewer } = self;
         let mut draft = Draft::clone(&draft);
         let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. });
+        let refused = match change {
+            Change::Release(_) => DeskError::NotReleasable,
+            Change::Set { .. }
+            | Change::Delete(_)
+            | Change::Restore(_)
+            | Change::Insert { .. }
+            | Change::Undo
+            | Change::Redo
+            | Change::Reset => DeskError::Unredactable,
+        };
         let Some(version) = change.apply(&mut draft)? else {
             return Ok(Revised { turn, base, outcome: None });
         };
-        let verdict = reviewer.review(&mut draft).map_err(|hold| DeskError::Unredactable(Box::new(hold)))?;
+        let verdict = reviewer.review(&mut draft).map_err(|hold| refused(Box::new(hold)))?;
         let rendering = Rendering::of(&to, &draft);
         let memory = memory(&draft, &rendering, &*reviewer);
         let extract = Extract::of(&draft);
@@ -123,6 +135,7 @@ impl Change {
                 exists(before.index(), draft.document().sections().len())?;
                 Ok(Some(draft.insert(before, Role::User, &text, &Author::Person)?))
             }
+            Change::Release(number) => Ok(Some(draft.release(number)?)),
             Change::Undo => draft.undo().ok_or(DeskError::Nothing("undo")).map(Some),
             Change::Redo => draft.redo().ok_or(DeskError::Nothing("redo")).map(Some),
             Change::Reset => draft.reset().ok_or(DeskError::Nothing("reset")).map(Some),
@@ -141,6 +154,7 @@ impl fmt::Debug for Change {
             Change::Delete(section) => f.debug_tuple("Delete").field(section).finish(),
             Change::Restore(section) => f.debug_tuple("Restore").field(section).finish(),
             Change::Insert { before, text } => write!(f, "Insert(before {before:?}, {} bytes)", text.len()),
+            Change::Release(number) => f.debug_tuple("Release").field(number).finish(),
             Change::Undo => f.write_str("Undo"),
             Change::Redo => f.write_str("Redo"),
             Change::Reset => f.write_str("Reset"),

@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::{Bench, SECRET, TOKEN, answers, forwards, hold, message};
+use common::{Bench, SECRET, TOKEN, answers, forwards, hold, leaf, message};
 use leafgate_admin::HoldState;
 use leafgate_desk::{Change, DeskError, DeskLimits, Effect, TurnId, TurnState};
-use leafgate_tree::{EditError, SectionId};
+use leafgate_tree::{Author, EditError, Redaction, ReleaseTerms, SectionId};
 
 const SAID: &str = "/messages/2/content";
 const TURN: TurnId = TurnId(1);
@@ -105,6 +105,37 @@ fn a_secret_that_an_edit_brings_in_is_redacted_before_it_is_shown() {
     let turn = bench.desk.turn(TURN).unwrap();
     assert!(bench.body(TURN).contains(&format!("prod with {TOKEN} in it")));
     assert_eq!((turn.summary().edits, turn.summary().redactions), (1, 1));
+}
+
+#[test]
+fn a_release_is_an_edit_of_the_turn_and_what_a_rule_keeps_is_refused() {
+    let mut draft = common::chat("prod of xyzzy and plugh");
+    let said = leaf(&draft, SAID);
+    let redaction = |at, label: &str| Redaction { at, label: label.into(), replacement: TOKEN.to_owned() };
+    let terms = [ReleaseTerms::Releasable(draft.new_finding()), ReleaseTerms::KEPT];
+    let both = [redaction(8..13, "WORD"), redaction(18..23, "SECRET")];
+    draft.redact_on(said, &both, &terms, &Author::rule("words")).unwrap();
+    let mut bench = Bench::new();
+    let paused = bench.paused("s", draft, vec![hold("prod")]);
+    let (admission, _) = bench.desk.pause(paused, bench.now);
+    assert!(matches!(admission, leafgate_desk::Admission::Waiting(TURN)), "{admission:?}");
+    let (before, digest) = (bench.body(TURN), bench.digest(TURN));
+    let refused = bench.change(TURN, Change::Release(1)).unwrap_err();
+    assert_eq!(refused, DeskError::Edit(EditError::NotReleasable { by: Author::rule("words") }));
+    assert_eq!(bench.digest(TURN), digest);
+    bench.change(TURN, Change::Release(0)).unwrap();
+    let released = bench.body(TURN);
+    assert!(released.contains(&format!("prod of xyzzy and {TOKEN}")), "{released}");
+    let summary = bench.desk.turn(TURN).unwrap().summary();
+    assert_eq!((summary.edits, summary.redactions), (1, 1));
+    // The second of two reviewers is told, whichever of the two things he wants.
+    let second = bench.change(TURN, Change::Release(0)).unwrap_err();
+    assert_eq!(second, DeskError::Edit(EditError::NotRedacted));
+    assert!(matches!(bench.desk.resume(TURN, &digest, bench.now), Err(DeskError::Stale { .. })));
+    bench.change(TURN, Change::Undo).unwrap();
+    assert_eq!((bench.body(TURN), bench.digest(TURN)), (before, digest));
+    bench.change(TURN, Change::Redo).unwrap();
+    assert_eq!(forwards(&bench.resume(TURN).unwrap())[0].2, released, "shown is sent");
 }
 
 #[test]

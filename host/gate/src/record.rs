@@ -160,11 +160,12 @@ pub struct Approval {
 /// A change of a request, without the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEdit {
-    /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `reset`.
+    /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `release`, `reset`.
     pub kind: &'static str,
     /// The display path of its place, keys as the client spelled them.
     pub path: String,
-    /// The id of the rule, `saved:` and the id of a saved edit, or `person`.
+    /// The id of the rule, `saved:` and the id of a saved edit, or `person`; for a release `person:`
+    /// and the id of the rule that had redacted.
     pub rule: String,
     /// What a redaction recognised.
     pub label: Option<Arc<str>>,
@@ -231,13 +232,26 @@ pub(crate) fn edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {
         detector: recall.detector(made.node, &made.label).map(|id| id.as_str().to_owned()),
         length: Some(made.removed),
     });
-    let edits = draft.edits().map(|edit| RecordedEdit {
-        kind: edit.kind.name(),
-        path: document.display_path(edit.target),
-        rule: author(&edit.author),
-        label: None,
-        detector: None,
-        length: None,
+    let edits = draft.edits().flat_map(|edit| {
+        let made = RecordedEdit {
+            kind: edit.kind.name(),
+            path: document.display_path(edit.target),
+            rule: author(&edit.author),
+            label: None,
+            detector: None,
+            length: None,
+        };
+        // A release is told once for each redaction that it took back, with the place of that.
+        let released = draft.released_by(edit).map(|taken| RecordedEdit {
+            path: document.display_path(taken.node),
+            rule: format!("person:{}", author(&taken.author)),
+            label: Some(Arc::clone(&taken.label)),
+            detector: recall.detector(taken.node, &taken.label).map(|id| id.as_str().to_owned()),
+            length: Some(taken.removed),
+            ..made.clone()
+        });
+        let released: Vec<_> = released.collect();
+        if released.is_empty() { vec![made] } else { released }
     });
     redactions.chain(edits).collect()
 }

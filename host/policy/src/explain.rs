@@ -299,6 +299,9 @@ fn redact_lines(policy: &Policy, redact: &Redact) -> Vec<String> {
         "published examples (keys of documentation, card numbers for tests): {}",
         redact.published
     ));
+    if redact.releasable {
+        lines.push("a person may release what it replaced, for one request that waits".to_owned());
+    }
     lines.push(format!("what cannot be replaced: {}", redact.on_unredactable));
     lines.push(format!("what is found in base64, hexadecimal digits or data URLs: {}", redact.on_encoded));
     lines.push(format!(

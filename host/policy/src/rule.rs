@@ -399,6 +399,8 @@ pub(crate) struct Redact {
     /// For published examples. Where the rule does not say, they are redacted if a token restores
     /// them.
     pub(crate) published: Published,
+    /// Whether a person may take a redaction back, for the one request that waits.
+    pub(crate) releasable: bool,
 }
 
 /// `pin` and `protect`.

@@ -356,6 +356,7 @@ impl Model {
     }
 
     fn edited(&mut self, turn: Box<TurnView>) {
+        let released = turn.edits.iter().any(|edit| edit.kind == "release" && edit.version == turn.version);
         let unchanged = self.turn.as_ref().is_some_and(|before| before.version == turn.version);
         let blocked = turn.summary.holds.iter().find(|hold| hold.blocks).map(blocked);
         let invalid =
@@ -364,6 +365,9 @@ impl Model {
         match blocked.or(invalid) {
             Some(text) => self.notify(Level::Warning, text),
             None if unchanged => self.notify(Level::Done, "Nothing changed."),
+            None if released => {
+                self.notify(Level::Warning, "Released: the value leaves with this request. u takes it back.");
+            }
             None => {}
         }
     }

@@ -21,6 +21,8 @@ pub struct Entry {
     pub edited: bool,
     /// Redactions in its own leaves.
     pub redactions: usize,
+    /// Redactions in its own leaves that a person released.
+    pub released: usize,
 }
 
 /// The entries of a turn.
@@ -146,14 +148,15 @@ pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
     Edits::new(turn).authors(leaf)
 }
 
-/// The edits of a turn whose effect stands, by target, redactions and insertions left out.
+/// The edits of a turn whose effect stands, by target. Redactions, releases and insertions are left
+/// out: leaves mark the first two where they stand.
 pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 
 impl<'t> Edits<'t> {
     pub(crate) fn new(turn: &'t TurnView) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
         // The target of an insertion is the message behind it, of which it changes nothing.
-        let changes = |edit: &&EditView| edit.kind != "redact" && edit.kind != "insert";
+        let changes = |edit: &&EditView| !matches!(edit.kind.as_str(), "redact" | "release" | "insert");
         let standing = turn.edits.iter().filter(|edit| edit.stands).filter(changes);
         for edit in standing {
             by_target.entry(edit.pointer.as_str()).or_default().push(edit);
@@ -180,6 +183,7 @@ impl<'t> Edits<'t> {
         let mut entry = Entry::default();
         for leaf in &section.leaves {
             entry.redactions += leaf.redacted.len();
+            entry.released += leaf.released.len();
             if self.0.is_empty() {
                 continue;
             }

@@ -37,6 +37,8 @@ struct Want {
     /// Its path, for people.
     path: String,
     change: SavedChange,
+    /// Whether a redacted value that was released for this request stands in its text.
+    holds_released: bool,
 }
 
 /// What became of a capture.
@@ -60,6 +62,8 @@ pub struct LeftOut {
 const RULED: &str =
     "a rule or plugin changes this place after saved edits are made: change that rule instead";
 
+const RELEASED: &str = "it holds a value that was released for this one request";
+
 const HIDDEN_KEY: &str = "a key of its path holds a value that a rule finds";
 
 impl Capture {
@@ -81,12 +85,14 @@ impl Capture {
                     },
                     None => continue,
                 },
-                // What stands of these, other edits say; and only rules put members into a body.
-                EditKind::Restore | EditKind::Reset | EditKind::Option => continue,
+                // What stands of these, other edits say; only rules put members into a body; and a
+                // release is for the one request that the person saw.
+                EditKind::Restore | EditKind::Reset | EditKind::Option | EditKind::Release => continue,
             };
             // Of several edits of one value, the present text is that of all.
             if matches!(change, SavedChange::Insert { .. }) || seen.insert(node) {
-                wants.push(Want { node, path: draft.display_path(node), change });
+                let holds_released = draft.has_released(node);
+                wants.push(Want { node, path: draft.display_path(node), change, holds_released });
             }
         }
         Capture { document: Arc::clone(draft.document()), wants, captured: Vec::new() }
@@ -124,7 +130,10 @@ impl Capture {
         key: &GuardKey,
         stamp: &Stamp,
     ) -> Result<SavedEdit, LeftOut> {
-        let Want { node, path, change } = &self.wants[number];
+        let Want { node, path, change, holds_released } = &self.wants[number];
+        if *holds_released {
+            return Err(self.left_out(number, RELEASED));
+        }
         if fresh.hides_key_of(*node) {
             return Err(self.left_out(number, HIDDEN_KEY));
         }

@@ -10,7 +10,9 @@ use leafgate_saved::{
     Capture, Drift, FileError, Fit, GuardKey, Layer, LeftOut, MAX_EDITS, OnDrift, SavedEdit, SavedFile,
     Scope, Stamp, apply,
 };
-use leafgate_tree::{Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, SectionId};
+use leafgate_tree::{
+    Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, ReleaseTerms, SectionId,
+};
 use serde_json::{Value, json};
 
 const QUESTION: &str = "Where does the build keep what it made of the sources?";
@@ -232,6 +234,27 @@ fn invariant_6_a_redacted_value_is_neither_in_the_edit_nor_in_its_guard() {
     assert_eq!(body["messages"][0]["content"], "Ask NAME_1 about the build");
     // Unredacted, it is another text.
     assert_eq!(only(&layer, says("wanda")).0, Fit::Drifted(Drift::OtherText));
+}
+
+#[test]
+fn a_release_is_not_captured_and_neither_is_a_text_that_holds_what_was_released() {
+    let mut draft = conversation();
+    let leaf = node(&draft, "/messages/1/content");
+    let terms = [ReleaseTerms::Releasable(draft.new_finding())];
+    let redaction = Redaction { at: 10..15, label: "NAME".into(), replacement: "NAME_1".to_owned() };
+    draft.redact_on(leaf, &[redaction], &terms, &Author::rule("names")).unwrap();
+    let mut fresh = draft.clone();
+    draft.release(0).unwrap();
+    assert!(Capture::of(&draft).is_empty());
+    draft.set(leaf, &format!("{QUESTION} Say it."), &Author::Person).unwrap();
+    draft.set(node(&draft, "/messages/3/content"), "no", &Author::Person).unwrap();
+    let mut capture = Capture::of(&draft);
+    capture.make(&mut fresh, &key(), &stamp());
+    let captured = capture.finish(&fresh);
+    let places: Vec<_> = captured.edits.iter().map(|edit| edit.place.pointer.as_str()).collect();
+    assert_eq!(places, ["/messages/3/content"]);
+    let why = "it holds a value that was released for this one request".to_owned();
+    assert_eq!(captured.left_out, [LeftOut { path: "messages[1].content".to_owned(), why }]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! Every edit is a list of switches, each from one numbered state to another, so that undoing it is walking the list backwards. The
 //! states themselves are kept by the [`crate::Draft`]. Redactions are no edits: they amend the state that they find, so that no undo
-//! brings a redacted value back. They are listed beside the edits as span, label and replacement.
+//! brings a redacted value back. They are listed beside the edits as span, label and replacement. Only a release, which is an edit of
+//! a person, shows a received value again, and only where the redaction was made on such terms.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,6 +96,8 @@ pub enum EditKind {
     Insert,
     /// Puts a member into the body, in the place of what stands under its key.
     Option,
+    /// Takes a redaction back, so that the received value leaves.
+    Release,
     /// Takes every edit back at once.
     Reset,
 }
@@ -109,6 +112,7 @@ impl EditKind {
             EditKind::Restore => "restore",
             EditKind::Insert => "insert",
             EditKind::Option => "option",
+            EditKind::Release => "release",
             EditKind::Reset => "reset",
         }
     }
@@ -149,9 +153,32 @@ pub struct Redaction {
     pub replacement: String,
 }
 
+/// Whether a person may take a redaction back. The value must have been received as well: what somebody wrote is kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReleaseTerms {
+    /// Nobody may.
+    Kept {
+        /// The rule that keeps it, where that is another one than the redaction's own.
+        by: Option<Arc<str>>,
+    },
+    /// A person may, with all other pieces of the same finding.
+    Releasable(FindingId),
+}
+
+impl ReleaseTerms {
+    /// Nobody may, by the redaction's own rule.
+    pub const KEPT: ReleaseTerms = ReleaseTerms::Kept { by: None };
+}
+
+/// The number of a finding whose redactions are released together. See [`crate::Draft::new_finding`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FindingId(usize);
+
 /// A redaction that was made, without the value that it took away.
 #[derive(Clone, Debug)]
 pub struct RedactionRecord {
+    /// Its number among all redactions of the request, from 0. Never given again.
+    pub number: usize,
     /// The leaf.
     pub node: NodeId,
     /// Where it wrote, in the text that it left.
@@ -164,6 +191,18 @@ pub struct RedactionRecord {
     pub removed: usize,
     /// On whose behalf.
     pub author: Author,
+    /// Whether a person may take it back.
+    pub terms: ReleaseTerms,
+    /// The stretch of the received text that it took away; `None` where the value was not received as it was found.
+    pub received: Option<Range<usize>>,
+}
+
+impl RedactionRecord {
+    /// Whether a person may take it back, as far as its own terms go.
+    #[must_use]
+    pub fn is_releasable(&self) -> bool {
+        matches!(self.terms, ReleaseTerms::Releasable(_)) && self.received.is_some()
+    }
 }
 
 /// The edits that are done and those that were undone.
@@ -173,6 +212,7 @@ pub(crate) struct Journal {
     pub(crate) undone: Vec<Edit>,
     redactions: Arc<Redactions>,
     last_version: Version,
+    last_finding: usize,
 }
 
 /// All redactions, in order, and where those of each value stand among them.
@@ -189,6 +229,21 @@ impl Journal {
         let places = redactions.all.len()..redactions.all.len() + records.len();
         redactions.of.entry(node).or_default().extend(places);
         redactions.all.extend(records);
+    }
+
+    /// The number that the next redaction gets.
+    pub(crate) fn next_redaction(&self) -> usize {
+        self.redactions.all.len()
+    }
+
+    /// The redaction of a number.
+    pub(crate) fn redaction(&self, number: usize) -> Option<&RedactionRecord> {
+        self.redactions.all.get(number)
+    }
+
+    pub(crate) fn next_finding(&mut self) -> FindingId {
+        self.last_finding += 1;
+        FindingId(self.last_finding)
     }
 
     /// All redactions, in order.

@@ -67,6 +67,8 @@ pub(crate) enum OperationChange {
     Option { key: String, new_value: Value },
     /// Takes every edit back.
     Reset,
+    /// Shows a redacted value again, in the place of its replacement.
+    Release { label: String, token: String, redacted_by: Author },
     /// Replaces a finding.
     Redact { at: Span, label: String, token: String },
 }
@@ -189,6 +191,14 @@ impl<M: Fn(&str) -> String> View<'_, M> {
                 OperationChange::Option {
                     key: option.map_or("", |option| option.key()).to_owned(),
                     new_value: value.unwrap_or(Value::Null),
+                }
+            }
+            EditKind::Release => {
+                let released = self.draft.released_by(edit).next();
+                OperationChange::Release {
+                    label: released.map(|made| made.label.to_string()).unwrap_or_default(),
+                    token: released.map(|made| made.replacement.to_string()).unwrap_or_default(),
+                    redacted_by: released.map_or(Author::Person, |made| made.author.clone()),
                 }
             }
             EditKind::Reset => OperationChange::Reset,

@@ -18,30 +18,42 @@ enum Piece {
     Kept(Range<usize>),
     /// Written by a rule, a plugin or a person.
     Written(ByteString),
-    /// Written by redaction in place of what must not leave.
-    Redacted { label: Arc<str>, text: ByteString },
+    /// Written by redaction in place of what must not leave. `record`: the number of the redaction, where one was made here.
+    Redacted { label: Arc<str>, text: ByteString, record: Option<usize> },
+    /// Received, redacted, and shown again by a person who released that redaction.
+    Released { at: Range<usize>, label: Arc<str>, record: usize },
 }
 
 impl Piece {
     fn len(&self) -> usize {
         match self {
-            Piece::Kept(range) => range.len(),
+            Piece::Kept(range) | Piece::Released { at: range, .. } => range.len(),
             Piece::Written(text) | Piece::Redacted { text, .. } => text.len(),
         }
     }
 
     fn text<'a>(&'a self, original: &'a str) -> &'a str {
         match self {
-            Piece::Kept(range) => &original[range.clone()],
+            Piece::Kept(range) | Piece::Released { at: range, .. } => &original[range.clone()],
             Piece::Written(text) | Piece::Redacted { text, .. } => text,
         }
     }
 
-    /// The part of it that a range within it covers. A part of a token is no token any more, so it counts as written.
+    /// The received stretch that it shows, whoever let it leave.
+    fn received(&self) -> Option<Range<usize>> {
+        match self {
+            Piece::Kept(at) | Piece::Released { at, .. } => Some(at.clone()),
+            Piece::Written(_) | Piece::Redacted { .. } => None,
+        }
+    }
+
+    /// The part of it that a range within it covers. A part of a token is no token any more, so it counts as written; a part of a
+    /// released value is another value, which nobody has released.
     fn part(&self, range: Range<usize>) -> Piece {
         match self {
             Piece::Kept(kept) => Piece::Kept(kept.start + range.start..kept.start + range.end),
             whole if range == (0..whole.len()) => whole.clone(),
+            Piece::Released { at, .. } => Piece::Kept(at.start + range.start..at.start + range.end),
             Piece::Written(text) | Piece::Redacted { text, .. } => {
                 Piece::Written(text.slice_ref(&text[range]))
             }
@@ -56,14 +68,14 @@ pub(crate) struct Pieces(Arc<[Piece]>);
 /// What to put in a place of a text.
 pub(crate) enum New {
     Written(ByteString),
-    Redacted { label: Arc<str>, text: ByteString },
+    Redacted { label: Arc<str>, text: ByteString, record: Option<usize> },
 }
 
 /// Turns a replacement in a text into an edit of it.
 pub(crate) fn edit(splice: Splice) -> (Range<usize>, New) {
     let text = splice.with.into();
     match splice.label {
-        Some(label) => (splice.at, New::Redacted { label, text }),
+        Some(label) => (splice.at, New::Redacted { label, text, record: None }),
         None => (splice.at, New::Written(text)),
     }
 }
@@ -141,9 +153,18 @@ impl Pieces {
         Pieces([Piece::Kept(0..length)].into())
     }
 
+    /// Whether it reads as received; with every redaction released, it does.
     pub(crate) fn is_untouched(&self, length: usize) -> bool {
-        length == 0 && self.0.iter().all(|piece| piece.len() == 0)
-            || self.0.len() == 1 && self.0[0] == Piece::Kept(0..length)
+        if length == 0 {
+            return self.0.iter().all(|piece| piece.len() == 0);
+        }
+        let mut end = 0;
+        let goes_on = |piece: &Piece| {
+            let goes_on = piece.received().is_some_and(|at| at.start == end);
+            end += piece.len();
+            goes_on
+        };
+        self.0.iter().all(goes_on) && end == length
     }
 
     /// Whether somebody other than redaction wrote in it.
@@ -161,7 +182,7 @@ impl Pieces {
     /// Bytes of memory, about.
     pub(crate) fn memory(&self) -> usize {
         let written = |piece: &Piece| match piece {
-            Piece::Kept(_) => 0,
+            Piece::Kept(_) | Piece::Released { .. } => 0,
             Piece::Written(text) | Piece::Redacted { text, .. } => text.len(),
         };
         self.0.iter().map(|piece| size_of::<Piece>() + written(piece)).sum()
@@ -174,22 +195,52 @@ impl Pieces {
 
     /// Where redaction wrote, in the present text.
     pub(crate) fn redacted(&self) -> Vec<(Range<usize>, Arc<str>)> {
-        let mut at = 0;
-        let mut found = Vec::new();
-        for piece in self.0.iter() {
-            if let Piece::Redacted { label, text } = piece {
-                found.push((at..at + text.len(), label.clone()));
+        self.redactions().map(|(at, label, _)| (at, Arc::clone(label))).collect()
+    }
+
+    /// The same with the numbers of the redactions.
+    pub(crate) fn redactions(&self) -> impl Iterator<Item = (Range<usize>, &Arc<str>, Option<usize>)> {
+        self.placed().filter_map(|(at, piece)| match piece {
+            Piece::Redacted { label, record, .. } => Some((at, label, *record)),
+            Piece::Kept(_) | Piece::Written(_) | Piece::Released { .. } => None,
+        })
+    }
+
+    /// The stretches of the present text that somebody released, with the numbers of the redactions.
+    pub(crate) fn released(&self) -> impl Iterator<Item = (Range<usize>, &Arc<str>, usize)> {
+        self.placed().filter_map(|(at, piece)| match piece {
+            Piece::Released { label, record, .. } => Some((at, label, *record)),
+            Piece::Kept(_) | Piece::Written(_) | Piece::Redacted { .. } => None,
+        })
+    }
+
+    fn placed(&self) -> impl Iterator<Item = (Range<usize>, &Piece)> {
+        self.0.iter().scan(0, |end, piece| {
+            let start = *end;
+            *end += piece.len();
+            Some((start..*end, piece))
+        })
+    }
+
+    /// Shows the received stretch of a redaction again; `None` where that does not stand here.
+    pub(crate) fn release(&self, number: usize, received: &Range<usize>) -> Option<Pieces> {
+        let mut pieces = self.0.to_vec();
+        let place = pieces.iter_mut().find_map(|piece| match piece {
+            Piece::Redacted { label, record: Some(record), .. } if *record == number => {
+                Some((Arc::clone(label), piece))
             }
-            at += piece.len();
-        }
-        found
+            _ => None,
+        });
+        let (label, place) = place?;
+        *place = Piece::Released { at: received.clone(), label, record: number };
+        Some(Pieces(pieces.into()))
     }
 
     /// What redaction wrote in the present text, with the labels.
-    pub(crate) fn redacted_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn redacted_texts(&self) -> impl Iterator<Item = (&str, &str, Option<usize>)> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Redacted { label, text } => Some((&**text, &**label)),
-            _ => None,
+            Piece::Redacted { label, text, record } => Some((&**text, &**label, *record)),
+            Piece::Kept(_) | Piece::Written(_) | Piece::Released { .. } => None,
         })
     }
 
@@ -202,7 +253,7 @@ impl Pieces {
             walk.covered(range.end, drop);
             pieces.push(match new {
                 New::Written(text) => Piece::Written(text),
-                New::Redacted { label, text } => Piece::Redacted { label, text },
+                New::Redacted { label, text, record } => Piece::Redacted { label, text, record },
             });
         }
         walk.up_to(usize::MAX, |piece| join(&mut pieces, piece));
@@ -220,7 +271,7 @@ impl Pieces {
         for (range, label) in ranges {
             walk.covered(range.start, drop);
             walk.covered(range.end, |piece| {
-                if let Piece::Kept(at) = piece {
+                if let Some(at) = piece.received() {
                     covered.push(Hidden { at, label: label.clone() });
                 }
             });
@@ -228,11 +279,32 @@ impl Pieces {
         covered
     }
 
+    /// Returns the received stretch that each range of the present text shows; `None` where anything else is in it. The ranges are
+    /// sorted and do not overlap.
+    pub(crate) fn wholly_received<'r>(
+        &self,
+        ranges: impl IntoIterator<Item = &'r Range<usize>>,
+    ) -> Vec<Option<Range<usize>>> {
+        let mut walk = Walk::new(self);
+        let mut shown = Vec::new();
+        for range in ranges {
+            walk.covered(range.start, drop);
+            let (mut whole, mut is_whole) = (None::<Range<usize>>, true);
+            walk.covered(range.end, |piece| match (piece.received(), &mut whole) {
+                (Some(at), None) => whole = Some(at),
+                (Some(at), Some(whole)) if whole.end == at.start => whole.end = at.end,
+                _ => is_whole = false,
+            });
+            shown.push(whole.filter(|_| is_whole));
+        }
+        shown
+    }
+
     /// The text, with received stretches that were ever redacted shown as masks. `hidden` is sorted and does not overlap.
     pub(crate) fn masked(&self, original: &str, hidden: &[Hidden], mask: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
         for piece in self.0.iter() {
-            let Piece::Kept(kept) = piece else {
+            let Some(kept) = piece.received() else {
                 text.push_str(piece.text(original));
                 continue;
             };
@@ -256,7 +328,7 @@ impl Pieces {
         let (mut at, mut changed) = (0, false);
         for piece in self.0.iter() {
             match piece {
-                Piece::Kept(range) => {
+                Piece::Kept(range) | Piece::Released { at: range, .. } => {
                     gone(&mut splices, at..range.start, changed);
                     (at, changed) = (range.end, false);
                 }
@@ -264,7 +336,7 @@ impl Pieces {
                     splices.push(Splice { at: at..at, with: text.to_string(), label: None });
                     changed = true;
                 }
-                Piece::Redacted { label, text } => {
+                Piece::Redacted { label, text, .. } => {
                     splices.push(Splice { at: at..at, with: text.to_string(), label: Some(label.clone()) });
                     changed = true;
                 }
@@ -291,6 +363,29 @@ fn gone(splices: &mut Vec<Splice>, stretch: Range<usize>, replaced: bool) {
         None if stretch.is_empty() => {}
         None => splices.push(Splice { at: stretch, with: String::new(), label: None }),
     }
+}
+
+/// The stretches in which two texts differ. `around` are stretches of the old text, sorted and apart, that are not part of a difference
+/// where the new text has them in the same order: a released value must not turn into a text that somebody wrote.
+pub(crate) fn difference_around(
+    old: &str,
+    new: &str,
+    around: &[Range<usize>],
+) -> Vec<(Range<usize>, String)> {
+    let mut differences = Vec::with_capacity(around.len() + 1);
+    let (mut at, mut at_new) = (0, 0);
+    let mut differ = |old_range: Range<usize>, new_range: Range<usize>| {
+        let (range, with) = difference(&old[old_range.clone()], &new[new_range]);
+        differences.push((old_range.start + range.start..old_range.start + range.end, with));
+    };
+    for kept in around {
+        if let Some(found) = new[at_new..].find(&old[kept.clone()]) {
+            differ(at..kept.start, at_new..at_new + found);
+            (at, at_new) = (kept.end, at_new + found + kept.len());
+        }
+    }
+    differ(at..old.len(), at_new..new.len());
+    differences
 }
 
 /// The one stretch in which two texts differ, on character boundaries: a range of the old text and what stands there in the new.
@@ -338,7 +433,8 @@ mod tests {
 
     fn redacted(spots: &[Range<usize>]) -> impl Iterator<Item = (Range<usize>, New)> + '_ {
         let label: Arc<str> = "X".into();
-        spots.iter().map(move |at| (at.clone(), New::Redacted { label: label.clone(), text: "TOKEN".into() }))
+        let token = move || New::Redacted { label: label.clone(), text: "TOKEN".into(), record: None };
+        spots.iter().map(move |at| (at.clone(), token()))
     }
 
     #[test]
@@ -374,7 +470,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_away_stays_known() {
-        let drop = |label: &str| New::Redacted { label: label.into(), text: "".into() };
+        let drop = |label: &str| New::Redacted { label: label.into(), text: "".into(), record: None };
         let pieces = Pieces::untouched(10).replace([(2..4, drop("A")), (6..8, drop("B"))]);
         let later = pieces.replace([(2..3, New::Written("x".into()))]);
         let labels = |pieces: &Pieces| {

@@ -51,6 +51,9 @@ pub enum ReplayError {
     /// The section has changed since, or the pointer names another one now.
     #[error("the section is not the one that was edited: its texts differ")]
     OtherSection,
+    /// A person let a value leave with the request that they saw, and with no other.
+    #[error("a release holds for the one request that it was made in")]
+    Release,
     /// The draft does not take the edit.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -120,6 +123,7 @@ impl Operation {
         let author = &self.author;
         match &self.change {
             OperationChange::Redact { .. } => {}
+            OperationChange::Release { .. } => return Err(ReplayError::Release),
             OperationChange::Reset => {
                 draft.reset();
             }
@@ -157,6 +161,7 @@ impl Operation {
                 true
             }
             OperationChange::Redact { .. }
+            | OperationChange::Release { .. }
             | OperationChange::Reset
             | OperationChange::Delete { .. }
             | OperationChange::Restore { .. } => false,

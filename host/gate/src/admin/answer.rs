@@ -8,6 +8,7 @@ use http::header::{
 use http::{Response, StatusCode};
 use leafgate_admin::{ApiError, ErrorCode};
 use leafgate_desk::DeskError;
+use leafgate_tree::EditError;
 use serde::Serialize;
 
 use crate::content::{self, Content};
@@ -81,6 +82,12 @@ impl From<DeskError> for Failure {
             DeskError::Blocked(_) => ErrorCode::Blocked,
             DeskError::Invalid(_) => ErrorCode::Invalid,
             DeskError::Nothing(_) | DeskError::NoCapture => ErrorCode::Nothing,
+            DeskError::NotReleasable(_)
+            | DeskError::Edit(EditError::NotReleasable { .. } | EditError::NotReceived) => {
+                ErrorCode::NotReleasable
+            }
+            DeskError::Edit(EditError::NotRedacted) => ErrorCode::Conflict,
+            DeskError::Edit(EditError::NoSuchRedaction) => ErrorCode::NotFound,
             DeskError::Unredactable(_) | DeskError::Edit(_) | DeskError::NoSuchPlace => {
                 ErrorCode::RefusedEdit
             }

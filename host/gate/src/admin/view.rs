@@ -11,8 +11,8 @@ use leafgate_admin::{
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MessageIndex, NodeId, NodeType, PutOption,
-    Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
+    Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MarkedSpan, MessageIndex, NodeId, NodeType,
+    PutOption, ReleaseTerms, Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::Failure;
@@ -166,6 +166,7 @@ fn put_in(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
         access: Access::Frozen,
         text: ShownText::new(text.into_cow()),
         redacted: Vec::new(),
+        released: Vec::new(),
         changed: true,
         pinned: false,
     }
@@ -203,8 +204,9 @@ fn option_view(at: usize, option: &PutOption) -> SectionView {
 /// A message that was put in.
 fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
     let redacted = inserted.redacted().iter();
-    let redacted =
-        redacted.map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() });
+    let redacted = redacted.map(|(at, label)| {
+        redacted_span(MarkedSpan { at: at.clone(), label: label.clone(), redaction: None })
+    });
     let leaf =
         LeafView { redacted: redacted.collect(), ..put_in("content", LeafKind::Text, inserted.text()) };
     SectionView {
@@ -283,7 +285,6 @@ fn leaves(draft: &Draft) -> BTreeMap<SectionId, Vec<LeafView>> {
 }
 
 fn leaf_view(draft: &Draft, leaf: &Leaf<'_>, section: NodeId, changed: bool) -> LeafView {
-    let redacted = draft.redacted(leaf.id()).into_iter();
     LeafView {
         pointer: draft.pointer(leaf.id()),
         path: relative_path(draft, section, leaf.id()),
@@ -291,11 +292,29 @@ fn leaf_view(draft: &Draft, leaf: &Leaf<'_>, section: NodeId, changed: bool) -> 
         value: leaf.value_type(),
         access: leaf.access(),
         text: ShownText::new(draft.text(leaf.id()).into_cow()),
-        redacted: redacted
-            .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
-            .collect(),
+        redacted: draft.redactions_in(leaf.id()).into_iter().map(redacted_span).collect(),
+        released: draft.released(leaf.id()).into_iter().map(redacted_span).collect(),
         changed,
         pinned: draft.is_pinned(leaf.id()),
+    }
+}
+
+/// A stretch that redaction wrote or a person released, and on whose terms.
+fn redacted_span(span: MarkedSpan<'_>) -> RedactedSpan {
+    let made = span.redaction;
+    let kept_by = made.and_then(|made| match &made.terms {
+        ReleaseTerms::Kept { by: Some(rule) } => Some(Author::rule(rule.clone()).to_string()),
+        ReleaseTerms::Kept { by: None } => Some(made.author.to_string()),
+        ReleaseTerms::Releasable(_) => None,
+    });
+    RedactedSpan {
+        start: span.at.start,
+        end: span.at.end,
+        label: span.label.to_string(),
+        redaction: made.map(|made| made.number),
+        author: made.map(|made| made.author.to_string()),
+        releasable: made.is_some_and(|made| made.is_releasable()),
+        kept_by,
     }
 }
 
@@ -315,6 +334,7 @@ fn history(draft: &Draft) -> Vec<EditView> {
         path: draft.display_path_now(node),
         pointer: draft.pointer(node),
         label,
+        released_from: None,
         stands,
     };
     let redactions = draft
@@ -324,7 +344,12 @@ fn history(draft: &Draft) -> Vec<EditView> {
     let standing: BTreeSet<_> = draft.standing_edits().into_iter().map(|edit| edit.version).collect();
     let edits = draft.edits().map(|edit| {
         let stands = standing.contains(&edit.version);
-        view(edit.version, &edit.author, edit.kind.name(), edit.target, None, stands)
+        let released = draft.released_by(edit).next();
+        EditView {
+            label: released.map(|made| made.label.to_string()),
+            released_from: released.map(|made| made.author.to_string()),
+            ..view(edit.version, &edit.author, edit.kind.name(), edit.target, None, stands)
+        }
     });
     redactions.chain(edits).collect()
 }
@@ -341,6 +366,7 @@ pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, Fail
         EditCommand::Insert { before, text } => {
             Change::Insert { before: section_named(&before, draft)?, text: text.expose().to_owned() }
         }
+        EditCommand::Release { redaction } => Change::Release(redaction),
         EditCommand::Undo => Change::Undo,
         EditCommand::Redo => Change::Redo,
         EditCommand::Reset => Change::Reset,

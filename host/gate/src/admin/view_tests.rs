@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use leafgate_admin::SectionView;
-use leafgate_tree::{Author, Document, Draft, Format, Limits, Role, SectionId};
+use leafgate_tree::{
+    Author, Document, Draft, EditKind, Format, Limits, Redaction, ReleaseTerms, Role, SectionId,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -26,6 +28,7 @@ enum Step {
     Delete(Index),
     Restore(Index),
     Insert(Index),
+    Release(Index),
     Undo,
     Redo,
     Reset,
@@ -38,6 +41,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => index().prop_map(Step::Delete),
         1 => index().prop_map(Step::Restore),
         2 => index().prop_map(Step::Insert),
+        4 => index().prop_map(Step::Release),
         2 => Just(Step::Undo),
         1 => Just(Step::Redo),
         1 => Just(Step::Reset),
@@ -47,6 +51,25 @@ fn any_step() -> impl Strategy<Value = Step> {
 fn draft() -> Draft {
     let document = Document::parse(BODY.into(), Format::OpenaiChat, &Limits::default()).unwrap();
     Draft::new(Arc::new(document))
+}
+
+/// The same with redactions: two that a person may release, one over two parts, one in an embedded document, and one for good.
+fn redacted() -> Draft {
+    let mut draft = draft();
+    let rule = Author::rule("words");
+    let mut redact = |pointer: &str, at: std::ops::Range<usize>, with: &str, terms: ReleaseTerms| {
+        let node = draft.document().resolve(pointer).unwrap();
+        let redaction = Redaction { at, label: "WORD".into(), replacement: with.to_owned() };
+        draft.redact_on(node, &[redaction], &[terms], &rule).unwrap();
+        draft.new_finding()
+    };
+    let first = redact("/messages/0/content", 0..2, "WORD_1", ReleaseTerms::KEPT);
+    let over = redact("/messages/4/content", 0..2, "WORD_2", ReleaseTerms::Releasable(first));
+    redact("/messages/1/content/0/text", 1..3, "WORD_3", ReleaseTerms::Releasable(over));
+    let inner = redact("/messages/1/content/1/text", 0..5, "", ReleaseTerms::Releasable(over));
+    let path = "/messages/2/tool_calls/0/function/arguments/deep/path/0";
+    redact(path, 0..1, "WORD_4", ReleaseTerms::Releasable(inner));
+    draft
 }
 
 /// Makes a step; one that the draft refuses changes nothing.
@@ -61,6 +84,12 @@ fn take(draft: &mut Draft, step: &Step) {
         Step::Delete(index) => _ = draft.delete(section(index), &Author::Person),
         Step::Restore(index) => _ = draft.restore(section(index), &Author::Person),
         Step::Insert(index) => _ = draft.insert(section(index), Role::User, "put in", &Author::Person),
+        Step::Release(index) => {
+            let count = draft.redactions().count();
+            if count > 0 {
+                let _ = draft.release(index.index(count));
+            }
+        }
         Step::Undo => _ = draft.undo(),
         Step::Redo => _ = draft.redo(),
         Step::Reset => _ = draft.reset(),
@@ -108,8 +137,11 @@ fn shown(draft: &Draft, views: &[SectionView]) -> (Vec<(String, String)>, usize)
 
 proptest! {
     #[test]
-    fn invariant_4_the_view_of_every_leaf_is_what_would_leave(steps in proptest::collection::vec(any_step(), 0..24)) {
-        let mut draft = draft();
+    fn invariant_4_the_view_of_every_leaf_is_what_would_leave(
+        steps in proptest::collection::vec(any_step(), 0..24),
+        with_redactions in any::<bool>(),
+    ) {
+        let mut draft = if with_redactions { redacted() } else { draft() };
         for step in &steps {
             take(&mut draft, step);
             let body: Value = serde_json::from_slice(&draft.render()).unwrap();
@@ -130,9 +162,21 @@ proptest! {
             leaves.sort();
             prop_assert_eq!(&leaves, &read, "after {:?}", step);
             let standing = draft.standing_edits().len();
-            prop_assert_eq!(history(&draft).iter().filter(|edit| edit.stands).count(), standing);
+            // Redactions have no version, and are told beside the edits.
+            let told = history(&draft).into_iter().filter(|edit| edit.stands && edit.version > 0);
+            prop_assert_eq!(told.count(), standing);
             if draft.render() == BODY {
-                prop_assert_eq!(standing, 0, "nothing differs from what came");
+                let written = draft.standing_edits().into_iter().filter(|edit| edit.kind != EditKind::Release);
+                prop_assert_eq!(written.count(), 0, "nothing differs from what came");
+            }
+            // What was let go is marked where it stands, and what nobody may release never leaves.
+            for leaf in views.iter().flat_map(|section| &section.leaves) {
+                for span in &leaf.released {
+                    prop_assert!(span.releasable && leaf.text.expose().get(span.start..span.end).is_some());
+                }
+            }
+            if with_redactions {
+                prop_assert!(!draft.render().windows(4).any(|bytes| bytes == b"Be b"), "after {:?}", step);
             }
         }
     }

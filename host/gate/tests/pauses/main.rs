@@ -13,6 +13,7 @@ mod modes;
 mod pause;
 mod profiles;
 mod queue;
+mod release;
 mod reload;
 mod saved;
 mod stream;

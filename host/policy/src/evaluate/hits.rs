@@ -18,6 +18,9 @@ pub(crate) struct Hit {
     pub(crate) published: bool,
     /// The rule.
     pub(crate) rule: RuleIndex,
+    /// A rule that does not let anybody release it, among all those that found something of it. Known
+    /// once the rules were asked.
+    pub(crate) kept_by: Option<RuleIndex>,
 }
 
 impl Hit {
@@ -29,6 +32,7 @@ impl Hit {
             confidence: finding.confidence,
             published: finding.published,
             rule,
+            kept_by: None,
         }
     }
 }
@@ -65,7 +69,8 @@ fn push_piece(left: &mut Vec<Hit>, hit: &Hit, piece: Range<usize>, text: &str) {
 }
 
 /// Makes one hit of those that overlap. It covers all of them; its label, detector and rule are
-/// those of the highest confidence, and among equals of the earlier rule.
+/// those of the highest confidence, and among equals of the earlier rule. What one of them keeps is
+/// kept.
 pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_by_key(|hit| (hit.range.start, hit.rule));
     let mut united: Vec<Hit> = Vec::with_capacity(hits.len());
@@ -74,10 +79,11 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
         match united.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
                 let range = last.range.start..last.range.end.max(hit.range.end);
+                let kept_by = last.kept_by.or(hit.kept_by);
                 if (hit.confidence, last.rule) > (last.confidence, hit.rule) {
                     *last = hit;
                 }
-                last.range = range;
+                (last.range, last.kept_by) = (range, kept_by);
             }
             _ => united.push(hit),
         }
@@ -163,7 +169,8 @@ mod tests {
     fn hit(range: Range<usize>, label: &str, confidence: Confidence, rule: usize) -> Hit {
         let rule = RuleIndex::new(rule);
         let detector = DetectorId::new("pack/name").unwrap();
-        Hit { range, label: Label::new(label).unwrap(), detector, confidence, published: false, rule }
+        let label = Label::new(label).unwrap();
+        Hit { range, label, detector, confidence, published: false, rule, kept_by: None }
     }
 
     #[test]

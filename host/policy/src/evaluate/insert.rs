@@ -105,8 +105,8 @@ impl<'p> Run<'p> {
         let replacements =
             self.replacements(&self.united_of_acting(hits), false, text, &Arc::default()).ok()?;
         let mut copy = text.to_owned();
-        for (_, redaction) in replacements.into_iter().rev() {
-            copy.replace_range(redaction.at, &redaction.replacement);
+        for one in replacements.into_iter().rev() {
+            copy.replace_range(one.redaction.at, &one.redaction.replacement);
         }
         Some(copy)
     }
@@ -128,10 +128,10 @@ impl<'p> Run<'p> {
         if replacements.is_empty() {
             return;
         }
-        for (index, _) in &replacements {
-            self.report.rules[*index].edits += 1;
+        for one in &replacements {
+            self.report.rules[one.rule].edits += 1;
         }
-        let redactions: Vec<Redaction> = replacements.into_iter().map(|(_, redaction)| redaction).collect();
+        let redactions: Vec<Redaction> = replacements.into_iter().map(|one| one.redaction).collect();
         self.draft
             .redact_inserted(number, &redactions)
             .expect("united findings are sorted, apart and on the text's own character boundaries");

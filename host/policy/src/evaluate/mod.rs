@@ -28,6 +28,7 @@ mod outgoing;
 mod outside;
 mod project;
 mod redact;
+mod release;
 mod replay;
 mod request;
 mod review;
@@ -501,7 +502,11 @@ impl<'p> Run<'p> {
             | EditError::Unredactable { .. }
             | EditError::BadRange
             | EditError::NotALeaf
-            | EditError::NotDeleted => return Err(error),
+            | EditError::NotDeleted
+            | EditError::NoSuchRedaction
+            | EditError::NotReleasable { .. }
+            | EditError::NotReceived
+            | EditError::NotRedacted => return Err(error),
         };
         *self.report.rules[index].skipped.entry(why).or_default() += 1;
         Ok(())

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use leafgate_detect::{Confidence, DetectorId, Label};
-use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, Reread};
+use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, ReleaseTerms, Reread};
 
 use super::holds::Held;
 use super::site::{Site, Why};
@@ -72,8 +72,8 @@ impl Run<'_> {
         }
     }
 
-    /// Marks what redaction wrote, which is not looked at again, and what it found, for
-    /// `leaf.findings`.
+    /// Marks what redaction wrote, which is not looked at again, what a person released, and what was
+    /// found, for `leaf.findings`.
     fn keep_findings(&mut self, before: &Run<'_>, reread: &Reread) {
         let by = leafgate_tree::Author::rule("");
         let mut within = HashMap::new();
@@ -87,7 +87,22 @@ impl Run<'_> {
                 let replacement = text[at.clone()].to_owned();
                 Redaction { at, label, replacement }
             };
-            let marks: Vec<Redaction> = written.into_iter().map(same).collect();
+            let released = match origin {
+                Origin::Received(from) => before.draft.released(from),
+                Origin::Within(_) | Origin::Inserted(_) => Vec::new(),
+            };
+            let released = released.into_iter().map(|span| (span.at, span.label, true));
+            let mut spans: Vec<_> = written.into_iter().map(|(at, label)| (at, label, false)).collect();
+            spans.extend(released);
+            spans.sort_by_key(|(at, ..)| at.start);
+            let terms: Vec<ReleaseTerms> = spans
+                .iter()
+                .map(|(.., released)| match released {
+                    true => ReleaseTerms::Releasable(self.draft.new_finding()),
+                    false => ReleaseTerms::KEPT,
+                })
+                .collect();
+            let marks: Vec<Redaction> = spans.into_iter().map(|(at, label, _)| same((at, label))).collect();
             let stands = |label: &str| match origin {
                 Origin::Received(from) if !before.draft.is_written(from) => true,
                 Origin::Received(_) | Origin::Within(_) => marks.iter().any(|mark| *mark.label == *label),
@@ -104,8 +119,14 @@ impl Run<'_> {
                 self.findings.insert(FactsOf::Leaf(node), found);
             }
             if !marks.is_empty() {
+                let first = self.draft.redactions().count();
                 // A leaf that takes no redaction has none.
-                let _ = self.draft.redact(node, &marks, &by);
+                let made = self.draft.redact_on(node, &marks, &terms, &by).is_ok();
+                let places = terms.iter().enumerate().filter(|_| made);
+                for (place, _) in places.filter(|(_, terms)| **terms != ReleaseTerms::KEPT) {
+                    // It stands, as it was just made.
+                    let _ = self.draft.release(first + place);
+                }
             }
         }
     }
@@ -147,6 +168,11 @@ impl Run<'_> {
             let rule = self.policy.rules.iter().position(|rule| author(rule) == by).map(RuleIndex::new);
             let (Some(rule), Ok(label)) = (rule, Label::new(&label)) else { continue };
             match reread.origin(node) {
+                Origin::Received(from) if before.draft.has_released(from) => {
+                    // Another rule finds it now: it was let go on other terms.
+                    let what = before.pointer(from);
+                    self.hold(rule, Cause::Unredactable, true, what);
+                }
                 Origin::Received(from) if !before.draft.is_written(from) => {
                     let held =
                         Held { site: Site::Leaf(node), rule, label, why: Why::Outgoing, blocks: false };

@@ -10,12 +10,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_tree::{Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, Segment, ValueType};
+use leafgate_tree::{
+    Access, Document, EditError, Leaf, LeafKind, NodeId, Redaction, ReleaseTerms, Segment, ValueType,
+};
 use leafgate_vault::{Collision, Seen, mask, surrogate};
 
 use super::beneath::Under;
-use super::hits::{Covered, Hit, exempt, sorted_apart, unite};
+use super::hits::{Covered, Hit, sorted_apart, unite};
 use super::known::Known;
+use super::release::Guarded;
 use super::seams::Seams;
 use super::search::{Found, Hidden, MAX_FINDINGS, Rules, Search, Subject};
 use super::site::{Site, Why};
@@ -26,8 +29,14 @@ use crate::rule::{Action, Redact, Restore, With};
 use crate::verdict::Cause;
 use crate::work;
 
-/// What is put in the place of a finding, and the rule that does it.
-pub(super) type Replacement = (RuleIndex, Redaction);
+/// What is put in the place of a finding.
+pub(super) struct Replacement {
+    /// The rule that does it.
+    pub(super) rule: RuleIndex,
+    pub(super) redaction: Redaction,
+    /// Whether a person may take it back.
+    pub(super) terms: ReleaseTerms,
+}
 
 impl<'p> Run<'p> {
     /// Redacts the received request, keys and what stands outside the body included.
@@ -121,6 +130,7 @@ impl<'p> Run<'p> {
         for (index, label) in &found.excepted {
             Self::count(&mut self.report.rules[*index].excepted, label.as_str());
         }
+        let guarded = self.guarded(&found.hidden, seams);
         let covered = self.covered(&found.hits);
         let mut leaves: BTreeMap<NodeId, Vec<Hit>> = BTreeMap::new();
         let mut inserted: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
@@ -140,9 +150,9 @@ impl<'p> Run<'p> {
         // Names first: what holds a finding is not spelled where another place below it is named.
         self.hold_fixed(&fixed, &found.hidden);
         self.hold_hidden(found.hidden, &covered, seams);
-        self.replace_over_seams(borders, &mut leaves, seams);
+        self.replace_over_seams(borders, &mut leaves, seams, &guarded);
         for (node, hits) in leaves {
-            self.replace_in(node, hits);
+            self.replace_in(node, hits, &guarded);
         }
         for (number, hits) in inserted {
             self.replace_in_inserted(number, hits);
@@ -176,12 +186,13 @@ impl<'p> Run<'p> {
     }
 
     /// Replaces what was found in one leaf.
-    fn replace_in(&mut self, node: NodeId, hits: Vec<Hit>) {
+    fn replace_in(&mut self, node: NodeId, hits: Vec<Hit>, guarded: &Guarded) {
         let text = self.draft.text(node).into_cow().into_owned();
         work::decoded(text.len());
-        let hits = exempt(hits, &self.ours_in(node, &text), &text);
+        let hits = self.exempt_all(hits, self.ours_in(node, &text), self.released_in(node), &text);
         self.remember(FactsOf::Leaf(node), &hits);
-        let hits = self.united_of_acting(hits);
+        let mut hits = self.united_of_acting(hits);
+        guarded.keep(node, &mut hits);
         if let Some(why) = self.unredactable_leaf(node) {
             hits.iter()
                 .for_each(|hit| self.unredactable(hit.rule, Site::Leaf(node), &hit.label, why.clone()));
@@ -192,7 +203,12 @@ impl<'p> Run<'p> {
         // itself.
         drop(text);
         match replacements {
-            Ok(replacements) => self.replace(node, replacements),
+            Ok(mut replacements) => {
+                for (replacement, hit) in replacements.iter_mut().zip(&hits) {
+                    replacement.terms = self.terms(hit);
+                }
+                self.replace(node, replacements);
+            }
             Err((index, collision)) => self.collided(index, &collision),
         }
     }
@@ -207,10 +223,11 @@ impl<'p> Run<'p> {
 
     pub(super) fn united_of_acting(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
         hits.retain(|hit| !self.policy.rules[hit.rule].monitors());
+        hits.iter_mut().for_each(|hit| hit.kept_by = Some(hit.rule).filter(|&rule| !self.lets_release(rule)));
         unite(hits)
     }
 
-    /// Returns what is put in the places of united findings.
+    /// Returns what is put in the places of united findings, in their order, and for good.
     pub(super) fn replacements(
         &self,
         hits: &[Hit],
@@ -222,7 +239,7 @@ impl<'p> Run<'p> {
             let with = if in_number { With::Surrogate } else { self.with(hit.rule) };
             let redaction =
                 self.redaction(hit, with, text, seen).map_err(|collision| (hit.rule, collision))?;
-            Ok((hit.rule, redaction))
+            Ok(Replacement { rule: hit.rule, redaction, terms: ReleaseTerms::KEPT })
         };
         hits.iter().map(replacement).collect()
     }
@@ -230,16 +247,16 @@ impl<'p> Run<'p> {
     /// Makes replacements in a leaf, sorted and apart. Each rule is the author of its own, so they
     /// are made rule by rule.
     pub(super) fn replace(&mut self, node: NodeId, mut replacements: Vec<Replacement>) {
-        let mut rules: Vec<RuleIndex> = replacements.iter().map(|(index, _)| *index).collect();
+        let mut rules: Vec<RuleIndex> = replacements.iter().map(|one| one.rule).collect();
         rules.sort_unstable();
         rules.dedup();
         for index in rules {
-            let of_rule: Vec<Redaction> = replacements
+            let (of_rule, terms): (Vec<Redaction>, Vec<ReleaseTerms>) = replacements
                 .iter()
-                .filter(|(of, _)| *of == index)
-                .map(|(_, redaction)| redaction.clone())
-                .collect();
-            match self.draft.redact(node, &of_rule, &author(&self.policy.rules[index])) {
+                .filter(|one| one.rule == index)
+                .map(|one| (one.redaction.clone(), one.terms.clone()))
+                .unzip();
+            match self.draft.redact_on(node, &of_rule, &terms, &author(&self.policy.rules[index])) {
                 Ok(()) => {
                     self.report.rules[index].edits += of_rule.len();
                     self.was_written(node);
@@ -251,7 +268,7 @@ impl<'p> Run<'p> {
                             self.unredactable(index, Site::Leaf(node), &label, refusal(&error));
                         }
                     }
-                    replacements.retain(|(of, _)| *of != index);
+                    replacements.retain(|one| one.rule != index);
                 }
             }
         }
@@ -410,6 +427,7 @@ impl<'p> Run<'p> {
         for hidden in hidden {
             match (hidden.site, &hidden.under) {
                 (Site::Key(_), _) => {}
+                _ if self.lies_bare(&hidden) => self.hold_one(&hidden),
                 (_, Under::Escapes) => escaped.entry((hidden.site, hidden.view)).or_default().push(hidden),
                 (Site::Seam(number), Under::Encoding { at, .. }) => {
                     let over = at.as_ref().and_then(|at| seams.first_over(number, at));
@@ -457,7 +475,7 @@ impl<'p> Run<'p> {
     }
 
     /// Returns the text that was searched at a place.
-    fn text_at(&self, site: Site) -> Cow<'_, str> {
+    pub(super) fn text_at(&self, site: Site) -> Cow<'_, str> {
         match site {
             Site::Leaf(node) => self.draft.text(node).into_cow(),
             Site::Inserted(number) => self
@@ -561,9 +579,9 @@ impl<'d> Recent<'d> {
 /// the list.
 fn shift(replacements: &mut Vec<Replacement>, made: RuleIndex) {
     let (mut grown, mut shrunk) = (0, 0);
-    replacements.retain_mut(|(index, redaction)| {
+    replacements.retain_mut(|Replacement { rule, redaction, .. }| {
         super::hits::work::step();
-        if *index == made {
+        if *rule == made {
             grown += redaction.replacement.len();
             shrunk += redaction.at.len();
             return false;

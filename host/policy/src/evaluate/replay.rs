@@ -43,6 +43,11 @@ fn written(edit: &Edit) -> Option<NodeId> {
     match edit.kind {
         EditKind::Set => Some(edit.target),
         // What these bring back was redacted when it was written, and other texts are searched anyhow.
-        EditKind::Delete | EditKind::Restore | EditKind::Insert | EditKind::Option | EditKind::Reset => None,
+        EditKind::Delete
+        | EditKind::Restore
+        | EditKind::Insert
+        | EditKind::Option
+        | EditKind::Release
+        | EditKind::Reset => None,
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn review(
     if run.holds.blocks() {
         return Err(run.refused());
     }
+    run.refuse_kept_values(recall)?;
     run.hold_what_stands(recall, &written);
     run.phase(Phase::Decide, Run::decide);
     run.judge_outgoing(context)?;
@@ -47,8 +48,12 @@ impl Run<'_> {
         for (of, found) in &mut self.findings {
             let FactsOf::Leaf(node) = *of else { continue };
             if self.draft.is_written(node) {
-                let marks = self.draft.redacted(node);
-                found.retain(|fact| marks.iter().any(|(_, label)| **label == *fact.label.as_str()));
+                let (marks, released) = (self.draft.redacted(node), self.draft.released(node));
+                found.retain(|fact| {
+                    let is_it = |label: &str| *label == *fact.label.as_str();
+                    marks.iter().any(|(_, label)| is_it(label))
+                        || released.iter().any(|span| is_it(&span.label))
+                });
             }
         }
     }

@@ -13,8 +13,9 @@ use leafgate_tree::{
 };
 use leafgate_vault::mask;
 
-use super::hits::{Hit, exempt, sorted_apart, work};
+use super::hits::{Hit, sorted_apart, work};
 use super::redact::Replacement;
+use super::release::Guarded;
 use super::search::{Rules, Search, Subject};
 use super::site::Site;
 use super::{FactsOf, Run};
@@ -77,6 +78,11 @@ impl Seams {
     /// Returns the list of the parts that a window is over.
     pub(super) fn list_of(&self, window: usize) -> Option<NodeId> {
         self.windows.get(window).map(|window| self.runs[window.run].list)
+    }
+
+    /// Returns the leaves that a window is over.
+    pub(super) fn leaves_of(&self, window: usize) -> &[NodeId] {
+        self.windows.get(window).map_or(&[], |window| &self.runs[window.run].nodes)
     }
 
     /// Returns the first leaf that a stretch of a window lies in, where it lies over a border.
@@ -172,6 +178,7 @@ impl Run<'_> {
         found: Vec<(usize, Hit)>,
         leaves: &mut BTreeMap<NodeId, Vec<Hit>>,
         seams: &Seams,
+        guarded: &Guarded,
     ) {
         let mut by_run: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
         for (window, mut hit) in found {
@@ -186,20 +193,21 @@ impl Run<'_> {
             let nodes = &seams.runs[run].nodes;
             let own: Vec<Vec<Hit>> =
                 nodes.iter().map(|node| leaves.remove(node).unwrap_or_default()).collect();
-            self.replace_in_run(nodes, own, hits);
+            self.replace_in_run(nodes, own, hits, guarded);
         }
     }
 
-    fn replace_in_run(&mut self, run: &[NodeId], own: Vec<Vec<Hit>>, over: Vec<Hit>) {
+    fn replace_in_run(&mut self, run: &[NodeId], own: Vec<Vec<Hit>>, over: Vec<Hit>, guarded: &Guarded) {
         let (text, borders) = self.joined(run);
         let mut hits = over;
-        let mut ours = Vec::new();
+        let (mut ours, mut released) = (Vec::new(), Vec::new());
         for ((&node, own), at) in run.iter().zip(own).zip(borders.windows(2)) {
             let here = |range: Range<usize>| range.start + at[0]..range.end + at[0];
             ours.extend(self.ours_in(node, &text[at[0]..at[1]]).into_iter().map(here));
+            released.extend(self.released_in(node).into_iter().map(here));
             hits.extend(own.into_iter().map(|hit| Hit { range: here(hit.range.clone()), ..hit }));
         }
-        let hits = exempt(hits, &sorted_apart(ours), &text);
+        let hits = self.exempt_all(hits, sorted_apart(ours), released, &text);
         for hit in &hits {
             for (part, _) in pieces(&borders, &hit.range).take(1) {
                 self.remember(FactsOf::Leaf(run[part]), std::slice::from_ref(hit));
@@ -219,8 +227,13 @@ impl Run<'_> {
             }
         }
         let mut of_leaf: Vec<Vec<Replacement>> = run.iter().map(|_| Vec::new()).collect();
-        for hit in self.united_of_acting(hits) {
+        for mut hit in self.united_of_acting(hits) {
             let parts: Vec<_> = pieces(&borders, &hit.range).collect();
+            for (part, at) in &parts {
+                let at = at.start - borders[*part]..at.end - borders[*part];
+                hit.kept_by = hit.kept_by.or(guarded.keeper(run[*part], &at));
+            }
+            let terms = self.terms(&hit);
             let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text, &self.seen(run[0])) {
                 Ok(redaction) => redaction,
                 Err(collision) => return self.collided(hit.rule, &collision),
@@ -229,7 +242,8 @@ impl Run<'_> {
                 let at = at.start - borders[part]..at.end - borders[part];
                 let next = Redaction { at: 0..0, label: redaction.label.clone(), replacement: String::new() };
                 let here = std::mem::replace(&mut redaction, next);
-                of_leaf[part].push((hit.rule, Redaction { at, ..here }));
+                let redaction = Redaction { at, ..here };
+                of_leaf[part].push(Replacement { rule: hit.rule, redaction, terms: terms.clone() });
             }
         }
         for ((&node, replacements), at) in run.iter().zip(of_leaf).zip(borders.windows(2)) {
@@ -246,14 +260,14 @@ impl Run<'_> {
 fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement> {
     let mut at = 0;
     let mut blank = true;
-    for (_, redaction) in &replacements {
+    for Replacement { redaction, .. } in &replacements {
         blank &= text[at..redaction.at.start].trim().is_empty() && redaction.replacement.trim().is_empty();
         at = redaction.at.end;
     }
     if blank
         && text[at..].trim().is_empty()
         && !text.trim().is_empty()
-        && let Some((_, last)) = replacements.last_mut()
+        && let Some(Replacement { redaction: last, .. }) = replacements.last_mut()
     {
         last.replacement = mask(&last.label);
     }

@@ -368,6 +368,7 @@ fn did_at(evaluation: &Evaluation, rule: &Rule, node: NodeId, pointer: &str) -> 
             | EditKind::Option
             | EditKind::Restore
             | EditKind::Insert
+            | EditKind::Release
             | EditKind::Reset => {}
         }
     }

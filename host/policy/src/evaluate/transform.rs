@@ -239,6 +239,7 @@ impl<'p> Run<'p> {
     ) -> Result<(), Dropped> {
         let (node, text) = (leaf.node, leaf.text.as_deref().unwrap_or_default());
         let hits = spans.iter().map(|(at, label)| Hit {
+            kept_by: None,
             range: at.clone(),
             label: loaded.labels[*label].clone(),
             detector: loaded.detectors[*label].clone(),

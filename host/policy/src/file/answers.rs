@@ -97,6 +97,11 @@ impl Compiler<'_, '_> {
                         "the answer's tokens are restored after its rules, so this one would do nothing";
                     self.complaints.error(at(raw.with.as_ref().map(Spanned::span)), message, hint);
                 }
+                if let Some(releasable) = &raw.releasable {
+                    let hint = "take it out: a person is asked about requests, before they leave";
+                    let message = "`releasable` means nothing with `on = \"response\"`";
+                    self.complaints.error(releasable.span(), message, hint);
+                }
                 if raw.on_unredactable.is_some() && redact.on_unredactable == OnUnredactable::Pause {
                     let span = at(raw.on_unredactable.as_ref().map(Spanned::span));
                     self.never_waits(span, "on_unredactable");

@@ -216,18 +216,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn not_supported(&mut self, span: Range<usize>, what: &str) {
-        self.complaints.error(
-            span,
-            format!("{what} is not supported yet"),
-            "take it out; a later version will read it",
-        );
-    }
-
     fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
-        if let Some(releasable) = &raw.releasable {
-            self.not_supported(releasable.span(), "`releasable`");
-        }
         let with = self.optional("with", &raw.with, With::WORDS, With::from_word);
         let with = with.unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
@@ -268,6 +257,7 @@ impl Compiler<'_, '_> {
                 (With::Token, Restore::On) => Published::Redact,
                 _ => Published::Keep,
             }),
+            releasable: raw.releasable.as_ref().is_some_and(|releasable| *releasable.get_ref()),
         })
     }
 

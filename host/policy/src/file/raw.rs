@@ -45,9 +45,6 @@ pub(super) const TOP_LEVEL: &[&str] =
 /// The one key of `plugins` that is no plugin.
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
-/// Keys of a rule that are known and refused: no hint offers them.
-const NOT_YET: &[&str] = &["releasable"];
-
 /// A row of `restore`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -308,7 +305,7 @@ impl Reader<'_> {
         };
         let rows = self.out.restore.get_or_insert_default();
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), &[], belongs_elsewhere);
+            self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), belongs_elsewhere);
             rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
         }
     }
@@ -323,12 +320,12 @@ impl Reader<'_> {
             );
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), NOT_YET, belongs_elsewhere);
+            self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), belongs_elsewhere);
             for (nested, known) in
                 [("match", fields_of::<RawMatch>()), ("replace", fields_of::<RawReplace>())]
             {
                 if let Some(table) = nested_mut(&mut item, nested) {
-                    self.tables.drop_unknown(table, known, &[], belongs_elsewhere);
+                    self.tables.drop_unknown(table, known, belongs_elsewhere);
                 }
             }
             if let Some(table) = nested_mut(&mut item, "match") {
@@ -349,9 +346,9 @@ impl Reader<'_> {
             return self.tables.error(span, "`exception` must be a list of tables", hint);
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawException>(), &[], belongs_elsewhere);
+            self.tables.drop_unknown(&mut item, fields_of::<RawException>(), belongs_elsewhere);
             if let Some(table) = nested_mut(&mut item, "match") {
-                self.tables.drop_unknown(table, fields_of::<RawMatch>(), &[], belongs_elsewhere);
+                self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
                 self.tables.drop_broken::<RawMatch>(table);
             }
             let broken = self.tables.drop_broken::<RawException>(&mut item);
@@ -370,7 +367,7 @@ impl Reader<'_> {
             return self.tables.error(span, "`detector` must be a list of tables", hint);
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), &[], belongs_elsewhere);
+            self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), belongs_elsewhere);
             let broken = self.tables.drop_broken::<RawDetector>(&mut item);
             if let Some(detector) = self.tables.take::<Spanned<RawDetector>>(item) {
                 let span = detector.span();
@@ -394,20 +391,20 @@ impl Reader<'_> {
             ("downgrade", fields_of::<RawDowngrade>()),
         ];
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), &[], belongs_elsewhere);
+            self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), belongs_elsewhere);
             for (name, known) in nested {
                 if let Some(table) = nested_mut(&mut item, name) {
-                    self.tables.drop_unknown(table, known, &[], belongs_elsewhere);
+                    self.tables.drop_unknown(table, known, belongs_elsewhere);
                 }
             }
             if let Some(approve) =
                 nested_mut(&mut item, "tools").and_then(|tools| nested_mut(tools, "approve"))
             {
-                self.tables.drop_unknown(approve, fields_of::<RawApprove>(), &[], belongs_elsewhere);
+                self.tables.drop_unknown(approve, fields_of::<RawApprove>(), belongs_elsewhere);
             }
             if let Some(DeValue::Array(plugins)) = nested_mut(&mut item, "plugins").map(Spanned::get_mut) {
                 for plugin in plugins.iter_mut() {
-                    self.tables.drop_unknown(plugin, fields_of::<RawRequestPlugin>(), &[], belongs_elsewhere);
+                    self.tables.drop_unknown(plugin, fields_of::<RawRequestPlugin>(), belongs_elsewhere);
                 }
             }
             let broken = self.tables.drop_broken::<RawAssemble>(&mut item);
@@ -430,7 +427,7 @@ impl Reader<'_> {
                 self.out.require_signed = self.tables.take(table);
                 continue;
             }
-            self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), &[], belongs_elsewhere);
+            self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), belongs_elsewhere);
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
             match self.tables.take(table) {
                 Some(plugin) => self.out.plugins.push((name, plugin)),

@@ -40,19 +40,17 @@ impl Tables<'_> {
         &mut self,
         value: &mut Spanned<DeValue<'_>>,
         known: &[&str],
-        not_yet: &[&str],
         elsewhere: fn(&str) -> Option<String>,
     ) {
-        let offered: Vec<&str> = known.iter().copied().filter(|key| !not_yet.contains(key)).collect();
         let DeValue::Table(table) = value.get_mut() else { return };
         let unknown: Vec<_> =
             table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
             let name = key.get_ref();
-            let hint = did_you_mean(name, offered.iter().copied())
+            let hint = did_you_mean(name, known.iter().copied())
                 .map(|meant| format!("did you mean `{meant}`?"))
                 .or_else(|| elsewhere(name))
-                .unwrap_or_else(|| hint_for(name, &offered));
+                .unwrap_or_else(|| hint_for(name, known));
             self.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
         }

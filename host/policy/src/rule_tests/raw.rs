@@ -89,7 +89,7 @@ fn read_test(
     text: &str,
     tables: &mut Tables<'_>,
 ) -> Option<Spanned<RawTest>> {
-    tables.drop_unknown(&mut item, fields_of::<RawTest>(), &[], |_| None);
+    tables.drop_unknown(&mut item, fields_of::<RawTest>(), |_| None);
     let (expected_at, end) = places(&item, text);
     let broken = tables.drop_broken::<RawTest>(&mut item);
     let test = tables.take::<Spanned<RawTest>>(item)?;

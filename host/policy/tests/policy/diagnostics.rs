@@ -450,15 +450,38 @@ file = "names.wasm"
 }
 
 #[test]
-fn what_is_known_and_not_built_yet_is_refused_as_such() {
+fn releasable_belongs_to_rules_that_redact_requests() {
     snapshot!(complaints(
         r#"
+[[rule]]
+id = "a"
+match = {}
+action = "pause"
+releasable = true
+
+[[rule]]
+id = "b"
+match = {}
+on = "response"
+action = "redact"
+detect = ["pii/email"]
+with = "mask"
+releasable = true
+
+[[rule]]
+id = "c"
+match = {}
+on = "tool-call"
+action = "redact"
+detect = ["pii/email"]
+releasable = true
+
 [[rule]]
 id = "d"
 match = {}
 action = "redact"
-detect = ["secrets"]
-releasable = true
+detect = ["pii/email"]
+releasable = "yes"
 "#
     ));
 }

@@ -37,6 +37,7 @@ mod own;
 mod properties;
 mod recordings;
 mod redact;
+mod release;
 mod remembered;
 mod requests;
 mod review;

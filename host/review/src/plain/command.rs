@@ -10,6 +10,8 @@ pub(super) enum Command {
     Show(Option<String>),
     Open(Target),
     Edit(Target),
+    /// The redaction of this number.
+    Release(usize),
     Delete(usize),
     Restore(usize),
     Undo,
@@ -67,6 +69,8 @@ pub(super) const HELP: &[&str] = &[
     "                (a line that begins with a dot is written with two)",
     "insert N        put a message of yours before section N: its text follows as behind edit",
     "delete N        leave section N out; restore N puts it back",
+    "release N       take redaction N back: its value leaves, with this request alone. `open N.M`",
+    "                numbers those of a leaf, and says which ones you may release",
     "undo, redo      take the last edit back, make it again (redactions stay)",
     "reset           take all edits back",
     "pin [N...]      these sections first, in this order, and no others that you pinned",
@@ -110,6 +114,10 @@ impl Command {
             }
             "delete" => Command::Delete(section(rest).ok_or(CommandError::Needs("delete", NUMBER))?),
             "restore" => Command::Restore(section(rest).ok_or(CommandError::Needs("restore", NUMBER))?),
+            "release" => {
+                let number = rest.and_then(|word| word.parse().ok());
+                Command::Release(number.ok_or(CommandError::Needs("release", REDACTION))?)
+            }
             "undo" => bare(Command::Undo, "undo")?,
             "redo" => bare(Command::Redo, "redo")?,
             "reset" => bare(Command::Reset, "reset")?,
@@ -143,6 +151,7 @@ impl Command {
     }
 }
 
+const REDACTION: &str = "the number of a redaction: `open 3.2` numbers those of leaf 3.2";
 const NUMBER: &str = "the number of a section: `show` prints them";
 const NEEDS_ANY: CommandError =
     CommandError::Needs("open", "a section like `open 3`, or a leaf like `open 3.2`");

@@ -101,6 +101,7 @@ impl Plain<'_> {
             Command::Open(target) => self.open(target),
             Command::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
             Command::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
+            Command::Release(redaction) => self.change(EditCommand::Release { redaction }),
             Command::Undo => self.change(EditCommand::Undo),
             Command::Redo => self.change(EditCommand::Redo),
             Command::Reset => self.change(EditCommand::Reset),
@@ -231,7 +232,11 @@ impl Plain<'_> {
     fn open(&mut self, target: Target) -> io::Result<()> {
         let out = match self.find(target) {
             Ok(Found { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
-            Ok(Found { leaf: Some(leaf), .. }) => rows::leaf_text(leaf, printer::BLOCK_BYTES),
+            Ok(Found { leaf: Some(leaf), .. }) => {
+                let mut out = rows::leaf_text(leaf, printer::BLOCK_BYTES);
+                out.extend(rows::redaction_rows(leaf));
+                out
+            }
             Err(error) => return self.refuse(&error),
         };
         self.print(out)

@@ -9,7 +9,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Tab Shift-Tab w", "next place that paused, previous; all of why it waits"),
     ("e E", "edit here (Alt-Enter, Ctrl-J: a new line), in $EDITOR"),
     ("i", "put a message of yours before the selected one"),
-    ("d r", "delete the section, restore it"),
+    ("d r R", "delete the section, restore it; release a redaction"),
     ("u U Ctrl-R X", "undo, redo, redo; all edits back (redactions stay)"),
     ("p K J", "pin the section to the top or unpin it; up, down"),
     ("D P M", "what came against what would leave; the raw body; metadata"),
@@ -24,7 +24,7 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Marks, as the printer takes them, and their meanings.
 const MARKS: &[(&str, &str)] = &[
-    ("‹EMAIL_…›", "redacted: this is what leaves, the value never does"),
+    ("‹EMAIL_…›", "redacted: this leaves; ‹EMAIL released: …›: the value"),
     ("\u{1b} \n \t", "a character one does not see, a newline, a tab"),
     ("[protected]", "you may change it, rules may not; [signed] [media]: nobody"),
 ];

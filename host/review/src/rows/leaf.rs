@@ -1,7 +1,7 @@
 //! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label if the text does
-//! not begin with it.
+//! not begin with it; so does what a person released, and that it was.
 
-use leafgate_admin::{LeafView, Payload};
+use leafgate_admin::{LeafView, Payload, RedactedSpan};
 use leafgate_tree::Access;
 
 use super::{Piece, Row, RowStyle};
@@ -79,23 +79,48 @@ fn parts(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the text up to `end`, cut at redactions. A span that does not fit the text would be the
-/// gate's fault and is left unmarked.
+/// Returns the redactions of a leaf that have a number, in a line each: what, by whom, and whether a
+/// person may release it.
+#[must_use]
+pub fn redaction_rows(leaf: &LeafView) -> Vec<Row> {
+    let numbered = leaf.redacted.iter().filter_map(|span| Some((span.redaction?, span)));
+    let row = |(number, span): (usize, &RedactedSpan)| {
+        let row = Row::of(&format!("redaction {number}: {}", span.label), RowStyle::Redacted);
+        row.and(&format!(", {}", terms(span)), RowStyle::Dim)
+    };
+    numbered.map(row).collect()
+}
+
+/// Returns whose redaction it is, and whether a person may release it.
+fn terms(span: &RedactedSpan) -> String {
+    let by = span.author.as_deref().unwrap_or("redaction");
+    match (&span.kept_by, span.releasable) {
+        (_, true) => format!("by {by}, which lets you release it"),
+        (Some(keeper), false) if keeper != by => format!("by {by}; {keeper} keeps it"),
+        (_, false) => format!("by {by}, which keeps it"),
+    }
+}
+
+/// Returns the text up to `end`, cut at redactions and releases. A span that does not fit the text
+/// would be the gate's fault and is left unmarked.
 fn stretches(leaf: &LeafView, end: usize) -> Vec<(String, RowStyle)> {
     let text = &leaf.text.expose()[..end];
     let mut stretches = Vec::new();
     let mut at = 0;
-    for span in &leaf.redacted {
+    let released = leaf.released.iter().map(|span| (span, true));
+    let mut spans: Vec<_> = leaf.redacted.iter().map(|span| (span, false)).chain(released).collect();
+    spans.sort_by_key(|(span, _)| span.start);
+    for (span, released) in spans {
         let (Some(before), Some(inside)) = (text.get(at..span.start), text.get(span.start..span.end)) else {
             continue;
         };
         stretches.push((before.to_owned(), RowStyle::Plain));
-        let shown = if inside.starts_with(&span.label) {
-            format!("‹{inside}›")
-        } else {
-            format!("‹{}: {inside}›", span.label)
+        let (shown, style) = match released {
+            true => (format!("‹{} released: {inside}›", span.label), RowStyle::Warning),
+            false if inside.starts_with(&span.label) => (format!("‹{inside}›"), RowStyle::Redacted),
+            false => (format!("‹{}: {inside}›", span.label), RowStyle::Redacted),
         };
-        stretches.push((shown, RowStyle::Redacted));
+        stretches.push((shown, style));
         at = span.end;
     }
     stretches.push((text[at..].to_owned(), RowStyle::Plain));

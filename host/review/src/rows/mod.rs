@@ -15,7 +15,7 @@ mod turn;
 pub use agents::subagent_rows;
 pub use diff::diff_rows;
 pub use help::help_rows;
-pub use leaf::{leaf_row, leaf_text, payload_text};
+pub use leaf::{leaf_row, leaf_text, payload_text, redaction_rows};
 pub use list::{list_row, time};
 pub use metadata::{NO_METADATA, budget_text, metadata_rows};
 pub use mode::{follow_row, mode_choice, mode_row, saved_row, session_row};

@@ -181,6 +181,9 @@ fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, RowStyle)> {
     if entry.redactions > 0 {
         marks.push((format!("{} redacted", entry.redactions), RowStyle::Redacted));
     }
+    if entry.released > 0 {
+        marks.push((format!("{} released", entry.released), RowStyle::Warning));
+    }
     if !section.editable {
         marks.push(("read only".to_owned(), RowStyle::Dim));
     }

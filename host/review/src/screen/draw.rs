@@ -57,6 +57,7 @@ impl Screen {
                 digest
             ),
             (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
+            (Question::Release { pointer, at }, _) => self.release_text(pointer, *at),
             (Question::Save, _) => {
                 "Save your edits for later turns? s this conversation · w this folder · g all".to_owned()
             }
@@ -84,6 +85,7 @@ impl Screen {
     fn keys_row(&self) -> Row {
         let keys = match (&self.question, &self.editing, &self.place().view) {
             (Some(Question::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
+            (Some(Question::Release { .. }), ..) => "y release · Tab another · n nothing",
             (Some(_), ..) => "y yes · n no",
             (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
             (.., View::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
@@ -95,7 +97,9 @@ impl Screen {
             (.., View::Section(_)) => {
                 "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
             }
-            (.., View::Leaf(_)) => "↑↓ scroll · e edit · E $EDITOR · / search · Esc back · ? help",
+            (.., View::Leaf(_)) => {
+                "↑↓ scroll · e edit · E $EDITOR · R release · / search · Esc back · ? help"
+            }
             (.., View::Agents) => "↑↓ scroll · / search · Esc back · ? help",
             (.., View::Why | View::Diff | View::Payload | View::Metadata | View::Help) => {
                 "↑↓ scroll · / search · s send · c cancel · Esc back"

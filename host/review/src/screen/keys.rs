@@ -37,6 +37,12 @@ impl Screen {
             self.question = None;
             return self.act(Action::Save { scope });
         }
+        if let Question::Release { pointer, at } = &question
+            && let Some(step) = next_redaction(key)
+        {
+            self.ask_about_another(pointer.clone(), *at, step);
+            return Vec::new();
+        }
         let yes = match key.code {
             KeyCode::Char('c') if is_control(key) => false,
             KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
@@ -51,12 +57,17 @@ impl Screen {
         match (yes, question) {
             (true, Question::Resume { digest }) => self.act(Action::Resume { digest }),
             (true, Question::Cancel) => self.act(Action::Cancel),
+            (true, Question::Release { pointer, at }) => self.release(&pointer, at),
             (true, Question::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
                 Vec::new()
             }
             (false, Question::Discard) | (true, Question::Save) => Vec::new(),
+            (false, Question::Release { .. }) => {
+                self.model.notify(Level::Done, "Nothing was released.");
+                Vec::new()
+            }
             (false, Question::Save) => {
                 self.model.notify(Level::Done, "Nothing was saved.");
                 Vec::new()
@@ -177,6 +188,10 @@ impl Screen {
                 Some(section) => return self.act(Action::Edit(EditCommand::Restore { section })),
                 None => self.model.notify(Level::Error, "Choose a section first."),
             },
+            'R' => match self.chosen_leaf() {
+                Some(pointer) => self.ask_to_release(pointer),
+                None => self.no_leaf(),
+            },
             'i' => match self.chosen_place() {
                 Some(section) => self.begin_message(section),
                 None => self.model.notify(Level::Error, "Choose a message first: yours is put in before it."),
@@ -247,7 +262,9 @@ impl Screen {
     }
 
     fn ask_where_to_save(&mut self) {
-        let is_by_person = |edit: &leafgate_admin::EditView| edit.stands && edit.author == "person";
+        let is_by_person = |edit: &leafgate_admin::EditView| {
+            edit.stands && edit.author == "person" && edit.kind != "release"
+        };
         match self.model.turn() {
             Some(turn) if turn.edits.iter().any(is_by_person) => self.question = Some(Question::Save),
             Some(_) => {
@@ -391,6 +408,15 @@ fn edit_line(editor: &mut Editor, key: KeyEvent) {
         KeyCode::Delete => editor.delete(),
         KeyCode::Char(c) if !control && !alt => editor.insert(c.encode_utf8(&mut [0; 4])),
         _ => {}
+    }
+}
+
+/// Returns how far a key goes from one redaction to another.
+fn next_redaction(key: KeyEvent) -> Option<isize> {
+    match key.code {
+        KeyCode::Tab | KeyCode::Right | KeyCode::Down => Some(1),
+        KeyCode::BackTab | KeyCode::Left | KeyCode::Up => Some(-1),
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod editor;
 mod keys;
 mod outside;
 mod places;
+mod release;
 mod run;
 mod terminal;
 mod theme;
@@ -107,12 +108,20 @@ enum Question {
     Discard,
     /// For which later turns edits are saved.
     Save,
+    /// Whether this redaction of a leaf is released. Tab asks about the next one.
+    Release {
+        pointer: String,
+        at: usize,
+    },
 }
 
 impl Question {
     /// Whether it is about what is shown of a turn.
     fn is_of_turn(&self) -> bool {
-        matches!(self, Question::Resume { .. } | Question::Cancel | Question::Save)
+        match self {
+            Question::Resume { .. } | Question::Cancel | Question::Save | Question::Release { .. } => true,
+            Question::Discard => false,
+        }
     }
 }
 
@@ -437,7 +446,9 @@ impl Screen {
 
     /// Moves cursor and pages to existing rows.
     fn settle(&mut self) {
-        if self.is_small() && matches!(self.question, Some(Question::Resume { .. })) {
+        if self.is_small()
+            && matches!(self.question, Some(Question::Resume { .. } | Question::Release { .. }))
+        {
             // The content that would be sent is no longer visible.
             self.question = None;
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Read, Write};
 use std::rc::Rc;
 
-use crate::support::{AGENT, FakeDesk, SECRET, hostile_body};
+use crate::support::{AGENT, CONTACT, FakeDesk, SECRET, hostile_body};
 
 /// What a terminal would show: output, and input as it is read.
 #[derive(Clone, Default)]
@@ -100,4 +100,24 @@ fn hostile_text_is_printed_as_numbers() {
     let shown = transcript(&mut FakeDesk::with(&[&body]), "open 2\nopen 2.2\ndiff\ncancel\n");
     assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
     insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn a_redaction_is_released_by_its_number_where_its_rule_lets_a_person() {
+    let body =
+        format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{CONTACT} with {SECRET}"}}]}}"#);
+    let mut desk = FakeDesk::with(&[&body]);
+    let shown = transcript(&mut desk, "open 2.2\nrelease 1\nrelease 0\nopen 2.2\nundo\nopen 2.2\nrelease\n");
+    for part in [
+        "redaction 0: EMAIL, by rule contacts, which lets you release it",
+        "redaction 1: PASSWORD, by rule secrets, which keeps it",
+        "error: rule secrets keeps this value from leaving",
+        "warning: Released: the value leaves with this request.",
+        &format!("‹EMAIL released: {CONTACT}›"),
+        "error: `release` needs the number of a redaction",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert_eq!(shown.matches("redaction 0: EMAIL").count(), 2, "before, and after the undo");
+    assert!(!shown.contains(SECRET));
 }

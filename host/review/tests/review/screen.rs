@@ -12,7 +12,7 @@ use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
 
 use crate::player::Player;
-use crate::support::{AGENT, FakeDesk, SECRET, error, hostile_body, subagent};
+use crate::support::{AGENT, CONTACT, FakeDesk, SECRET, error, hostile_body, subagent};
 
 const OTHER: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#;
 
@@ -44,6 +44,38 @@ fn a_section_as_a_tree_of_leaves() {
 #[test]
 fn a_leaf_in_full() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys("home jjjjjjjj enter end enter").screen());
+}
+
+/// A message with an address that may be released, and a password that may not.
+fn with_contact() -> String {
+    let text = format!("Write to {CONTACT} with {SECRET}, then to {CONTACT}");
+    format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{text}"}}]}}"#)
+}
+
+#[test]
+fn a_redaction_is_released_after_a_question_that_names_its_rule() {
+    let body = with_contact();
+    let player = || Player::new(&[&body]).keys("end enter end enter");
+    insta::assert_snapshot!(player().keys("R").screen());
+    let mut nothing = player().keys("R n");
+    assert!(nothing.screen().contains("Nothing was released.") && nothing.edits() == 0);
+    let mut refused = player().keys("R tab");
+    insta::assert_snapshot!("a_redaction_that_its_rule_keeps", refused.screen());
+    let mut refused = player().keys("R tab y");
+    assert!(refused.screen().contains("Not released: rule secrets keeps the value"));
+    assert_eq!(refused.edits(), 0);
+    let mut released = player().keys("R tab tab y");
+    insta::assert_snapshot!("a_released_redaction", released.screen());
+    assert_eq!(released.edits(), 1);
+    assert!(player().keys("R y u").screen().contains("EMAIL_m2c4"));
+    let mut both = player().keys("R y R y R");
+    assert!(both.screen().contains("Not releasable: ‹PASSWORD"), "the password is left");
+}
+
+#[test]
+fn a_leaf_without_redactions_has_nothing_to_release() {
+    let mut player = Player::new(&[AGENT]).keys("end enter end R");
+    assert!(player.screen().contains("Nothing is redacted in this leaf."));
 }
 
 #[test]

@@ -60,6 +60,25 @@ pub enum EditError {
         /// The leaf's type.
         was: ValueType,
     },
+    /// No redaction has this number.
+    #[error("the request has no such redaction: name one by the number that the turn shows")]
+    NoSuchRedaction,
+    /// A rule does not let anybody release what it redacted.
+    #[error(
+        "{by} keeps this value from leaving: only rules with `releasable = true` let a redaction be released"
+    )]
+    NotReleasable {
+        /// Who does.
+        by: Author,
+    },
+    /// The value was written and not received, or is made up of several.
+    #[error(
+        "the redacted value did not come as it was found: nothing was received that could leave in its place"
+    )]
+    NotReceived,
+    /// The redaction was released before, or written over.
+    #[error("the redaction does not stand any more: it was released already, or its text was edited")]
+    NotRedacted,
     /// Ranges overlap, are out of order, outside the text or inside a character.
     #[error(
         "the ranges do not fit the text: they must be sorted, apart, inside it and on character boundaries"

@@ -10,6 +10,7 @@ mod history;
 mod kept;
 mod names;
 mod options;
+mod release;
 mod sections;
 mod standing;
 mod whole;
@@ -20,6 +21,7 @@ pub use history::Checkpoint;
 use kept::Kept;
 use names::HiddenKeys;
 pub use options::PutOption;
+pub use release::MarkedSpan;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +30,9 @@ use std::sync::Arc;
 
 use crate::document::Document;
 use crate::insert::Inserted;
-use crate::journal::{Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Version};
+use crate::journal::{
+    Author, Edit, EditKind, Journal, Redaction, RedactionRecord, ReleaseTerms, Switch, Version,
+};
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
 use crate::pieces::{self, Hidden, New, Pieces};
@@ -239,14 +243,15 @@ impl Draft {
 
     /// Gives a leaf another text; for a number, boolean or null its JSON spelling. `None`: it had that text already.
     ///
-    /// What the old text and the new have in common at both ends keeps its spelling. A person may set a string that spells a document
-    /// as a whole.
+    /// What the old text and the new have in common at both ends keeps its spelling, and what was released stays so wherever the new
+    /// text has it too. A person may set a string that spells a document as a whole.
     ///
     /// # Errors
     /// Says why not; nothing has changed then.
     pub fn set(&mut self, node: NodeId, new: &str, author: &Author) -> Result<Option<Version>, EditError> {
-        let (range, with) = pieces::difference(self.text(node).expose(), new);
-        self.splice(node, vec![(range, with)], author)
+        let released: Vec<_> = self.released(node).into_iter().map(|span| span.at).collect();
+        let edits = pieces::difference_around(self.text(node).expose(), new, &released);
+        self.splice(node, edits, author)
     }
 
     /// Replaces ranges of the present text of a leaf, as one edit. `None`: the text is what it was.
@@ -296,7 +301,7 @@ impl Draft {
         Ok(Some(self.journal.record(author.clone(), EditKind::Set, node, vec![switch])))
     }
 
-    /// Redacts ranges of the present text of a leaf. Pins do not stop it, and undo does not reach it.
+    /// Redacts ranges of the present text of a leaf, for good. Pins do not stop it, and undo does not reach it.
     ///
     /// # Errors
     /// Protected, frozen, opaque and covered leaves cannot be redacted; a number only by a number. Nothing has changed then.
@@ -304,6 +309,20 @@ impl Draft {
         &mut self,
         node: NodeId,
         redactions: &[Redaction],
+        author: &Author,
+    ) -> Result<(), EditError> {
+        self.redact_on(node, redactions, &[], author)
+    }
+
+    /// Does what [`Draft::redact`] does, on terms of each redaction; those that have none are made for good.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn redact_on(
+        &mut self,
+        node: NodeId,
+        redactions: &[Redaction],
+        terms: &[ReleaseTerms],
         author: &Author,
     ) -> Result<(), EditError> {
         match self.document.projection().access(node) {
@@ -324,23 +343,30 @@ impl Draft {
             true => check_ranges(&original, ranges)?,
             false => check_ranges(&before.text(&original), ranges)?,
         }
+        let shown = before.wholly_received(redactions.iter().map(|one| &one.at));
+        let first = self.journal.next_redaction();
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
-        for redaction in redactions {
+        for (place, (redaction, received)) in redactions.iter().zip(shown).enumerate() {
+            let number = first + place;
             let start = redaction.at.start + grown - shrunk;
             grown += redaction.replacement.len();
             shrunk += redaction.at.len();
             records.push(RedactionRecord {
+                number,
                 node,
                 at: start..start + redaction.replacement.len(),
                 label: redaction.label.clone(),
                 replacement: redaction.replacement.as_str().into(),
                 removed: redaction.at.len(),
                 author: author.clone(),
+                terms: terms.get(place).cloned().unwrap_or(ReleaseTerms::KEPT),
+                received,
             });
             let text = redaction.replacement.as_str().into();
-            edits.push((redaction.at.clone(), New::Redacted { label: redaction.label.clone(), text }));
+            let new = New::Redacted { label: redaction.label.clone(), text, record: Some(number) };
+            edits.push((redaction.at.clone(), new));
         }
         let pieces = before.replace(edits);
         if was != ValueType::Text && !is_bare_scalar(&pieces.text(&original)) {

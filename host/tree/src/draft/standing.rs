@@ -3,7 +3,7 @@
 //! The journal keeps every edit that was made, because undo reaches them. What people are told is what stands: an edit that was
 //! undone, that a reset took back, or whose section is left out, changes nothing of what would leave.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Draft;
 use crate::journal::{Edit, EditKind, RedactionRecord, Switch};
@@ -33,12 +33,20 @@ impl Draft {
         let mut standing: Vec<&RedactionRecord> = Vec::new();
         for (&node, state) in self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node)) {
             let mut spans: HashMap<(&str, &str), usize> = HashMap::new();
-            for span in state.pieces().redacted_texts() {
-                *spans.entry(span).or_default() += 1;
+            let mut numbered: HashSet<usize> = HashSet::new();
+            for (text, label, number) in state.pieces().redacted_texts() {
+                match number {
+                    Some(number) => _ = numbered.insert(number),
+                    None => *spans.entry((text, label)).or_default() += 1,
+                }
             }
             let first = standing.len();
             // The latest first: of two equal ones the earlier may have been written over.
             for record in self.journal.redactions_of(node).rev() {
+                if numbered.contains(&record.number) {
+                    standing.push(record);
+                    continue;
+                }
                 if let Some(left) =
                     spans.get_mut(&(&*record.replacement, &*record.label)).filter(|left| **left > 0)
                 {
@@ -51,8 +59,21 @@ impl Draft {
         standing
     }
 
+    /// Whether a leaf holds anything of the kind that an edit brings in.
+    fn holds_effect(&self, edit: &Edit, node: NodeId) -> bool {
+        match edit.kind {
+            EditKind::Release => self.released_by(edit).any(|made| self.is_released(made)),
+            EditKind::Set
+            | EditKind::Delete
+            | EditKind::Restore
+            | EditKind::Insert
+            | EditKind::Option
+            | EditKind::Reset => self.is_written(node),
+        }
+    }
+
     /// Whether the present text of a leaf is part of what would leave.
-    fn leaves_with_request(&self, node: NodeId) -> bool {
+    pub(super) fn leaves_with_request(&self, node: NodeId) -> bool {
         !self.is_deleted(node) && self.covered_by(node).is_none()
     }
 }
@@ -73,7 +94,10 @@ impl WayBack<'_> {
         let mut stands = false;
         for switch in edit.switches.iter().rev() {
             stands |= match *switch {
-                Switch::Leaf { node, from, to } => self.passes_state(node, from, to),
+                Switch::Leaf { node, from, to } => {
+                    let passes = self.passes_state(node, from, to);
+                    passes && self.draft.holds_effect(edit, node)
+                }
                 Switch::Deleted { node, to, .. } => {
                     self.deleted.insert(node) && to && self.draft.deleted.contains(&node)
                 }
@@ -94,9 +118,10 @@ impl WayBack<'_> {
 
     fn passes_state(&mut self, node: NodeId, from: usize, to: usize) -> bool {
         let draft = self.draft;
-        // A leaf that holds nothing written is as it came, whatever was written in between.
-        let stands_written = || draft.is_written(node) && draft.leaves_with_request(node);
-        let now = || draft.leaves.get(&node).filter(|_| stands_written()).map_or(0, |state| state.current);
+        // A leaf that holds nothing written or released is as it came, whatever was written in between.
+        let holds =
+            || draft.leaves_with_request(node) && (draft.is_written(node) || draft.has_released(node));
+        let now = || draft.leaves.get(&node).filter(|_| holds()).map_or(0, |state| state.current);
         let at = self.states.entry(node).or_insert_with(now);
         if *at == 0 || *at != to {
             return false;

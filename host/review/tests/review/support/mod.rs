@@ -13,13 +13,17 @@ use leafgate_admin::{
 };
 use leafgate_review::{AdminApi, TurnMetadata};
 use leafgate_tree::{
-    Author, Document, Draft, EditKind, Format, Leaf, Limits, MessageIndex, NodeId, NodeType, Redaction, Role,
-    Section, SectionId, SectionKind,
+    Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
+    Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
 };
 
 /// The secret of this gate, and the token that it puts in its place.
 pub(crate) const SECRET: &str = "hunter2";
 const TOKEN: &str = "PASSWORD_k7f3q2xw9mz4ab6c";
+
+/// What a rule redacts that lets a person release it, and the token in its place.
+pub(crate) const CONTACT: &str = "jo@example.com";
+const CONTACT_TOKEN: &str = "EMAIL_m2c4x8tq5r7wz3ka";
 
 pub(crate) const AGENT: &str = r#"{"model":"gpt-4o","temperature":0.2,"messages":[
 {"role":"system","content":"You are a coding agent.\nAnswer briefly."},
@@ -351,6 +355,7 @@ impl FakeTurn {
                 let inserted = self.draft.insert(section, Role::User, text.expose(), &Author::Person);
                 Some(inserted.map_err(refused)?)
             }
+            EditCommand::Release { redaction } => Some(self.draft.release(*redaction).map_err(refused)?),
             EditCommand::Undo => self.draft.undo(),
             EditCommand::Redo => self.draft.redo(),
             EditCommand::Reset => self.draft.reset(),
@@ -468,7 +473,7 @@ impl FakeTurn {
         let node = leaf.id();
         let path = self.draft.document().display_path(node);
         let path = path.strip_prefix(section).map_or(path.as_str(), |path| path.trim_start_matches('.'));
-        let redacted = self.draft.redacted(node).into_iter();
+        let spans = |spans: Vec<MarkedSpan<'_>>| spans.into_iter().map(redacted_span).collect();
         LeafView {
             pointer: self.draft.document().pointer(node),
             path: path.to_owned(),
@@ -476,9 +481,8 @@ impl FakeTurn {
             value: leaf.value_type(),
             access: leaf.access(),
             text: ShownText::new(self.draft.text(node).into_cow()),
-            redacted: redacted
-                .map(|(at, label)| RedactedSpan { start: at.start, end: at.end, label: label.to_string() })
-                .collect(),
+            redacted: spans(self.draft.redactions_in(node)),
+            released: spans(self.draft.released(node)),
             changed: self.draft.changed_leaves().any(|changed| changed == node),
             pinned: self.draft.is_pinned(node),
         }
@@ -494,6 +498,7 @@ impl FakeTurn {
             path: document.display_path(node),
             pointer: document.pointer(node),
             label,
+            released_from: None,
             stands: version == 0 || standing.contains(&version),
         };
         let redactions = self.draft.standing_redactions().into_iter();
@@ -538,7 +543,26 @@ fn places(document: &Document) -> Vec<HoldPlace> {
     named.map(place).collect()
 }
 
+fn redacted_span(span: MarkedSpan<'_>) -> RedactedSpan {
+    let made = span.redaction.unwrap();
+    let keeper = match &made.terms {
+        ReleaseTerms::Kept { by: Some(rule) } => Some(format!("rule {rule}")),
+        ReleaseTerms::Kept { by: None } => Some(made.author.to_string()),
+        ReleaseTerms::Releasable(_) => None,
+    };
+    RedactedSpan {
+        start: span.at.start,
+        end: span.at.end,
+        label: span.label.to_string(),
+        redaction: Some(made.number),
+        author: Some(made.author.to_string()),
+        releasable: made.is_releasable(),
+        kept_by: keeper,
+    }
+}
+
 fn redact(draft: &mut Draft, node: NodeId) {
+    redact_contacts(draft, node);
     let found: Vec<_> =
         draft.text(node).expose().match_indices(SECRET).map(|(at, word)| at..at + word.len()).collect();
     let redactions: Vec<_> = found
@@ -547,5 +571,23 @@ fn redact(draft: &mut Draft, node: NodeId) {
         .collect();
     if !redactions.is_empty() {
         draft.redact(node, &redactions, &Author::rule("secrets")).unwrap();
+    }
+}
+
+/// Redacts contacts, once each, on terms on which a person may release them.
+fn redact_contacts(draft: &mut Draft, node: NodeId) {
+    let released: Vec<_> = draft.released(node).into_iter().map(|span| span.at).collect();
+    let found: Vec<_> = draft
+        .text(node)
+        .expose()
+        .match_indices(CONTACT)
+        .map(|(at, word)| at..at + word.len())
+        .filter(|at| !released.contains(at))
+        .collect();
+    let redaction = |at| Redaction { at, label: "EMAIL".into(), replacement: CONTACT_TOKEN.to_owned() };
+    let terms: Vec<_> = found.iter().map(|_| ReleaseTerms::Releasable(draft.new_finding())).collect();
+    let redactions: Vec<_> = found.into_iter().map(redaction).collect();
+    if !redactions.is_empty() {
+        draft.redact_on(node, &redactions, &terms, &Author::rule("contacts")).unwrap();
     }
 }
