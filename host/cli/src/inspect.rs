@@ -1,5 +1,7 @@
 //! Commands that need no request: the program's own documentation.
 
+use std::ffi::OsString;
+
 use anyhow::Context as _;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -46,6 +48,24 @@ pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Ex
     }
     printer.flush()?;
     Ok(Exit::Done)
+}
+
+/// Returns the words of `help` for a call like `plugin help check`, which asks what `help plugin check`
+/// does. clap has no such command for groups where the program has a `help` of its own.
+pub(crate) fn help_of_group(arguments: &[OsString]) -> Option<Vec<String>> {
+    let program = Cli::command();
+    let (mut asked, mut words) = (&program, Vec::new());
+    for (place, argument) in arguments.iter().enumerate() {
+        let word = argument.to_str()?;
+        if word == "help" && asked.has_subcommands() && !words.is_empty() {
+            let rest = arguments[place + 1..].iter().map(|word| word.to_str().map(str::to_owned));
+            words.extend(rest.collect::<Option<Vec<String>>>()?);
+            return Some(words);
+        }
+        asked = asked.find_subcommand(word)?;
+        words.push(word.to_owned());
+    }
+    None
 }
 
 /// Writes one page for the program and all its subcommands.

@@ -57,7 +57,11 @@ fn main() -> std::process::ExitCode {
     if let Some(exit) = policy::compile_if_asked() {
         return exit.into();
     }
-    let cli = Cli::parse();
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let cli = match inspect::help_of_group(&arguments) {
+        Some(words) => Cli { command: Command::Help { words } },
+        None => Cli::parse(),
+    };
     let mut printer = Printer::for_terminal();
     let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));
     exit.into()

@@ -116,6 +116,13 @@ fn rule_files_have_a_schema_and_a_reference() {
     assert!(reference.code == 0 && reference.out.starts_with("# Rule files"), "{}", reference.shown());
     assert!(bench.run(&["help", "apply"], "").out.contains("Usage: leafgate apply"));
     assert!(bench.run(&["help", "pending", "show"], "").out.contains("Usage: leafgate pending show"));
+    for group in [["plugin", "help"].as_slice(), &["pending", "help", "show"], &["agents", "help"]] {
+        let words: Vec<&str> =
+            ["help"].into_iter().chain(group.iter().copied().filter(|word| *word != "help")).collect();
+        assert_eq!(bench.run(group, "").shown(), bench.run(&words, "").shown(), "{group:?}");
+    }
+    let unknown = bench.run(&["plugin", "help", "nothing"], "");
+    assert!(unknown.code == 2 && unknown.err.contains("no subcommand `nothing`"), "{}", unknown.shown());
     let unknown = bench.run(&["help", "nothing"], "");
     assert!(unknown.code == 2 && unknown.err.contains("no subcommand `nothing`"), "{}", unknown.shown());
 }
