@@ -126,7 +126,7 @@ impl Sieve {
             });
             let place = if self.companions.is_empty() { Place::default() } else { places.of(whole.start) };
             let is_near = |(companion, places): (&Companion, &Vec<Place>)| {
-                places.iter().any(|other| companion.reaches(place, *other))
+                places.len() > MOST_PLACES || places.iter().any(|other| companion.reaches(place, *other))
             };
             if self.companions.iter().zip(companions.iter()).all(is_near) {
                 f(secret);
@@ -177,7 +177,7 @@ impl Companion {
             return Vec::new();
         }
         let mut places = Places::new(text);
-        sieve.found(pattern, text).map(|(whole, _)| places.of(whole.start)).collect()
+        sieve.found(pattern, text).map(|(whole, _)| places.of(whole.start)).take(MOST_PLACES + 1).collect()
     }
 
     fn reaches(&self, from: Place, to: Place) -> bool {
@@ -192,6 +192,10 @@ fn without_breaks(whole: &regex::Match<'_>) -> Range<usize> {
     let start = whole.start() + text.len() - text.trim_start_matches('\n').len();
     start..(whole.start() + text.trim_end_matches('\n').len()).max(start)
 }
+
+/// So many companions are held against each match. Where a text has more, one of them counts as near:
+/// whoever fills a text with them must neither hide a secret nor buy time.
+const MOST_PLACES: usize = 256;
 
 /// Line and column.
 #[derive(Clone, Copy, Debug, Default)]

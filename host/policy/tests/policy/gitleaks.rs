@@ -108,6 +108,11 @@ fn a_composite_rule_finds_only_beside_what_it_requires() {
     assert_eq!(masked(&near, "id_wxyz\nsec_abcd\nsec_efgh"), "id_wxyz\nsec_[SECRET]\nsec_efgh");
     let narrow = loaded(&rules("withinColumns = 8"), "");
     assert_eq!(masked(&narrow, "id_wxyz sec_abcd sec_efgh"), "id_wxyz sec_[SECRET] sec_efgh");
+    // Who fills a text with companions hides nothing.
+    let filled = format!("{}\n\nsec_abcd", "id_wxyz ".repeat(300));
+    assert!(masked(&near, &filled).ends_with("\n\nsec_[SECRET]"));
+    let few = format!("{}\n\nsec_abcd", "id_wxyz ".repeat(30));
+    assert!(masked(&near, &few).ends_with("\n\nsec_abcd"));
     // A rule by its own name, with what it requires.
     let one = "[[detector]]\nid='gl'\ngitleaks='rules/gitleaks.toml'\n[[rule]]\nid='r'\nmatch={}\ndetect=['own/gl:secret']\naction='redact'\nwith='mask'\n";
     let folder = folder(one, &Fakes::default());
