@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use leafgate_admin::{Status, Subagents};
+use leafgate_vault::TokenCounts;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -79,7 +80,7 @@ impl Metrics {
     }
 
     /// Writes all of it, with what the status counts.
-    pub(crate) fn text(&self, status: &Status, agents: &Subagents, (restored, kept): (u64, u64)) -> String {
+    pub(crate) fn text(&self, status: &Status, agents: &Subagents, tokens: TokenCounts) -> String {
         let mut page = Page::default();
         let counts = &status.requests;
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
@@ -147,7 +148,7 @@ impl Metrics {
             "leafgate_tokens_total",
             "Tokens in answers by what became of them.",
             "outcome",
-            &[("restored", restored), ("kept", kept)],
+            &[("restored", tokens.restored), ("kept", tokens.kept), ("altered", tokens.altered)],
         );
         self.judging.write(
             &mut page,

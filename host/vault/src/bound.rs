@@ -20,6 +20,18 @@ struct Counted {
     bytes: AtomicUsize,
     restored: AtomicU64,
     kept: AtomicU64,
+    altered: AtomicU64,
+}
+
+/// What became of the tokens in answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCounts {
+    /// Gave way to their values.
+    pub restored: u64,
+    /// Stayed, because their values must not stand there.
+    pub kept: u64,
+    /// Stayed, because their check is wrong: a model wrote one down badly, or made one up.
+    pub altered: u64,
 }
 
 impl MemoryBound {
@@ -30,6 +42,7 @@ impl MemoryBound {
             bytes: AtomicUsize::new(0),
             restored: AtomicU64::new(0),
             kept: AtomicU64::new(0),
+            altered: AtomicU64::new(0),
         }))
     }
 
@@ -48,15 +61,19 @@ impl MemoryBound {
         self.0.most.saturating_sub(self.bytes()) >= MAX_BYTES + ENTRY
     }
 
-    /// Returns how many tokens in answers gave way to their values, and how many stayed because their
-    /// values must not stand there.
-    pub fn tokens(&self) -> (u64, u64) {
-        (self.0.restored.load(Relaxed), self.0.kept.load(Relaxed))
+    /// Returns what became of the tokens in answers so far.
+    pub fn tokens(&self) -> TokenCounts {
+        TokenCounts {
+            restored: self.0.restored.load(Relaxed),
+            kept: self.0.kept.load(Relaxed),
+            altered: self.0.altered.load(Relaxed),
+        }
     }
 
-    pub(crate) fn count(&self, restored: usize, kept: usize) {
+    pub(crate) fn count(&self, restored: usize, kept: usize, altered: usize) {
         self.0.restored.fetch_add(restored as u64, Relaxed);
         self.0.kept.fetch_add(kept as u64, Relaxed);
+        self.0.altered.fetch_add(altered as u64, Relaxed);
     }
 
     pub(crate) fn is_over(&self) -> bool {

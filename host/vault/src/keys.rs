@@ -98,7 +98,12 @@ impl TokenKeys {
 
     /// Returns whether the whole of `candidate`, in any case, is a token that these keys made.
     pub fn verify(&self, candidate: &str) -> bool {
-        word::read(candidate).is_some_and(|(label, tail)| self.check(&label, &tail[..BODY]) == tail[BODY..])
+        word::read(candidate).is_some_and(|(label, tail)| self.made(&label, &tail))
+    }
+
+    /// Returns whether the check of a label's tail is right.
+    pub(crate) fn made(&self, label: &str, tail: &Tail) -> bool {
+        self.check(label, &tail[..BODY]) == tail[BODY..]
     }
 
     /// Returns where in `text` the tokens are that these keys made, in bytes, in order.

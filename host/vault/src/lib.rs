@@ -37,7 +37,7 @@ mod surrogate;
 mod vault;
 mod word;
 
-pub use bound::MemoryBound;
+pub use bound::{MemoryBound, TokenCounts};
 pub use flow::{Flow, FlowRule, InvalidPlace, Place, Seen};
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};

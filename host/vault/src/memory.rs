@@ -86,8 +86,18 @@ impl Memory {
     }
 
     /// Counts tokens of answers for all memories under one bound.
-    pub(crate) fn count(&self, restored: usize, kept: usize) {
-        self.shared.count(restored, kept);
+    pub(crate) fn count(&self, restored: usize, kept: usize, altered: usize) {
+        self.shared.count(restored, kept, altered);
+    }
+
+    /// Returns the label of a token of this session that `before` ends with.
+    pub(crate) fn label_before(&self, before: &[u8], previous: Option<u8>) -> Option<&str> {
+        self.labels.keys().map(|label| &**label).find(|label| {
+            before.len().checked_sub(label.len()).is_some_and(|start| {
+                let previous = if start == 0 { previous } else { Some(before[start - 1]) };
+                label_reads(&before[start..], label.as_bytes(), previous)
+            })
+        })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -43,6 +43,8 @@ pub struct Restorer {
     readings: Vec<ReadState>,
     /// The beginning of a token that is not emitted yet. It is shorter than the longest token.
     held: String,
+    /// The end of the model's own text, in which an altered token may have begun.
+    recent: String,
 }
 
 /// Several texts of an answer, in the order in which they were emitted, as a client may join them.
@@ -105,7 +107,13 @@ impl Restorer {
             Channel::Text => true,
             Channel::Literal => false,
         };
-        Self { vault, watches, readings: vec![ReadState::default()], held: String::new() }
+        Self {
+            vault,
+            watches,
+            readings: vec![ReadState::default()],
+            held: String::new(),
+            recent: String::new(),
+        }
     }
 
     /// Takes the next fragment and returns what can be emitted now.
@@ -132,6 +140,8 @@ impl Restorer {
     pub fn finish_within(&mut self, joined: &mut [Joined]) -> String {
         let rest = std::mem::take(&mut self.held);
         self.within(joined, |this| this.emit(&rest, &mut String::new()));
+        self.vault.count(0, 0, altered(&self.vault, &self.recent, self.recent.len(), true));
+        self.recent.clear();
         rest
     }
 
@@ -191,15 +201,26 @@ impl Restorer {
             }
         }
         out.push_str(text);
+        self.look_for_altered(text);
+    }
+
+    /// Counts the altered tokens that end in a further piece of the model's text.
+    fn look_for_altered(&mut self, text: &str) {
+        let read = self.recent.len();
+        self.recent.push_str(text);
+        self.vault.count(0, 0, altered(&self.vault, &self.recent, read, false));
+        let done = self.recent.floor_char_boundary(self.recent.len().saturating_sub(MAX_TOKEN + 1));
+        drop(Zeroizing::new(self.recent.drain(..done).collect::<String>()));
     }
 
     /// Emits a token's value, or the token where its value must not stand.
     fn put_back(&mut self, token: &str, value: Value, out: &mut String) {
         if self.watches && self.readings.iter().any(|reading| reading.context.vetoes()) {
-            self.vault.count(0, 1);
+            self.vault.count(0, 1, 0);
             return self.emit(token, out);
         }
-        self.vault.count(1, 0);
+        self.vault.count(1, 0, 0);
+        self.recent.clear();
         for reading in &mut self.readings {
             if self.watches {
                 reading.context.read(&value);
@@ -221,6 +242,7 @@ impl Drop for Restorer {
         // The held text is a piece of the answer and no value, but answers are wiped from memory
         // too.
         drop(Zeroizing::new(std::mem::take(&mut self.held)));
+        drop(Zeroizing::new(std::mem::take(&mut self.recent)));
     }
 }
 
@@ -261,6 +283,31 @@ pub(crate) fn tokens_in(vault: &Vault, text: &str) -> usize {
         count += 1;
     }
     count
+}
+
+pub(crate) fn altered_in(vault: &Vault, text: &str) -> usize {
+    altered(vault, text, 0, false) + altered(vault, text, text.len(), true)
+}
+
+/// Counts the words that have the shape of this session's tokens and a wrong check. Such a word ends
+/// before a byte at `read` or behind it, or, where the text has ended, with the text.
+fn altered(vault: &Vault, text: &str, read: usize, ended: bool) -> usize {
+    if vault.is_empty() {
+        return 0;
+    }
+    let bytes = text.as_bytes();
+    let first = read.saturating_sub(TAIL + 1);
+    let ends_word = |end: usize| match bytes.get(end) {
+        Some(&byte) => end >= read && !word::is_word(byte),
+        None => ended && end == bytes.len(),
+    };
+    let found = memchr::memchr_iter(b'_', &bytes[first..]).map(|at| first + at).filter(|&underscore| {
+        let Some(tail) = word::read_tail(&bytes[underscore + 1..]) else { return false };
+        let from = underscore.saturating_sub(MAX_LABEL + 1);
+        ends_word(underscore + 1 + TAIL)
+            && vault.is_altered(&bytes[from..underscore], previous(text, from), &tail)
+    });
+    found.count()
 }
 
 pub(crate) fn first_token(vault: &Vault, text: &str, from: usize) -> Option<usize> {

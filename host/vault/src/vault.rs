@@ -119,11 +119,23 @@ impl Vault {
         crate::restore::tokens_in(self, text)
     }
 
-    /// Counts tokens of an answer: those that gave way to their values, and those that stayed.
-    pub fn count(&self, restored: usize, kept: usize) {
-        if restored + kept > 0 {
-            self.memory().count(restored, kept);
+    /// Counts tokens of an answer: those that gave way to their values, those that stayed, and those
+    /// with a wrong check.
+    pub fn count(&self, restored: usize, kept: usize, altered: usize) {
+        if restored + kept + altered > 0 {
+            self.memory().count(restored, kept, altered);
         }
+    }
+
+    /// Returns how many words of a text look like tokens of this session and have a wrong check.
+    #[must_use]
+    pub fn altered_in(&self, text: &str) -> usize {
+        crate::restore::altered_in(self, text)
+    }
+
+    /// Returns whether a label of this session and a tail are no token that its keys made.
+    pub(crate) fn is_altered(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> bool {
+        self.memory().label_before(before, previous).is_some_and(|label| !self.keys().made(label, tail))
     }
 
     /// Returns where in a text, from a place on, a token of this session begins, or may begin at the

@@ -86,11 +86,12 @@ impl Calls {
             }
             CallSaid::Object { tool, arguments } => {
                 let Some(tool) = document.leaf(tool) else { return };
-                let before = self.tokens_below(draft, arguments);
+                let before = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
+                let altered = sum_below(draft, arguments, &|text| self.vault.altered_in(text));
                 self.object(draft, tool.text().expose(), arguments);
-                if before > 0 && self.counted.insert(place) {
-                    let kept = self.tokens_below(draft, arguments);
-                    self.vault.count(before - kept, kept);
+                if before + altered > 0 && self.counted.insert(place) {
+                    let kept = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
+                    self.vault.count(before - kept, kept, altered);
                 }
             }
             CallSaid::End => self.end(|other| other == place, before),
@@ -166,13 +167,8 @@ impl Calls {
         if !said.is_empty() && self.counted.insert(place) {
             let all = self.vault.tokens_in(said);
             let kept = restored.map_or(all, |text| self.vault.tokens_in(text));
-            self.vault.count(all.saturating_sub(kept), kept);
+            self.vault.count(all.saturating_sub(kept), kept, self.vault.altered_in(said));
         }
-    }
-
-    fn tokens_below(&self, draft: &Draft, node: NodeId) -> usize {
-        let own = draft.document().leaf(node).map_or(0, |_| self.vault.tokens_in(draft.text(node).expose()));
-        draft.document().children(node).fold(own, |sum, child| sum + self.tokens_below(draft, child))
     }
 
     /// Restores arguments that are a text: JSON, or a patch. `None` where they stay as they are.
@@ -243,4 +239,10 @@ impl Calls {
 /// Refused only for leaves that readers do not give; then the token stays.
 fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
     let _ = draft.set(leaf, text, &RESTORER);
+}
+
+/// Adds up what is counted in each text below a node.
+fn sum_below(draft: &Draft, node: NodeId, count: &impl Fn(&str) -> usize) -> usize {
+    let own = draft.document().leaf(node).map_or(0, |_| count(draft.text(node).expose()));
+    draft.document().children(node).fold(own, |sum, child| sum + sum_below(draft, child, count))
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
 use leafgate_tree::Document;
-use leafgate_vault::{MemoryBound, TokenKeys, Vault};
+use leafgate_vault::{MemoryBound, TokenCounts, TokenKeys, Vault};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 
@@ -111,8 +111,8 @@ impl Sessions {
         }
     }
 
-    /// How many tokens in answers gave way to their values, and how many stayed.
-    pub(crate) fn tokens(&self) -> (u64, u64) {
+    /// What became of the tokens in answers.
+    pub(crate) fn tokens(&self) -> TokenCounts {
         self.values.tokens()
     }
 

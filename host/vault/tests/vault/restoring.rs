@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use leafgate_vault::{Channel, Vault};
+use leafgate_vault::{Channel, MemoryBound, Vault};
 use proptest::{prelude::*, sample::select};
 
 use crate::{ADDRESS, characters, keys, session, stream};
@@ -82,6 +82,38 @@ fn what_is_held_at_the_end_is_given_back() {
     restorer.push(&token[..9]);
     assert_eq!(restorer.finish(), &token[..9]);
     assert_eq!(restorer.finish(), "");
+}
+
+/// A token with its last character changed, which its check gives away.
+fn altered(token: &str) -> String {
+    let last = if token.ends_with('0') { '1' } else { '0' };
+    format!("{}{last}", &token[..token.len() - 1])
+}
+
+#[test]
+fn a_token_with_a_wrong_check_stays_and_is_counted_once_however_it_is_cut() {
+    let (known, token) = session();
+    let bound = MemoryBound::new(usize::MAX);
+    let vault = Vault::within(known.keys().clone(), &bound);
+    vault.tokenize("EMAIL", ADDRESS).unwrap();
+    let wrong = altered(&token);
+    // Of another label, glued to a word, or too short, it is none of ours.
+    let others = format!("PHONE_{0} {wrong}x {1}", &wrong["EMAIL_".len()..], &wrong[..wrong.len() - 1]);
+    let text = format!("{wrong}, **{wrong}** {token} {others} é{} {wrong}", wrong.to_lowercase());
+    let expected = text.replace(&token, ADDRESS);
+    let counted = |restore: &dyn Fn() -> String| {
+        let before = bound.tokens();
+        assert_eq!(restore(), expected);
+        let after = bound.tokens();
+        (after.restored - before.restored, after.kept - before.kept, after.altered - before.altered)
+    };
+    assert_eq!(counted(&|| stream(&vault, Channel::Text, [&*text])), (1, 0, 4));
+    assert_eq!(counted(&|| stream(&vault, Channel::Text, characters(&text))), (1, 0, 4));
+    for cut in (0..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
+        let parts = [&text[..cut], &text[cut..]];
+        assert_eq!(counted(&|| stream(&vault, Channel::Text, parts)), (1, 0, 4), "cut at {cut}");
+    }
+    assert_eq!(vault.altered_in(&text), 4);
 }
 
 #[test]

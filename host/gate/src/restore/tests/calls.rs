@@ -224,17 +224,20 @@ fn tokens_of_calls_are_counted_once() {
         vault.tokenize_seen("SECRET", VALUE, &Arc::new(seen), &Arc::default()).unwrap();
         let mut restoring = restoring(api, Flow::default());
         restoring.vault = vault;
-        let arguments = json!({ "file_path": PATH, "content": token, "note": token });
+        let tail: String = token.trim_start_matches("SECRET_").chars().rev().collect();
+        let altered = format!("SECRET_{tail}");
+        let arguments = json!({ "file_path": PATH, "content": token, "note": token, "other": altered });
         match streamed {
             true => _ = joined(restoring, &stream(api, tool, &[&arguments.to_string()])),
             false => _ = restoring.whole(&Bytes::from(answer(api, tool, &arguments).to_string())),
         }
-        bound.tokens()
+        let counts = bound.tokens();
+        (counts.restored, counts.kept, counts.altered)
     };
     for api in STREAMED {
         for streamed in [true, false] {
-            assert_eq!(counted(api, "Write", streamed), (1, 1), "{api} {streamed}");
-            assert_eq!(counted(api, "Bash", streamed), (0, 2), "{api} {streamed}");
+            assert_eq!(counted(api, "Write", streamed), (1, 1, 1), "{api} {streamed}");
+            assert_eq!(counted(api, "Bash", streamed), (0, 2, 1), "{api} {streamed}");
         }
     }
 }
