@@ -13,6 +13,7 @@ mod latency;
 mod logged;
 mod many;
 mod offline;
+mod plan;
 mod stats;
 
 use anyhow::Result;
@@ -24,13 +25,14 @@ const SIZES: [(&str, usize); 3] = [("2 KB", 2 << 10), ("100 KB", 100 << 10), ("1
 /// Measures one part, prints its table and returns its figures.
 type Measure = fn() -> Result<Value>;
 
-const SECTIONS: [(&str, Measure); 7] = [
+const SECTIONS: [(&str, Measure); 8] = [
     ("formats", formats::measure),
     ("detection", detection::measure),
     ("offline", offline::measure),
     ("manyRules", many::measure),
     ("latency", latency::measure),
     ("logged", logged::measure),
+    ("plan", plan::measure),
     ("events", events::measure),
 ];
 

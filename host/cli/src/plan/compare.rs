@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use leafgate_gate::session_key;
 use leafgate_policy::{Evaluation, Policy, Verdict};
-use leafgate_tokenize::estimate;
+use leafgate_tokenize::Counter;
 use leafgate_tree::{Author, Document};
 use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
+use super::tokens::{self, TokenChange};
 use crate::request;
 
 /// A request to judge.
@@ -70,6 +71,7 @@ pub(super) struct Compared {
     today: Side,
     new: Side,
     same_bytes: bool,
+    tokens: TokenChange,
 }
 
 /// What one policy makes of a request.
@@ -87,10 +89,17 @@ pub(super) fn compared(
     today: &Policy,
     new: &Policy,
     keys: &TokenKeys,
+    counter: &Counter,
 ) -> anyhow::Result<Compared> {
     let (today, before) = side(case, today, keys)?;
     let (new, after) = side(case, new, keys)?;
-    Ok(Compared { today, new, same_bytes: before == after })
+    let same_bytes = before == after;
+    let model = case.from.as_ref().and_then(|from| from.model.as_deref());
+    let tokens = match same_bytes {
+        true => TokenChange::default(),
+        false => tokens::change(counter, case.document.format(), model, before.as_ref(), after.as_ref()),
+    };
+    Ok(Compared { today, new, same_bytes, tokens })
 }
 
 fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
@@ -170,8 +179,8 @@ pub(super) struct Plan {
     pub(super) never_match: Vec<String>,
     pub(super) bytes_today: usize,
     pub(super) bytes_new: usize,
-    pub(super) tokens_today_estimate: usize,
-    pub(super) tokens_new_estimate: usize,
+    /// Tokens of the texts that leave in one way today and in another then.
+    pub(super) tokens: TokenChange,
     /// What this cannot know.
     pub(super) notes: Vec<String>,
     /// What could not be judged, and why.
@@ -236,8 +245,7 @@ impl Plan {
             never_match: Vec::new(),
             bytes_today: 0,
             bytes_new: 0,
-            tokens_today_estimate: 0,
-            tokens_new_estimate: 0,
+            tokens: TokenChange::default(),
             notes: Vec::new(),
             unread: Vec::new(),
             by: BTreeMap::new(),
@@ -247,7 +255,8 @@ impl Plan {
 
     /// Adds a request.
     pub(super) fn add(&mut self, number: i64, request: String, compared: Compared) {
-        let Compared { today, new, same_bytes } = compared;
+        let Compared { today, new, same_bytes, tokens } = compared;
+        self.tokens.add(tokens);
         self.requests += 1;
         self.bytes_today += today.bytes.unwrap_or(0);
         self.bytes_new += new.bytes.unwrap_or(0);
@@ -293,7 +302,5 @@ impl Plan {
             .collect();
         self.never_match =
             new.rules().map(ToString::to_string).filter(|rule| !self.matched.contains(rule)).collect();
-        self.tokens_today_estimate = estimate(self.bytes_today);
-        self.tokens_new_estimate = estimate(self.bytes_new);
     }
 }

@@ -3,6 +3,7 @@
 mod compare;
 mod logged;
 mod stand_ins;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -11,8 +12,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use leafgate_config::Layer;
+use leafgate_config::{Layer, Settings};
 use leafgate_policy::{Context, Policy, PolicySource};
+use leafgate_tokenize::Counter;
 use leafgate_vault::TokenKeys;
 
 use crate::args::{ConfigArgs, JsonArgs, policy_source};
@@ -53,18 +55,21 @@ pub(crate) struct PlanArgs {
     json: JsonArgs,
 }
 
-/// Both policies, and what tokens are made with.
+/// Both policies, and what tokens are made and counted with.
 struct Policies {
     today: Policy,
     new: Policy,
     keys: TokenKeys,
+    counter: Counter,
 }
 
 pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let settings = settings::load(&args.config, Layer::default())?;
     let policies = Policies {
-        today: policy::load(&today(args)?).context("the policy of today does not load")?,
+        today: policy::load(&today(args, &settings)?).context("the policy of today does not load")?,
         new: policy::load(&args.new).context("the new policy does not load")?,
         keys: home::token_keys()?,
+        counter: Counter::new(settings::models(&settings)?),
     };
     let mut plan = Plan::new(&policies.today, &policies.new);
     judge_all(args, &policies, &mut plan)?;
@@ -82,11 +87,10 @@ pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit
     })
 }
 
-fn today(args: &PlanArgs) -> anyhow::Result<PolicySource> {
+fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<PolicySource> {
     if let Some(today) = &args.today {
         return Ok(today.clone());
     }
-    let settings = settings::load(&args.config, Layer::default())?;
     policy_source(settings.text("policy").unwrap_or("default")).map_err(anyhow::Error::msg)
 }
 
@@ -111,7 +115,8 @@ fn judge(waiting: &Mutex<Receiver<Case>>, policies: &Policies, plan: &Mutex<&mut
         // The lock is that of the queue alone: it is free again before the case is judged.
         let next = waiting.lock().map(|waiting| waiting.recv());
         let Ok(Ok(case)) = next else { return };
-        let compared = compared(&case, &policies.today, &policies.new, &policies.keys);
+        let Policies { today, new, keys, counter } = policies;
+        let compared = compared(&case, today, new, keys, counter);
         let Ok(mut plan) = plan.lock() else { return };
         match compared {
             Ok(compared) => plan.add(case.number, case.name, compared),
@@ -202,8 +207,12 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         printer.line(&format!("and {more} more: --json names all"))?;
     }
     printer.line(&format!(
-        "bytes that would leave: {} → {}, about {} → {} tokens",
-        plan.bytes_today, plan.bytes_new, plan.tokens_today_estimate, plan.tokens_new_estimate
+        "bytes that would leave: {} → {}; tokens of what differs: {}{} → {}",
+        plan.bytes_today,
+        plan.bytes_new,
+        if plan.tokens.is_estimate { "about " } else { "" },
+        plan.tokens.today,
+        plan.tokens.new
     ))?;
     if !plan.never_match.is_empty() {
         printer.line(&format!(

@@ -180,7 +180,7 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
                 requests: settings.number("reload.shadow").unwrap_or(0),
                 rise: settings.number("reload.rise").unwrap_or_default(),
             },
-            models: Models::with(settings.texts("models")).with_context(|| wrong(settings, "models"))?,
+            models: models(settings)?,
             limits,
         },
         listen: address("listen")?,
@@ -200,6 +200,11 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
     })
+}
+
+/// Returns the models that are known: those of the settings before those that are built in.
+pub(crate) fn models(settings: &Settings) -> anyhow::Result<Models> {
+    Models::with(settings.texts("models")).with_context(|| wrong(settings, "models"))
 }
 
 /// Says which setting is wrong, and where it stands.
