@@ -209,6 +209,10 @@ fn running(data: &Path, planted: &Planted, turn: &str) {
     ] {
         command(data, planted, arguments, b"");
     }
+    // Somebody takes a value for a token.
+    let pasted = &planted.0["a body"];
+    command(data, planted, &["reveal", pasted], b"");
+    command(data, planted, &["reveal", pasted, "--json"], b"");
 }
 
 /// What people ask without one.
@@ -245,6 +249,7 @@ fn offline(data: &Path, work: &Path, monitor: bool, planted: &mut Planted) {
         &["log"],
         &["log", "list", "--json"],
         &["log", "show", "1"],
+        &["log", "reveals"],
         &["cache"],
         &["config", "show"],
         &["config", "show", "--json"],

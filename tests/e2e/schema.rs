@@ -240,6 +240,7 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     caller.get("/v1/pending/{id}/outline", &id);
     caller.get("/v1/pending/{id}/diff", &id);
     let payload = caller.get("/v1/pending/{id}/payload", &id);
+    reveals(&caller, payload["body"].as_str().unwrap());
     caller.refused("GET", "/v1/pending/99", None);
     caller.refused("PUT", &format!("/v1/pending/{id}/pins"), Some(&json!({ "sections": ["none"] })));
     caller.refused("GET", &format!("/v1/pending/{id}/outline?depth=2"), None);
@@ -277,6 +278,16 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     std::fs::write(rules.path().join("rules.toml"), "no rule").unwrap();
     assert!(caller.event(&mut events, "policy")["policy"]["refused"].is_string());
     assert_eq!(*caller.contract.checked.borrow(), caller.contract.all(), "every call was made");
+}
+
+/// The value of the token that a body would leave with.
+fn reveals(caller: &Caller, body: &str) {
+    let (_, behind) = body.split_once("key ").unwrap();
+    let (token, _) = behind.split_once('"').unwrap();
+    let revealed =
+        caller.call("POST", "/v1/reveal", "", Some(&json!({ "token": token, "by": "a test (uid 0)" })));
+    assert_eq!(revealed["value"], plant::github(7));
+    caller.refused("POST", "/v1/reveal", Some(&json!({ "token": "none", "by": "a test" })));
 }
 
 /// What a profile makes, and a run of the team.

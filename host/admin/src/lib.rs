@@ -2,7 +2,8 @@
 //!
 //! The gate serves the API on a listener of its own. The approval prompt and the command line call
 //! it. Nothing here does I/O. Every text in an answer is what would leave: findings are redacted
-//! before anything is put into these types, and no field can hold a redacted value. Texts still
+//! before anything is put into these types, and no field can hold a redacted value but the one of
+//! [`Revealed`]. Texts still
 //! hold control characters, which the printer must show as visible text.
 //!
 //! | call | body | answer |
@@ -38,6 +39,7 @@
 //! | `GET /v1/agents/runs/{id}` | | [`RunView`] |
 //! | `POST /v1/plugins/{id}/release` | [`Release`] | [`Released`] |
 //! | `POST /v1/compose` | [`Compose`] | [`Composed`] |
+//! | `POST /v1/reveal` | [`Reveal`] | [`Revealed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
 //!
@@ -54,6 +56,7 @@ mod mode;
 mod outline;
 mod plugins;
 mod request;
+mod reveal;
 mod saved;
 pub mod schema;
 mod subagents;
@@ -71,6 +74,7 @@ pub use mode::{
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
 pub use request::{EditableRequest, MetadataField, RawJson, RequestMetadata};
+pub use reveal::{Reveal, Revealed, RevealedValue};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
     SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, SetSaved,
@@ -320,6 +324,29 @@ pub struct Counts {
     /// the rule and the cause.
     #[serde(default)]
     pub faults: u64,
+    /// What rules about answers and tool calls, and people, made of answers.
+    #[serde(default)]
+    pub ruled: Ruled,
+}
+
+/// Answers by what rules and people made of them. One in which no rule matched is not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ruled {
+    /// A rule matched, and the answer left as it came.
+    pub passed: u64,
+    /// Rules changed it.
+    pub changed: u64,
+    /// Its tool calls had to wait for a person. What became of it then is counted besides.
+    pub held: u64,
+    /// A person let its tool calls go.
+    pub approved: u64,
+    /// A person changed its tool calls.
+    pub edited: u64,
+    /// Its tool calls were refused.
+    pub refused: u64,
+    /// Its client got an error in its place.
+    pub blocked: u64,
 }
 
 /// Answers of the upstream by the class of their status.

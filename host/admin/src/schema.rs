@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::{
     AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
     Compose, Composed, Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload,
-    Pending, Pins, Release, Released, Resume, Resumed, RunView, SavedDiff, SavedEditView, SavedList, Select,
-    SessionList, SetMode, SetSaved, Status, Subagents, TurnSummary, TurnView,
+    Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff, SavedEditView,
+    SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnSummary, TurnView,
 };
 
 /// The version of the API.
-pub const VERSION: &str = "1.2";
+pub const VERSION: &str = "1.3";
 
 /// One call of the API.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,7 @@ pub const CALLS: &[Call] = &[
     Call::get::<RunView>("/v1/agents/runs/{id}"),
     Call::with::<Release, Released>("POST", "/v1/plugins/{id}/release"),
     Call::with::<Compose, Composed>("POST", "/v1/compose"),
+    Call::with::<Reveal, Revealed>("POST", "/v1/reveal"),
 ];
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {

@@ -26,6 +26,7 @@ use crate::plan::PlanArgs;
 use crate::plugin::PluginCommand;
 use crate::promote::PromoteArgs;
 use crate::receipt::ReceiptCommand;
+use crate::reveal::RevealArgs;
 use crate::rule_tests::TestArgs;
 use crate::runtime::{self, GateName};
 use crate::scan::ScanArgs;
@@ -90,6 +91,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ReceiptCommand,
     },
+    /// Show the value of a token that a running gate remembers; it is logged who asked
+    Reveal(RevealArgs),
     /// Say what another policy would do with requests that were logged, or with given ones
     Plan(PlanArgs),
     /// Apply the policy to one request and write the bytes that would leave

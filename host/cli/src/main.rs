@@ -33,6 +33,7 @@ mod receipt;
 mod redact;
 mod reload;
 mod request;
+mod reveal;
 mod review;
 mod rule_tests;
 mod runtime;
@@ -81,6 +82,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Log(args) => log::run(&args, printer),
+        Command::Reveal(args) => reveal::run(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
         Command::Cache(args) => log::cache::run(&args, printer),
         Command::Receipt { command } => receipt::run(&command, printer),

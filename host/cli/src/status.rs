@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use leafgate_admin::{
-    Answers, ApiError, PluginStatus, QuarantineStatus, RuntimeFile, SavedStatus, Status, StoreStatus,
+    Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, SavedStatus, Status, StoreStatus,
 };
 use serde::Serialize;
 
@@ -128,6 +128,9 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         let counts = status.rules.iter().map(|count| format!("{}: {}", count.rule, count.requests));
         row("rules", format!("requests matched by {}", counts.collect::<Vec<_>>().join(", ")))?;
     }
+    if let Some(ruled) = ruled(requests.ruled) {
+        row("ruled", ruled)?;
+    }
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
     row("faults", format!("{}{hint}", requests.faults))?;
     let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };
@@ -219,6 +222,23 @@ fn answers(answers: Answers) -> String {
         }
     }
     said
+}
+
+/// Returns what rules and people made of answers; `None` where no rule matched in one.
+fn ruled(ruled: Ruled) -> Option<String> {
+    let Ruled { passed, changed, held, approved, edited, refused, blocked } = ruled;
+    let counts = [
+        (passed, "passed"),
+        (changed, "changed"),
+        (held, "held for a person"),
+        (approved, "approved"),
+        (edited, "edited"),
+        (refused, "refused"),
+        (blocked, "blocked"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    (!said.is_empty()).then(|| format!("answers: {}", said.join(", ")))
 }
 
 /// The output of `--json` if the gate refused a call or does not answer.

@@ -585,7 +585,8 @@ fn would(rule: &RuleReport) -> Option<String> {
     Some(format!("{}: {}{place}{more}", rule.rule, first.what))
 }
 
-fn tally(evaluation: &Evaluation) -> Tally {
+/// Returns what rules did, in numbers and names.
+pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
     let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
     let found = evaluation.recall.detectors();
     let errors = evaluation

@@ -17,8 +17,9 @@ use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::content::{self, Content, ContentError};
-use crate::record::{Approval, RecordId, Recorded, RecordedEdit, Recording, Told};
+use crate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, Recording, Told};
 use crate::refusal::Code;
+use crate::ruled::AnswerOutcome;
 use crate::status::InFlight;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
@@ -67,7 +68,7 @@ pub(crate) struct RequestLog {
 }
 
 /// What becomes of a request, known perhaps only when its answer has begun.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct RequestLogProgress {
     refused: OnceLock<Code>,
     received: AtomicUsize,
@@ -75,9 +76,11 @@ pub(crate) struct RequestLogProgress {
     /// Edits and redactions that stand in what a person let go.
     made: OnceLock<(usize, usize)>,
     /// What rules and people made of the answer, and the rules that matched.
-    ruled: OnceLock<(&'static str, String)>,
+    ruled: Mutex<Option<(AnswerOutcome, String)>>,
     /// What a recorder is told, until it was.
     recording: Mutex<Option<Recording>>,
+    /// The recorder that was told, and under which number.
+    told: Mutex<Option<(Arc<dyn Recorder>, RecordId)>>,
 }
 
 impl RequestLogProgress {
@@ -108,10 +111,24 @@ impl RequestLogProgress {
         let _ = self.made.set((edits, redactions));
     }
 
-    /// Rules or people decided about its answer.
-    pub(crate) fn ruled(&self, verdict: &'static str, rules: &[Arc<str>]) {
-        // An answer is judged once.
-        let _ = self.ruled.set((verdict, rules.join(",")));
+    /// Rules or people decided about its answer, or it waits for that. The last word counts.
+    pub(crate) fn ruled(&self, outcome: AnswerOutcome, rules: &[String]) {
+        *lock(&self.ruled) = Some((outcome, rules.join(",")));
+        if let Some((recorder, id)) = &*lock(&self.told) {
+            recorder.answer(*id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
+        }
+    }
+
+    /// Whether anything was decided about its answer.
+    pub(crate) fn is_ruled(&self) -> bool {
+        lock(&self.ruled).is_some()
+    }
+
+    /// The same was decided about the answer to a request that it took to answer it.
+    pub(crate) fn ruled_as(&self, frame: &RequestLogProgress) {
+        if let Some(ruled) = &*lock(&frame.ruled) {
+            *lock(&self.ruled) = Some(ruled.clone());
+        }
     }
 
     /// The gate answers it itself.
@@ -138,7 +155,9 @@ impl RequestLogProgress {
     /// Tells the recorder, where there is one, that these bytes leave under a number of their own. A
     /// request that an upstream refuses may leave again in another form.
     pub(crate) fn tell(&self, id: impl FnOnce() -> RecordId, body: &Bytes) -> Option<(Told, Recorded)> {
-        Some(self.lock().as_mut()?.sent(id(), body.clone()))
+        let (told, recorded) = self.lock().as_mut()?.sent(id(), body.clone());
+        *lock(&self.told) = Some(told.whom());
+        Some((told, recorded))
     }
 
     /// It will not leave again.
@@ -147,9 +166,13 @@ impl RequestLogProgress {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
-        // What a panic leaves behind is whole: every change is one assignment.
-        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.recording)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic leaves behind is whole: every change is one assignment.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the policy did, in numbers.
@@ -191,6 +214,28 @@ impl Tally {
         add(&mut self.errors, before.errors);
         add(&mut self.failed, before.failed);
     }
+
+    /// Adds what rules did about more of the same.
+    pub(crate) fn also(&mut self, more: Tally) {
+        let before = std::mem::replace(self, more);
+        let findings = before.findings.clone();
+        self.add_before(before);
+        self.findings.extend(findings);
+    }
+}
+
+/// A rule that could not run is a guard that did not stand: it gets a line of its own, whatever its
+/// `on_error` lets happen.
+pub(crate) fn warn_of_errors(tally: &Tally, generation: Option<&str>) {
+    for error in &tally.errors {
+        tracing::warn!(
+            target: "leafgate::policy",
+            error,
+            generation,
+            held = tally.held.is_some() || tally.waits,
+            "a rule could not run to its end"
+        );
+    }
 }
 
 impl RequestLog {
@@ -222,18 +267,9 @@ impl RequestLog {
         self.generation = Some(name);
     }
 
-    /// Takes over what the policy did. A rule that could not run is a guard that did not stand: it gets a line of its own, whatever
-    /// its `on_error` lets happen to the request.
+    /// Takes over what the policy did.
     pub(crate) fn judged(&mut self, tally: Tally) {
-        for error in &tally.errors {
-            tracing::warn!(
-                target: "leafgate::policy",
-                error,
-                generation = self.generation.as_deref(),
-                held = tally.held.is_some() || tally.waits,
-                "a rule could not run to its end"
-            );
-        }
+        warn_of_errors(&tally, self.generation.as_deref());
         let before = std::mem::replace(&mut self.tally, tally);
         self.tally.add_before(before);
     }
@@ -302,6 +338,7 @@ impl Drop for RequestLog {
     fn drop(&mut self) {
         let verdict = self.progress.refused.get().map_or("forwarded", |code| code.as_str());
         let (edits, redactions) = self.made();
+        let ruled = lock(&self.progress.ruled).take();
         tracing::info!(
             target: "leafgate::request",
             method = method_name(&self.method),
@@ -319,8 +356,8 @@ impl Drop for RequestLog {
             redactions,
             bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,
-            answer = self.progress.ruled.get().map(|(verdict, _)| *verdict),
-            answer_rules = self.progress.ruled.get().map(|(_, rules)| rules.as_str()),
+            answer = ruled.as_ref().map(|(outcome, _)| outcome.as_str()),
+            answer_rules = ruled.as_ref().map(|(_, rules)| rules.as_str()),
             bytes_sent = self.progress.sent.load(Relaxed),
             bytes_answered = self.answered,
             complete = self.complete,

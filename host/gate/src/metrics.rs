@@ -12,6 +12,8 @@ use std::time::Duration;
 use leafgate_admin::{Status, Subagents};
 use leafgate_vault::TokenCounts;
 
+use crate::log::Tally;
+
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -69,6 +71,14 @@ impl Metrics {
         self.findings.add(findings.map(|(detector, count)| (detector, count as u64)));
     }
 
+    /// Rules about an answer ran.
+    pub(crate) fn answer_judged(&self, tally: &Tally) {
+        self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
+        self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
+        let findings = tally.findings.iter();
+        self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
+    }
+
     /// The upstream has begun to answer.
     pub(crate) fn answered(&self, after: Duration) {
         self.upstream.add(after);
@@ -96,6 +106,21 @@ impl Metrics {
                 ("paused", counts.paused),
                 ("cancelled", counts.cancelled),
                 ("refused", counts.refused),
+            ],
+        );
+        let ruled = counts.ruled;
+        page.family(
+            "leafgate_answers_ruled_total",
+            "Answers by what rules and people made of them.",
+            "outcome",
+            &[
+                ("passed", ruled.passed),
+                ("changed", ruled.changed),
+                ("held", ruled.held),
+                ("approved", ruled.approved),
+                ("edited", ruled.edited),
+                ("refused", ruled.refused),
+                ("blocked", ruled.blocked),
             ],
         );
         let answers = counts.answers;
@@ -163,7 +188,7 @@ impl Metrics {
         self.rule_hits.write(
             &mut page,
             "leafgate_rule_hits_total",
-            "Requests in which a rule matched.",
+            "Requests, and answers to them, in which a rule matched.",
             "rule",
         );
         self.rule_errors.write(&mut page, "leafgate_rule_errors_total", "Errors of rules.", "rule");

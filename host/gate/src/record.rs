@@ -25,6 +25,7 @@ use leafgate_tree::{Author, Draft};
 use tokio::sync::oneshot;
 
 use crate::content::{self, Content, ContentError};
+pub use crate::ruled::AnswerOutcome;
 
 /// Who keeps what passes a gate.
 pub trait Recorder: Send + Sync {
@@ -33,6 +34,9 @@ pub trait Recorder: Send + Sync {
 
     /// Something of the answer to a request.
     fn answer(&self, request: RecordId, part: AnswerPart);
+
+    /// A person asks for the value of a token, and gets it once this is kept.
+    fn reveal(&self, reveal: RevealRecord) -> Recorded;
 
     /// Whether it must have every request, those too that nobody would read but for it.
     fn is_required(&self) -> bool;
@@ -55,6 +59,11 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
         self.0.answer(request, part);
     }
 
+    fn reveal(&self, reveal: RevealRecord) -> Recorded {
+        let _ = self.1.reveal(reveal.clone());
+        self.0.reveal(reveal)
+    }
+
     fn is_required(&self) -> bool {
         self.0.is_required() || self.1.is_required()
     }
@@ -71,6 +80,10 @@ impl<R: Recorder + ?Sized> Recorder for Arc<R> {
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
         (**self).answer(request, part);
+    }
+
+    fn reveal(&self, reveal: RevealRecord) -> Recorded {
+        (**self).reveal(reveal)
     }
 
     fn is_required(&self) -> bool {
@@ -196,6 +209,27 @@ pub enum AnswerPart {
         /// Whether it was whole.
         complete: bool,
     },
+    /// What rules and people made of it, or that it waits for a person. It may come before its end or
+    /// long after it, and again: the last word counts.
+    Ruled {
+        /// What it came to.
+        outcome: AnswerOutcome,
+        /// The rules that matched, by id.
+        rules: Vec<String>,
+    },
+}
+
+/// Somebody asks for the value that a token stands for. The value is no part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevealRecord {
+    /// When.
+    pub at: SystemTime,
+    /// The token.
+    pub token: String,
+    /// The key of the conversation that remembers the value.
+    pub session: Arc<str>,
+    /// Who asks, as the caller says.
+    pub by: String,
 }
 
 impl RequestRecord {
@@ -328,6 +362,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// Returns who was told, and under which number.
+    pub(crate) fn whom(&self) -> (Arc<dyn Recorder>, RecordId) {
+        (Arc::clone(&self.recorder), self.id)
+    }
+
     /// There is no answer, or none that the client gets.
     pub(crate) fn unanswered(&self) {
         self.recorder.answer(self.id, AnswerPart::End { complete: false });

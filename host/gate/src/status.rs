@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use leafgate_admin::{Answers, Counts, PolicyStatus, RuleCount, StatusCount};
+use leafgate_admin::{Answers, Counts, PolicyStatus, RuleCount, Ruled, StatusCount};
 use leafgate_policy::{Diagnostic, Mode, Policy, RuleChange};
 
 use crate::log::Tally;
 use crate::quiet::Matches;
 use crate::refusal::Code;
+use crate::ruled::AnswerOutcome;
 
 /// Requests by how they ended. The numbers are independent, so each is exact and no two are read at one moment.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub(crate) struct Counters {
     by_status: Mutex<BTreeMap<u16, u64>>,
     by_rule: Mutex<BTreeMap<String, u64>>,
     matches: Mutex<Matches>,
+    /// By [`AnswerOutcome`], in its order.
+    ruled: [AtomicU64; AnswerOutcome::ALL.len()],
     in_flight: Arc<AtomicUsize>,
 }
 
@@ -87,8 +90,23 @@ impl Counters {
 
     /// Rules matched a request, or could not run to their end.
     pub(crate) fn judged(&self, tally: &Tally) {
-        self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
         lock(&self.matches).judged(&tally.rules);
+        self.ran(tally);
+    }
+
+    /// The same of rules about an answer.
+    pub(crate) fn answer_judged(&self, tally: &Tally) {
+        lock(&self.matches).answer_judged(&tally.rules);
+        self.ran(tally);
+    }
+
+    /// Rules and people decided about an answer.
+    pub(crate) fn answer_is(&self, outcome: AnswerOutcome) {
+        self.ruled[outcome as usize].fetch_add(1, Relaxed);
+    }
+
+    fn ran(&self, tally: &Tally) {
+        self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
         if tally.rules.is_empty() {
             return;
         }
@@ -146,6 +164,19 @@ impl Counters {
         .fetch_add(1, Relaxed);
     }
 
+    fn read_ruled(&self) -> Ruled {
+        let of = |outcome: AnswerOutcome| self.ruled[outcome as usize].load(Relaxed);
+        Ruled {
+            passed: of(AnswerOutcome::Passed),
+            changed: of(AnswerOutcome::Changed),
+            held: of(AnswerOutcome::Held),
+            approved: of(AnswerOutcome::Approved),
+            edited: of(AnswerOutcome::Edited),
+            refused: of(AnswerOutcome::Refused),
+            blocked: of(AnswerOutcome::Blocked),
+        }
+    }
+
     pub(crate) fn read(&self) -> Counts {
         Counts {
             forwarded: self.forwarded.load(Relaxed),
@@ -161,6 +192,7 @@ impl Counters {
                 none: self.unanswered.load(Relaxed),
             },
             faults: self.faults.load(Relaxed),
+            ruled: self.read_ruled(),
         }
     }
 }

@@ -83,6 +83,8 @@ impl Live {
                 self.end(*complete);
                 true
             }
+            // It changes no text of it.
+            AnswerPart::Ruled { .. } => false,
         }
     }
 

@@ -138,6 +138,11 @@ pub struct RequestLine {
     pub answer_ms: Option<i64>,
     /// `none`, `open` (it is coming, or the gate ended), `complete`, `broken`, `unread`.
     pub answer: String,
+    /// What rules and people made of it: `passed`, `changed`, `held` (a person was asked, and has not
+    /// decided), `approved`, `edited`, `refused`, `blocked`; `None` where no rule matched in it.
+    pub ruled: Option<String>,
+    /// The rules that matched in it.
+    pub ruled_by: Vec<String>,
     /// Why the model stopped.
     pub finish: Option<String>,
     /// Tokens that the provider says it read.
@@ -151,7 +156,7 @@ pub struct RequestLine {
 /// The columns of [`RequestLine`], in order.
 const LINE: &str = "id, at, session, agent, class, api, method, path, upstream, model, verdict, held, generation, \
 rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent, judging_us, waiting_ms, status, \
-head_ms, answer_ms, answer, finish, input, cached, output";
+head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by";
 
 fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
     let rules: String = row.get(13)?;
@@ -187,6 +192,8 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
         input_tokens: row.get(28)?,
         cached_tokens: row.get(29)?,
         output_tokens: row.get(30)?,
+        ruled: row.get(31)?,
+        ruled_by: serde_json::from_str(&row.get::<_, String>(32)?).unwrap_or_default(),
     })
 }
 
@@ -340,7 +347,7 @@ impl Log {
     pub fn show(&self, id: i64) -> Result<RequestView, LogError> {
         let query = format!("SELECT {LINE}, pieces FROM request WHERE id = ?1");
         let mut show = self.database.prepare_cached(&query)?;
-        let found = show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>(31)?))).optional()?;
+        let found = show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>(33)?))).optional()?;
         let (line, pieces) = found.ok_or(LogError::NoRequest { id })?;
         Ok(RequestView {
             edits: self.edits(id)?,

@@ -24,14 +24,15 @@ pub struct RuleHits {
 }
 
 impl Log {
-    /// Returns in how many requests a rule matched, and what people say of that.
+    /// Returns in how many requests, or answers to them, a rule matched, and what people say of that.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn hits(&self, rule: &str, filter: &Filter) -> Result<RuleHits, LogError> {
         let first = self.first_since(filter)?;
-        let matched = "FROM request JOIN json_each(request.rules) AS matched ON matched.value = ?1
-            LEFT JOIN mark ON mark.request = request.id AND mark.rule = ?1 WHERE request.id >= ?2";
+        let matched = "FROM request LEFT JOIN mark ON mark.request = request.id AND mark.rule = ?1
+            WHERE request.id >= ?2 AND (?1 IN (SELECT value FROM json_each(request.rules))
+            OR ?1 IN (SELECT value FROM json_each(request.ruled_by)))";
         let counts = format!(
             "SELECT count(*), coalesce(sum(mark.is_right), 0), coalesce(sum(NOT mark.is_right), 0) {matched}"
         );
@@ -58,11 +59,14 @@ pub fn mark(folder: &Path, id: i64, rule: Option<&str>, is_right: bool) -> Resul
     let mut database = Connection::open_with_flags(folder.join(FILE), flags)?;
     database.busy_timeout(std::time::Duration::from_secs(5))?;
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let matched: Option<String> = transaction
-        .query_row("SELECT rules FROM request WHERE id = ?1", [id], |row| row.get(0))
+    let matched: Option<[String; 2]> = transaction
+        .query_row("SELECT rules, ruled_by FROM request WHERE id = ?1", [id], |row| {
+            Ok([row.get(0)?, row.get(1)?])
+        })
         .optional()?;
+    let rules = |json: String| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default();
     let matched: Vec<String> =
-        serde_json::from_str(&matched.ok_or(LogError::NoRequest { id })?).unwrap_or_default();
+        matched.ok_or(LogError::NoRequest { id })?.into_iter().flat_map(rules).collect();
     let marked: Vec<String> = match rule {
         None => matched,
         Some(rule) => matched.iter().filter(|one| *one == rule).cloned().collect(),

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 /// Each step leads from the version of its place to the next. Steps that were published are never
 /// changed.
-const STEPS: [&str; 2] = [FIRST, MARKS];
+const STEPS: [&str; 3] = [FIRST, MARKS, RULED];
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
 /// piece ([`EPOCH`]).
@@ -93,6 +93,20 @@ CREATE TABLE mark (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// What rules and people made of an answer, and the rules that matched in it as JSON; who asked for the
+/// value of which token.
+const RULED: &str = "
+ALTER TABLE request ADD COLUMN ruled TEXT;
+ALTER TABLE request ADD COLUMN ruled_by TEXT NOT NULL DEFAULT '[]';
+CREATE TABLE reveal (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  session TEXT NOT NULL,
+  who TEXT NOT NULL
+) STRICT;
+";
+
 /// Texts of one request that can be searched, its answer included.
 const TEXTS: i64 = 1 << 20;
 
@@ -163,6 +177,31 @@ mod tests {
         database.pragma_update(None, "user_version", version() + 1).unwrap();
         let error = migrate(&mut database).unwrap_err().to_string();
         assert!(error.contains("newer leafgate"), "{error}");
+    }
+
+    #[test]
+    fn what_an_older_program_wrote_is_there_after_each_step() {
+        for version in 1..=STEPS.len() {
+            let mut database = Connection::open_in_memory().unwrap();
+            for step in &STEPS[..version] {
+                database.execute_batch(step).unwrap();
+            }
+            database.pragma_update(None, "user_version", version).unwrap();
+            database
+                .execute(
+                    "INSERT INTO request (at, session, agent, class, api, method, path, upstream, verdict, generation,
+                     rules, edits, redactions, bytes_received, received, judging_us, pieces, receipt, signature)
+                     VALUES (7, 's', 'a', 'main', 'chat', 'POST', '/', 'u', 'forwarded', 'g', '[]', 0, 0, 1, 'd', 1,
+                     x'', 'r', x'')",
+                    [],
+                )
+                .unwrap();
+            migrate(&mut database).unwrap();
+            let query = "SELECT at, ruled, ruled_by FROM request";
+            let row: (i64, Option<String>, String) =
+                database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+            assert_eq!(row, (7, None, "[]".to_owned()), "from version {version}");
+        }
     }
 
     /// How SQLite answers the queries of a page: by an index, never by a walk of the table.

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use leafgate_admin::{StoreStatus, TokenCounts};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -115,6 +115,8 @@ pub(crate) enum Message {
     /// A request, and who waits for it to be on disk.
     Request(Box<RequestRecord>, Option<oneshot::Sender<()>>),
     Answer(RecordId, AnswerPart),
+    /// Somebody asks for a value, and waits for that to be on disk.
+    Reveal(RevealRecord, oneshot::Sender<()>),
     Stop,
 }
 
@@ -131,7 +133,7 @@ impl Message {
                 bodies.into_iter().map(|body| body.len()).sum()
             }
             Message::Answer(_, AnswerPart::Bytes(bytes)) => bytes.len(),
-            Message::Answer(..) | Message::Stop => 0,
+            Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
         }
     }
 }
@@ -225,6 +227,15 @@ impl Recorder for Store {
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
         self.offer(Message::Answer(request, part));
+    }
+
+    /// It must be on disk, whether requests must be or not.
+    fn reveal(&self, reveal: RevealRecord) -> Recorded {
+        let (sender, receiver) = oneshot::channel();
+        match self.offer(Message::Reveal(reveal, sender)) {
+            true => Recorded::Awaited(receiver),
+            false => Recorded::Refused,
+        }
     }
 
     fn is_required(&self) -> bool {

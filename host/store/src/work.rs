@@ -1,7 +1,7 @@
 //! What one transaction writes: requests with their pieces and receipts, and answers.
 
 use leafgate_desk::Digest;
-use leafgate_gate::record::{RecordId, RequestRecord};
+use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
 use leafgate_policy::Policy;
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -286,6 +286,14 @@ impl Work<'_, '_> {
             count(usage.map(|usage| usage.output)),
         ])?;
         Ok(())
+    }
+
+    /// Writes what became of the answer to a request.
+    pub(crate) fn ruled(&self, row: i64, outcome: AnswerOutcome, rules: &[String]) -> rusqlite::Result<()> {
+        let mut update =
+            self.transaction.prepare_cached("UPDATE request SET ruled = ?2, ruled_by = ?3 WHERE id = ?1")?;
+        let rules = serde_json::to_string(rules).expect("texts always serialise");
+        update.execute(params![row, outcome.as_str(), rules]).map(|_| ())
     }
 
     fn arguments(&self, arguments: &str) -> String {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use leafgate_gate::record::RecordId;
+use leafgate_gate::record::{AnswerPart, RecordId};
 use lru::LruCache;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
@@ -15,6 +15,7 @@ use crate::bounds;
 use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
+use crate::reveals;
 use crate::schema::EPOCH;
 use crate::store::{Message, State, StoreConfig};
 use crate::work::{Done, Known, Work};
@@ -24,6 +25,9 @@ const BATCH: usize = 512;
 
 /// Pieces whose ids are remembered: a megabyte each of conversations that go on.
 const PIECES: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
+
+/// Requests whose answers may still be decided about, long after their ends.
+const DECIDED: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
 
 /// How often the bounds are looked at, beside every [`EPOCH`] requests.
 const TIDY: Duration = Duration::from_secs(60);
@@ -38,6 +42,8 @@ pub(crate) struct Writer {
     limit: u64,
     age: Duration,
     live: HashMap<RecordId, Live>,
+    /// The rows of the requests that left.
+    rows: LruCache<RecordId, i64>,
     /// The pieces that are in the database, by a digest of their text before it was masked.
     known: LruCache<[u8; 32], Known>,
     /// Changes when another process has written.
@@ -63,6 +69,7 @@ impl Writer {
             limit: config.limit,
             age: config.age,
             live: HashMap::new(),
+            rows: LruCache::new(DECIDED),
             known: LruCache::new(PIECES),
             data_version: 0,
             tidied: Instant::now(),
@@ -142,7 +149,10 @@ impl Writer {
             }
             Err(error) => {
                 // Who waits hears of it by the loss of the sender.
-                done.begun.iter().for_each(|id| drop(self.live.remove(id)));
+                for id in &done.begun {
+                    self.live.remove(id);
+                    self.rows.pop(id);
+                }
                 self.known.clear();
                 self.state.missed.fetch_add(count, Relaxed);
                 self.state.fails(Some(told(&error)));
@@ -171,8 +181,18 @@ impl Writer {
                     done.acknowledge.extend(waits);
                     if record.sent.is_some() {
                         self.live.insert(record.id, Live::new(row, record.answer_api()));
+                        self.rows.put(record.id, row);
                         done.begun.push(record.id);
                     }
+                }
+                Message::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
+                    if let Some(row) = self.rows.get(&id) {
+                        work.ruled(*row, outcome, &rules)?;
+                    }
+                }
+                Message::Reveal(reveal, waits) => {
+                    reveals::write(work.transaction, work.masker, &reveal)?;
+                    done.acknowledge.push(waits);
                 }
                 Message::Answer(id, part) => {
                     // A request that was missed has no answer here.
@@ -201,7 +221,9 @@ impl Writer {
         // What is removed may be among it.
         self.known.clear();
         let oldest = SystemTime::now().checked_sub(self.age).map_or(0, millis);
-        match bounds::keep(&mut self.database, oldest, self.limit) {
+        let kept = reveals::keep(&self.database, oldest)
+            .and_then(|()| bounds::keep(&mut self.database, oldest, self.limit));
+        match kept {
             Ok(bytes) => self.state.bytes.store(bytes, Relaxed),
             Err(error) => self.state.fails(Some(told(&error))),
         }

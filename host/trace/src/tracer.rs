@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use leafgate_admin::StoreStatus;
 use leafgate_answer::{AnswerLimits, Reader};
 use leafgate_detect::{Engine, Input};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 
 use crate::collector::Collector;
 use crate::span::{Span, message};
@@ -88,6 +88,11 @@ impl Recorder for Tracer {
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
         self.offer(Message::Answer(request, part));
+    }
+
+    fn reveal(&self, _: RevealRecord) -> Recorded {
+        // It is no request, and no span.
+        Recorded::Taken
     }
 
     fn is_required(&self) -> bool {
@@ -222,6 +227,8 @@ impl Sending {
                     self.finish(open);
                 }
             }
+            // Decided perhaps long after the span has ended.
+            AnswerPart::Ruled { .. } => {}
         }
     }
 

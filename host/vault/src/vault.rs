@@ -100,11 +100,14 @@ impl Vault {
         self.remember(token, value, Use::Restore, Some(whence))
     }
 
-    /// Returns the value that a token of this session stands for.
+    /// Returns the value that a token of this session stands for, in whatever case it is written;
+    /// `Some(None)` where the value is given back to nobody, `None` where this session does not
+    /// remember the token.
     #[must_use]
-    pub fn reveal(&self, token: &str) -> Option<Zeroizing<String>> {
+    pub fn reveal(&self, token: &str) -> Option<Option<Zeroizing<String>>> {
         let (label, tail) = word::read(token)?;
-        self.memory().recall(label.as_bytes(), None, &tail).filter(|found| found.label == label.len())?.value
+        let found = self.memory().recall(label.as_bytes(), None, &tail);
+        found.filter(|found| found.label == label.len()).map(|found| found.value)
     }
 
     /// Puts values back into a text that a tool writes into a file, where their rules let them.

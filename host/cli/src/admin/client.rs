@@ -7,9 +7,9 @@ use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
-    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume, Resumed, RuntimeFile,
-    SavedDiff, SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode, SetSaved, Status,
-    Subagents, TurnMode, TurnSummary, TurnView,
+    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal,
+    Revealed, RuntimeFile, SavedDiff, SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode,
+    SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::{AdminApi, TurnMetadata};
 use serde::Serialize;
@@ -95,6 +95,11 @@ impl AdminClient {
             });
         }
         self.post(&format!("/v1/plugins/{name}/release"), &Release {})
+    }
+
+    /// Asks for the value of a token.
+    pub(crate) fn reveal(&self, command: &Reveal) -> Result<Revealed, ApiError> {
+        self.post("/v1/reveal", command)
     }
 
     /// Saves the edits of a turn.

@@ -52,7 +52,12 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         "broken" => ", broken off",
         _ => "",
     };
-    format!("{status}{time}{state}{tokens}")
+    let ruled = match request.ruled.as_deref() {
+        None | Some("passed") => String::new(),
+        Some("held") => ", held for a person".to_owned(),
+        Some(outcome) => format!(", {outcome}"),
+    };
+    format!("{status}{time}{state}{ruled}{tokens}")
 }
 
 /// Milliseconds that are shown as seconds.

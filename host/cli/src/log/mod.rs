@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 mod list;
 mod mark;
+mod reveals;
 mod show;
 mod tail;
 mod time;
@@ -142,6 +143,8 @@ pub(crate) enum LogCommand {
     Search(SearchArgs),
     /// Say whether rules were right in a request, for `leafgate promote`
     Mark(mark::MarkArgs),
+    /// Show who asked for the values of tokens (`leafgate reveal`)
+    Reveals(reveals::RevealsArgs),
     /// Write requests to a file that other programs read
     Export(ExportArgs),
 }
@@ -274,6 +277,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         Some(LogCommand::Show(args)) => show::show(&log, args, printer)?,
         Some(LogCommand::Diff(args)) => show::diff(&log, args, printer)?,
         Some(LogCommand::Mark(args)) => mark::run(args, printer)?,
+        Some(LogCommand::Reveals(args)) => reveals::run(&log, args, printer)?,
         Some(LogCommand::Export(args)) => export(&log, args, printer)?,
         Some(LogCommand::Tail(args)) => tail::run(&log, args, printer)?,
         Some(LogCommand::Search(args)) => {

@@ -36,6 +36,11 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     }
     let rules = if line.rules.is_empty() { "none matched".to_owned() } else { line.rules.join(", ") };
     row("rules", &format!("{rules} (generation {})", line.generation))?;
+    if let Some(ruled) = &line.ruled {
+        let rules =
+            if line.ruled_by.is_empty() { "no rule matched".to_owned() } else { line.ruled_by.join(", ") };
+        row("answer", &format!("{ruled} ({rules})"))?;
+    }
     if let Some(same) = line.shown_is_sent {
         row("shown", if same { "what left is what a person agreed to" } else { "NOT what left" })?;
     }

@@ -189,6 +189,87 @@ fn a_disk_without_room_is_said_and_stops_what_must_be_logged() {
 }
 
 #[test]
+fn what_became_of_an_answer_is_in_the_log_and_counted() {
+    let bench = Bench::new();
+    let rules = "[[detector]]\nid = \"projects\"\nwords = [\"bluebird\"]\n\n[[rule]]\nid = \"answers\"\n\
+        on = \"response\"\nmatch = {}\ndetect = [\"own/projects\"]\naction = \"redact\"\nwith = \"mask\"\n";
+    bench.file("policy/rules.toml", rules);
+    let gate = start(bench, &[]);
+    let says = |text: &str| {
+        serde_json::json!({ "model": "m", "messages": [{ "role": "user", "content": text }] }).to_string()
+    };
+    let answer = gate.chat(&says("about bluebird"));
+    // What `echo:` repeats of the request in a member of its own is no text of the answer.
+    assert!(answer.body.contains("about [PROJECTS]"), "{}", answer.body);
+    gate.chat(&says("about nothing"));
+    let status = gate.json(&["status", "--json"]);
+    assert_eq!(status["requests"]["ruled"]["changed"], 1);
+    assert_eq!(status["rules"], serde_json::json!([{ "rule": "answers", "requests": 1 }]));
+    let told = gate.run(&["status"]).out;
+    assert!(told.contains("ruled     answers: 1 changed\n"), "{told}");
+    let bench = gate.stop();
+    let list: Value = serde_json::from_str(&bench.run(&["log", "list", "--json"], "").out).unwrap();
+    assert_eq!(
+        (&list[1]["ruled"], &list[1]["ruledBy"]),
+        (&"changed".into(), &serde_json::json!(["answers"]))
+    );
+    assert_eq!((&list[0]["ruled"], &list[0]["ruledBy"]), (&Value::Null, &serde_json::json!([])));
+    let shown = bench.run(&["log", "show", "1"], "").out;
+    assert!(shown.contains("answer    changed (answers)\n"), "{shown}");
+    assert!(!bench.run(&["log", "show", "2"], "").out.contains("answer    "));
+    let listed = bench.run(&["log", "list"], "").out;
+    assert!(listed.lines().nth(1).unwrap().contains(", changed"), "{listed}");
+    // What people say of a rule about answers counts as it does of others.
+    assert_eq!(bench.run(&["log", "mark", "1", "right"], "").code, 0);
+}
+
+#[test]
+fn a_person_reveals_a_token_and_the_log_says_who_and_never_what() {
+    let gate = start(bench(), &["--log-required"]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let body = gate.run(&["log", "show", "1", "--body"]).out;
+    let at = body.find("EMAIL_").unwrap();
+    let token = &body[at..at + "EMAIL_".len() + 16];
+    let mut call = gate.bench.command(&["reveal", token]);
+    call.env("USER", "ann");
+    let ran = gate.bench.run_command(call, "");
+    assert_eq!((ran.code, &*ran.out), (0, EMAIL), "{}", ran.shown());
+    assert_eq!(ran.err, format!("leafgate: that {token} was revealed is logged\n"));
+    let json = gate.json(&["reveal", &token.to_lowercase(), "--json"]);
+    assert_eq!((&json["value"], &json["token"]), (&EMAIL.into(), &token.into()));
+    for (token, says) in
+        [("EMAIL_0000000000000000", "no token of this installation"), (EMAIL, "no token of this")]
+    {
+        let ran = gate.run(&["reveal", token]);
+        assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(says), "{}", ran.shown());
+    }
+    let lines: Value = gate.json(&["log", "reveals", "--json"]);
+    assert_eq!(lines.as_array().unwrap().len(), 2, "{lines}");
+    assert_eq!(lines[1]["token"], token);
+    assert!(lines[1]["by"].as_str().unwrap().starts_with("ann (uid "), "{lines}");
+    let shown = gate.run(&["log", "reveals", "--since", "1h"]).out;
+    assert!(shown.lines().count() == 2 && shown.contains(token), "{shown}");
+    // What cannot be logged is not revealed.
+    let other = rusqlite::Connection::open(gate.bench.path().join("data/log/log.db")).unwrap();
+    other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let locked = gate.run(&["reveal", token]);
+    assert!(
+        locked.code == 2 && locked.out.is_empty() && locked.err.contains("nothing is revealed"),
+        "{}",
+        locked.shown()
+    );
+    other.execute_batch("COMMIT").unwrap();
+    // Another gate of the installation makes the same tokens and remembers none of their values.
+    let bench = gate.stop();
+    let next = start(bench, &[]);
+    let expired = next.run(&["reveal", token]);
+    assert!(expired.code == 2 && expired.err.contains("it has expired"), "{}", expired.shown());
+    let bench = next.stop();
+    assert!(!holds(&written(&bench), EMAIL));
+}
+
+#[test]
 fn a_log_that_another_program_keeps_locked_is_said_and_stops_what_must_be_logged() {
     for (args, status, then) in
         [(&[][..], 200, "requests go on"), (&["--log-required"], 500, "requests stop")]

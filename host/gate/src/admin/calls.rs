@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
-use super::{auth, compose, saved, view, whole};
+use super::{auth, compose, reveal, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -53,6 +53,7 @@ enum AdminCall<'p> {
     AgentRun(&'p str),
     Release(&'p str),
     Compose,
+    Reveal,
     Saved,
     SetSaved,
     ArmCapture,
@@ -97,6 +98,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "agents", "runs", run] => AdminCall::AgentRun(run),
             ["v1", "plugins", plugin, "release"] => AdminCall::Release(plugin),
             ["v1", "compose"] => AdminCall::Compose,
+            ["v1", "reveal"] => AdminCall::Reveal,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
                 return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
@@ -132,6 +134,7 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Select(_)
             | AdminCall::Release(_)
             | AdminCall::Compose
+            | AdminCall::Reveal
             | AdminCall::ArmCapture
             | AdminCall::ClearSaved => "POST",
             AdminCall::Preview(_) | AdminCall::Capture(_) => "GET, POST",
@@ -153,6 +156,7 @@ impl<'p> AdminCall<'p> {
             AdminCall::Events => "events",
             AdminCall::Release(_) => "release_plugin",
             AdminCall::Compose => "compose",
+            AdminCall::Reveal => "reveal",
             AdminCall::Pending => "pending",
             AdminCall::Turn(_) => "turn",
             AdminCall::Request(_) => "request",
@@ -197,6 +201,7 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::Select(_)
                 | AdminCall::Release(_)
                 | AdminCall::Compose
+                | AdminCall::Reveal
                 | AdminCall::Capture(_)
                 | AdminCall::SetSaved
                 | AdminCall::ArmCapture
@@ -317,6 +322,7 @@ async fn carry_out(
                     .hint("`leafgate status` names them")),
             }
         }
+        AdminCall::Reveal => reveal::reveal(gate, read(&command)?).await,
         AdminCall::Compose => {
             let command = read(&command)?;
             let (policy, keys) = gate.judging();
@@ -416,7 +422,7 @@ mod tests {
 
     const TURN: TurnId = TurnId(7);
 
-    const ROUTES: [(Method, &str, AdminCall<'static>); 26] = [
+    const ROUTES: [(Method, &str, AdminCall<'static>); 27] = [
         (Method::GET, "/v1/status", AdminCall::Status),
         (Method::GET, "/v1/events", AdminCall::Events),
         (Method::GET, "/v1/pending", AdminCall::Pending),
@@ -443,6 +449,7 @@ mod tests {
         (Method::GET, "/v1/saved/7", AdminCall::SavedEdit("7")),
         (Method::DELETE, "/v1/saved/7", AdminCall::RemoveSaved("7")),
         (Method::GET, "/v1/saved/7/diff", AdminCall::SavedDiff("7")),
+        (Method::POST, "/v1/reveal", AdminCall::Reveal),
     ];
 
     #[test]

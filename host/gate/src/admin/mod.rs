@@ -3,7 +3,7 @@
 //! It has a listener of its own, and every call passes [`auth`] first: host, origin and token, before a byte of a body is read.
 //! What its calls are, the words of `leafgate-admin` say; this is their only server.
 //!
-//! Nothing that it answers, logs or refuses holds a value that redaction took away: views are made of drafts, whose present text is
+//! Nothing that it answers, logs or refuses holds a value that redaction took away, but for the answer of [`reveal`]: views are made of drafts, whose present text is
 //! redacted and whose received text is masked. What a person writes is redacted by the turn's own generation before it is kept.
 
 mod answer;
@@ -11,6 +11,7 @@ mod auth;
 mod calls;
 mod compose;
 mod outline;
+mod reveal;
 mod saved;
 mod tokens;
 mod view;

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::{Ruling, message};
 use crate::gate::Shared;
-use crate::judge::{because, blocked};
+use crate::judge::{because, blocked, tally};
+use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Waiter};
 use crate::refusal::Refusal;
 
@@ -22,8 +23,6 @@ pub(super) struct Judged {
     /// As response rules left it; `None` where they changed nothing.
     pub(super) changed: Option<Value>,
     pub(super) calls: Calls,
-    /// The rules that matched, by id.
-    pub(super) rules: Vec<Arc<str>>,
 }
 
 /// What becomes of the calls of an answer.
@@ -38,23 +37,25 @@ pub(super) enum Calls {
 
 impl Ruling {
     /// Judges an answer. `texts` are those that response rules read: of a stream that was read
-    /// while it came, they have read most.
+    /// while it came, they have read most. What rules did is added to `told`, also where they
+    /// block.
     pub(super) fn judge(
         &self,
         shared: &Arc<Shared>,
         whole: &Value,
         texts: &[String],
+        told: &mut Tally,
     ) -> Result<Judged, Refusal> {
-        let mut judged = Judged { changed: None, calls: Calls::Pass, rules: Vec::new() };
+        let mut judged = Judged { changed: None, calls: Calls::Pass };
         if self.of.whole || self.of.look_behind.is_some() {
             let mut changed = whole.clone();
-            if self.respond(shared, &mut changed, texts, &mut judged.rules)? {
+            if self.respond(shared, &mut changed, texts, told)? {
                 judged.changed = Some(changed);
             }
         }
         let calls = self.answers.tool_calls(judged.changed.as_ref().unwrap_or(whole));
         if self.asks_about_calls() && !calls.is_empty() {
-            judged.calls = self.decide(shared, &calls, &mut judged.rules)?;
+            judged.calls = self.decide(shared, &calls, told)?;
         }
         Ok(judged)
     }
@@ -65,7 +66,7 @@ impl Ruling {
         shared: &Arc<Shared>,
         whole: &mut Value,
         places: &[String],
-        rules: &mut Vec<Arc<str>>,
+        told: &mut Tally,
     ) -> Result<bool, Refusal> {
         let said: Vec<&str> = places
             .iter()
@@ -77,7 +78,7 @@ impl Ruling {
         }
         let before = message::written(self.model.as_deref(), &said, &calls);
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
-        rules.extend(matched(&evaluation));
+        told.also(tally(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
         }
@@ -100,15 +101,10 @@ impl Ruling {
     }
 
     /// Has rules and the profile decide about calls.
-    fn decide(
-        &self,
-        shared: &Arc<Shared>,
-        calls: &[ToolCall],
-        rules: &mut Vec<Arc<str>>,
-    ) -> Result<Calls, Refusal> {
+    fn decide(&self, shared: &Arc<Shared>, calls: &[ToolCall], told: &mut Tally) -> Result<Calls, Refusal> {
         let body = message::written(self.model.as_deref(), &[], calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
-        rules.extend(matched(&evaluation));
+        told.also(tally(&evaluation));
         let mut holds = match &evaluation.verdict {
             Verdict::Block(hold) => return Ok(Calls::Refused(because(hold))),
             Verdict::Pause(holds) => holds.clone(),
@@ -163,19 +159,10 @@ impl Ruling {
     }
 
     /// A text of an answer as response rules leave it.
-    pub(super) fn text(
-        &self,
-        shared: &Arc<Shared>,
-        text: &str,
-        rules: &mut Vec<Arc<str>>,
-    ) -> Result<String, Refusal> {
+    pub(super) fn text(&self, shared: &Arc<Shared>, text: &str, told: &mut Tally) -> Result<String, Refusal> {
         let before = message::written(self.model.as_deref(), &[text], &[]);
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
-        for rule in matched(&evaluation) {
-            if !rules.contains(&rule) {
-                rules.push(rule);
-            }
-        }
+        told.also(tally(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
         }
@@ -209,9 +196,4 @@ fn held(evaluation: &Evaluation) -> Option<Hold> {
 /// An answer has come from where its request went. No rule that loads asks for more.
 fn not_routed(route: &Route) -> Hold {
     route.clone().refused("answers go to nobody but their client")
-}
-
-fn matched(evaluation: &Evaluation) -> impl Iterator<Item = Arc<str>> {
-    let rules = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
-    rules.map(|rule| Arc::clone(&rule.rule))
 }

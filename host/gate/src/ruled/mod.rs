@@ -15,6 +15,7 @@
 
 mod judge;
 mod message;
+mod outcome;
 mod scan;
 mod stream;
 mod texts;
@@ -33,12 +34,13 @@ use leafgate_vault::Vault;
 use crate::apis::Api;
 use crate::content::Content;
 use crate::gate::Shared;
-use crate::log::RequestLogProgress;
+use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
 use crate::refusal::Refusal;
 use crate::restore::Reader;
 
-pub(crate) use whole::Ruled;
+pub use outcome::AnswerOutcome;
+pub(crate) use whole::{Ruled, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
 pub(crate) struct Ruling {
@@ -156,6 +158,16 @@ impl Shared {
             answer.headers_mut().remove(CONTENT_LENGTH);
             return Ok(self.rule_stream(answer, ruling, progress));
         }
+        let ruled = self.rule_readable(answer, ruling, progress).await;
+        ruled.inspect_err(|_| self.not_judged(progress))
+    }
+
+    async fn rule_readable(
+        self: &Arc<Self>,
+        mut answer: Response<Content>,
+        ruling: &Arc<Ruling>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
         if !media::is_json(answer.headers()) {
             return Err(Refusal::upstream(
                 "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
@@ -163,6 +175,29 @@ impl Shared {
         }
         answer.headers_mut().remove(CONTENT_LENGTH);
         self.rule_whole(answer, ruling, progress).await
+    }
+
+    /// Counts what rules did about an answer. Those that could not run get a line of log each.
+    fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
+        self.counters.answer_judged(tally);
+        self.metrics.answer_judged(tally);
+        log::warn_of_errors(tally, Some(&ruling.policy.generation_name()));
+    }
+
+    /// Counts and tells what became of an answer. One that passes and no rule matched is nothing to
+    /// tell.
+    fn answer_is(&self, outcome: AnswerOutcome, tally: &Tally, progress: &RequestLogProgress) {
+        if outcome > AnswerOutcome::Passed || !tally.rules.is_empty() {
+            self.counters.answer_is(outcome);
+            progress.ruled(outcome, &tally.rules);
+        }
+    }
+
+    /// Tells that an answer does not pass, where nothing was told about it.
+    fn not_judged(&self, progress: &RequestLogProgress) {
+        if !progress.is_ruled() {
+            self.answer_is(AnswerOutcome::Blocked, &Tally::default(), progress);
+        }
     }
 
     fn answer_limits(&self) -> AnswerLimits {

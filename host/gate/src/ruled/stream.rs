@@ -13,9 +13,9 @@ use http_body_util::{BodyExt as _, StreamBody};
 use leafgate_answer::{CallStream, HeldAnswer, Passing};
 use tokio::time::sleep;
 
-use super::Ruling;
 use super::texts::Texts;
-use super::whole::{COPIES, Ruled, too_large, unreadable};
+use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
+use super::{AnswerOutcome, Ruling};
 use crate::budget::Reservation;
 use crate::content::{self, Content, ContentError};
 use crate::dialect;
@@ -43,6 +43,8 @@ struct Judging {
     calls: Option<CallStream>,
     /// What reads the texts that pass, where rules do.
     texts: Option<Texts>,
+    /// What it did, once no more texts pass.
+    told: Option<SoFar>,
     /// What waits.
     held: BytesMut,
     /// Bytes of all events so far.
@@ -62,7 +64,7 @@ impl Shared {
         let texts = ruling.take_reader().map(|reader| Texts::new(self, ruling, reader));
         // Without a reader a second answer to one request is read as a whole.
         let all = ruling.of.whole || ruling.of.look_behind.is_some() && texts.is_none();
-        let judging = Judging {
+        let mut judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),
             progress: Arc::clone(progress),
@@ -71,6 +73,7 @@ impl Shared {
             event: BytesMut::new(),
             calls: Some(CallStream::new(ruling.answers, self.answer_limits(), all)),
             texts,
+            told: None,
             held: BytesMut::new(),
             came: 0,
             reservation: self.answers.reserve(),
@@ -78,7 +81,7 @@ impl Shared {
             over: false,
         };
         answer.map(|body| {
-            let judging = Judging { body, ..judging };
+            judging.body = body;
             content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
                 judging.next().await.map(|frame| (frame, judging))
             })))
@@ -144,6 +147,8 @@ impl Judging {
     /// Ends the stream with an error.
     fn refuse(&mut self, refusal: Refusal) -> Given {
         self.over = true;
+        self.tell(AnswerOutcome::Blocked);
+        self.shared.not_judged(&self.progress);
         self.shared.refused(&refusal, &self.progress);
         Some(Ok(Frame::data(refusal.events(self.ruling.api))))
     }
@@ -203,11 +208,19 @@ impl Judging {
 
     fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
         let Some(mut texts) = self.texts.take() else { return Ok(()) };
-        passed.extend_from_slice(&texts.finish()?);
-        if !texts.rules.is_empty() {
-            self.progress.ruled(if texts.changed { "changed" } else { "passed" }, &texts.rules);
-        }
+        let finished = texts.finish();
+        self.told = Some(SoFar { tally: texts.tally, changed: texts.changed });
+        passed.extend_from_slice(&finished?);
         Ok(())
+    }
+
+    /// Tells what became of an answer about whose calls nobody decided: at least this.
+    fn tell(&mut self, least: AnswerOutcome) {
+        let texts = self.texts.take().map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
+        let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
+        self.shared.rules_ran(&self.ruling, &tally);
+        let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
+        self.shared.answer_is(outcome.max(least), &tally, &self.progress);
     }
 
     /// The upstream's stream has ended.
@@ -220,7 +233,10 @@ impl Judging {
         self.finish_texts(&mut passed)?;
         let calls = self.calls.take().map(CallStream::finish).transpose();
         match calls.map_err(|error| unreadable(&error))?.flatten() {
-            None => self.over = true,
+            None => {
+                self.over = true;
+                self.tell(AnswerOutcome::Passed);
+            }
             Some(held) => self.deciding = Some(self.decide(held)),
         }
         Ok(passed.freeze())
@@ -229,8 +245,9 @@ impl Judging {
     fn decide(&mut self, held: HeldAnswer) -> Deciding {
         let (shared, ruling) = (Arc::clone(&self.shared), Arc::clone(&self.ruling));
         let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
+        let told = self.told.take().unwrap_or_default();
         Box::pin(async move {
-            match shared.ruled(&ruling, held.answer.json().clone(), held.texts(), &progress).await? {
+            match shared.ruled(&ruling, held.answer.json().clone(), held.texts(), told, &progress).await? {
                 Ruled::Unchanged => Ok(as_it_came),
                 Ruled::Changed(whole) => {
                     let rest = held.rest(&whole).ok_or_else(|| {
@@ -240,5 +257,12 @@ impl Judging {
                 }
             }
         })
+    }
+}
+
+impl Drop for Judging {
+    /// Its client may have gone while it came: what rules did is told all the same.
+    fn drop(&mut self) {
+        self.tell(AnswerOutcome::Passed);
     }
 }

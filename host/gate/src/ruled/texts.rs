@@ -13,6 +13,7 @@ use leafgate_tree::{Author, Draft, NodeId};
 use super::Ruling;
 use super::scan::{Scan, Segment};
 use crate::gate::Shared;
+use crate::log::Tally;
 use crate::refusal::Refusal;
 use crate::restore::{self, Position, Reader, Reading, Said, TextPlace};
 use crate::sse::{self, Field, Lines, Piece};
@@ -27,8 +28,8 @@ pub(super) struct Texts {
     reader: Box<dyn Reader>,
     texts: BTreeMap<TextPlace, Text>,
     line: VecDeque<Waiting>,
-    /// The rules that matched, by id.
-    pub(super) rules: Vec<Arc<str>>,
+    /// What rules did so far.
+    pub(super) tally: Tally,
     /// Whether anything was changed.
     pub(super) changed: bool,
 }
@@ -62,7 +63,7 @@ impl Texts {
             reader,
             texts: BTreeMap::new(),
             line: VecDeque::new(),
-            rules: Vec::new(),
+            tally: Tally::default(),
             changed: false,
         }
     }
@@ -126,10 +127,10 @@ impl Texts {
         if spoken.over {
             return Err(odd());
         }
-        let (shared, ruling, rules) = (&self.shared, &self.ruling, &mut self.rules);
+        let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
         let start = spoken.scan.end();
         spoken.said.push_str(text);
-        for segment in spoken.scan.push(text, |text| ruling.text(shared, text, rules))? {
+        for segment in spoken.scan.push(text, |text| ruling.text(shared, text, told))? {
             self.changed |= spoken.decide(segment);
         }
         Ok(start..spoken.scan.end())
@@ -152,10 +153,10 @@ impl Texts {
     }
 
     fn end(&mut self, ends: impl Fn(TextPlace) -> bool) -> Result<(), Refusal> {
-        let (shared, ruling, rules) = (&self.shared, &self.ruling, &mut self.rules);
+        let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
         for (_, spoken) in self.texts.iter_mut().filter(|(place, text)| ends(**place) && !text.over) {
             spoken.over = true;
-            if let Some(segment) = spoken.scan.finish(|text| ruling.text(shared, text, rules))? {
+            if let Some(segment) = spoken.scan.finish(|text| ruling.text(shared, text, told))? {
                 self.changed |= spoken.decide(segment);
             }
         }

@@ -10,11 +10,11 @@ use leafgate_desk::{CancelReason, Dismissal};
 use serde_json::Value;
 
 use super::judge::{Calls, Judged};
-use super::{Ruling, message};
+use super::{AnswerOutcome, Ruling, message};
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::hold;
-use crate::log::RequestLogProgress;
+use crate::log::{RequestLogProgress, Tally};
 use crate::pending::{Decision, Waiter};
 use crate::refusal::Refusal;
 
@@ -23,6 +23,14 @@ pub(super) const COPIES: usize = 3;
 
 /// So many tools are named to a client.
 const MOST_NAMED: usize = 5;
+
+/// What rules did about an answer while it came.
+#[derive(Default)]
+pub(crate) struct SoFar {
+    pub(super) tally: Tally,
+    /// Whether they changed anything.
+    pub(super) changed: bool,
+}
 
 /// What became of a whole answer.
 pub(crate) enum Ruled {
@@ -57,7 +65,8 @@ impl Shared {
         let read = reader.push(&bytes).and_then(|_| reader.finish());
         let read = read.map_err(|error| unreadable(&error))?;
         let texts = ruling.answers.texts(read.json());
-        let leaves = match self.ruled(ruling, read.json().clone(), texts, progress).await? {
+        let told = SoFar::default();
+        let leaves = match self.ruled(ruling, read.json().clone(), texts, told, progress).await? {
             Ruled::Unchanged => bytes,
             Ruled::Changed(whole) if bytes.trim_ascii_start().starts_with(b"[") => {
                 Bytes::from(Value::from(vec![whole]).to_string())
@@ -67,48 +76,57 @@ impl Shared {
         Ok(Response::from_parts(parts, content::with(content::full(leaves), reservation)))
     }
 
-    /// Judges a whole answer, and waits for a person where one must decide about its calls.
+    /// Judges a whole answer, and waits for a person where one must decide about its calls. `told` is
+    /// what rules did about it before.
     pub(crate) async fn ruled(
         self: &Arc<Self>,
         ruling: &Arc<Ruling>,
         whole: Value,
         texts: Vec<String>,
+        told: SoFar,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
         let small = whole.to_string().len() <= INLINE_BODY && !ruling.policy.has_plugins();
         let whole = Arc::new(whole);
-        let judged = match small {
-            true => ruling.judge(self, &whole, &texts),
-            false => {
-                let (shared, ruling, whole) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
-                self.on_blocking_pool(move || ruling.judge(&shared, &whole, &texts)).await?
-            }
+        let SoFar { mut tally, changed: changed_before } = told;
+        let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
+        let judge = move || {
+            let judged = judging.judge(&shared, &read, &texts, &mut tally);
+            (judged, tally)
         };
-        let Judged { changed, calls, rules } = judged.inspect_err(|_| progress.ruled("blocked", &[]))?;
+        let (judged, tally) = if small { judge() } else { self.on_blocking_pool(judge).await? };
+        self.rules_ran(ruling, &tally);
+        let told = |outcome| self.answer_is(outcome, &tally, progress);
+        let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut whole = changed.unwrap_or_else(|| Value::clone(&whole));
         let refused = match calls {
             Calls::Pass => None,
             Calls::Refused(why) => Some(why),
-            Calls::Wait(waiter) => match self.decided(ruling, waiter, &mut whole).await? {
-                Decided::Passed { edited: false } => {
-                    progress.ruled("approved", &rules);
-                    return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+            Calls::Wait(waiter) => {
+                told(AnswerOutcome::Held);
+                let decided = self.decided(ruling, waiter, &mut whole).await;
+                match decided.inspect_err(|_| told(AnswerOutcome::Blocked))? {
+                    Decided::Passed { edited: false } => {
+                        told(AnswerOutcome::Approved);
+                        return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+                    }
+                    Decided::Passed { edited: true } => {
+                        told(AnswerOutcome::Edited);
+                        return Ok(Ruled::Changed(whole));
+                    }
+                    Decided::Refused(why) => Some(why),
                 }
-                Decided::Passed { edited: true } => {
-                    progress.ruled("edited", &rules);
-                    return Ok(Ruled::Changed(whole));
-                }
-                Decided::Refused(why) => Some(why),
-            },
+            }
         };
         let Some(why) = refused else {
-            if !rules.is_empty() {
-                progress.ruled(if was_changed { "changed" } else { "passed" }, &rules);
-            }
+            told(match was_changed || changed_before {
+                true => AnswerOutcome::Changed,
+                false => AnswerOutcome::Passed,
+            });
             return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
         };
-        progress.ruled("refused", &rules);
+        told(AnswerOutcome::Refused);
         let words = words(ruling, &whole, &why);
         ruling.answers.refuse_tool_calls(&mut whole, &words);
         Ok(Ruled::Changed(whole))

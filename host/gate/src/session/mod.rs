@@ -15,6 +15,7 @@ use leafgate_tree::Document;
 use leafgate_vault::{MemoryBound, TokenCounts, TokenKeys, Vault};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 pub(crate) use location::Location;
 use name::Hint;
@@ -98,6 +99,24 @@ fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Doc
     }
 }
 
+/// What is known of a token.
+pub(crate) enum Recalled {
+    /// Its value.
+    Value {
+        /// The token, as it is made.
+        token: String,
+        /// The conversation that remembers it.
+        session: Arc<str>,
+        value: Zeroizing<String>,
+    },
+    /// A conversation remembers it, and gives its value to nobody.
+    Kept,
+    /// It is one of ours, and no conversation remembers it.
+    Forgotten,
+    /// It is none of ours.
+    Unknown,
+}
+
 impl Sessions {
     /// Remembers up to `most` conversations, whose values have `bytes` together.
     pub(crate) fn new(keys: TokenKeys, most: usize, bytes: usize) -> Self {
@@ -142,6 +161,32 @@ impl Sessions {
             vaults.pop_lru();
         }
         Session { key, vault }
+    }
+
+    /// Returns what is known of a token, in whatever case it is written. Looking does not make a
+    /// conversation one that was used lately.
+    pub(crate) fn recall(&self, word: &str) -> Recalled {
+        if !self.keys.verify(word) {
+            return Recalled::Unknown;
+        }
+        let vaults = self.vaults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = false;
+        for (session, vault) in vaults.iter() {
+            match vault.reveal(word) {
+                Some(Some(value)) => {
+                    let token = match word.rsplit_once('_') {
+                        Some((label, tail)) => {
+                            format!("{}_{}", label.to_ascii_uppercase(), tail.to_ascii_lowercase())
+                        }
+                        None => word.to_owned(),
+                    };
+                    return Recalled::Value { token, session: Arc::clone(session), value };
+                }
+                Some(None) => kept = true,
+                None => {}
+            }
+        }
+        if kept { Recalled::Kept } else { Recalled::Forgotten }
     }
 
     /// Returns whether no conversation has a value that an answer could repeat.

@@ -16,7 +16,7 @@ use crate::log::RequestLogProgress;
 use crate::media;
 use crate::outgoing::{Outgoing, Passed};
 use crate::refusal::Refusal;
-use crate::ruled::{Ruled, Ruling};
+use crate::ruled::{Ruled, Ruling, SoFar};
 
 /// Bytes of an error that are looked at.
 const MOST_ERROR: usize = 64 * 1024;
@@ -57,7 +57,7 @@ impl RunCase {
         progress.recorded();
         match answer {
             Ok(answer) if answer.status().is_success() => match self.read(answer).await {
-                Some(answer) => self.ruled(answer, ruling.as_ref()).await,
+                Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
                 None => Asked::Failed(Why::Unreadable),
             },
             Ok(answer) => self.refused(answer).await,
@@ -69,12 +69,19 @@ impl RunCase {
     }
 
     /// Has an answer judged, which waits where a person must decide about its calls.
-    async fn ruled(&self, answer: Answer, ruling: Option<&Arc<Ruling>>) -> Asked {
+    async fn ruled(
+        &self,
+        answer: Answer,
+        ruling: Option<&Arc<Ruling>>,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Asked {
         let turn =
             |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
         let Some(ruling) = ruling else { return turn(answer) };
         let texts = answer.api.texts(answer.json());
-        match self.shared.ruled(ruling, answer.json().clone(), texts, &self.progress).await {
+        let ruled = self.shared.ruled(ruling, answer.json().clone(), texts, SoFar::default(), progress).await;
+        self.progress.ruled_as(progress);
+        match ruled {
             Ok(Ruled::Unchanged) => turn(answer),
             Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole, Losses::default()) {
                 Some(answer) => turn(answer),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use leafgate_admin::StoreStatus;
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use tokio::sync::oneshot;
 
@@ -27,20 +27,32 @@ struct Kept {
     says: Says,
     requests: Mutex<Vec<RequestRecord>>,
     answers: Mutex<Vec<(RecordId, AnswerPart)>>,
+    reveals: Mutex<Vec<RevealRecord>>,
 }
 
-impl Recorder for Kept {
-    fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        self.requests.lock().unwrap().push(*request);
+impl Kept {
+    fn said(&self) -> Recorded {
         match self.says {
             Says::Taken => Recorded::Taken,
             Says::Refused => Recorded::Refused,
             Says::Lost => Recorded::Awaited(oneshot::channel().1),
         }
     }
+}
+
+impl Recorder for Kept {
+    fn request(&self, request: Box<RequestRecord>) -> Recorded {
+        self.requests.lock().unwrap().push(*request);
+        self.said()
+    }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
         self.answers.lock().unwrap().push((request, part));
+    }
+
+    fn reveal(&self, reveal: RevealRecord) -> Recorded {
+        self.reveals.lock().unwrap().push(reveal);
+        self.said()
     }
 
     fn is_required(&self) -> bool {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 use leafgate_admin::{
-    Diff, EditCommand, EditableRequest, Event, MetadataField, OutlineView, ShownText, State,
+    Diff, EditCommand, EditableRequest, Event, MetadataField, OutlineView, ShownText, State, TurnMode,
 };
 use serde_json::{Value, json};
 
@@ -376,6 +376,15 @@ async fn metrics_count_what_happens_and_hold_no_content() {
     let id = events.paused().await.id;
     let shown = house.call(Method::GET, &format!("/v1/pending/{id}"), None).await;
     assert_eq!(shown.status, 200);
+    house.choose(TurnMode::InterceptOnce).await;
+    for (method, path, body) in [
+        (Method::GET, format!("/v1/pending/{id}/diff"), None),
+        (Method::PUT, "/v1/saved".to_owned(), Some(json!({ "scope": "session" }))),
+        (Method::POST, "/v1/saved/clear".to_owned(), Some(json!({ "scope": "session" }))),
+    ] {
+        let answer = house.call(method, &path, body.as_ref()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
     let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
     assert_eq!(page.status, 200);
     for line in [
@@ -383,6 +392,10 @@ async fn metrics_count_what_happens_and_hold_no_content() {
         "leafgate_pending 1",
         "leafgate_judging_seconds_count 1",
         "leafgate_admin_calls_total{call=\"turn\"} 1",
+        "leafgate_admin_calls_total{call=\"set_mode\"} 1",
+        "leafgate_admin_calls_total{call=\"diff\"} 1",
+        "leafgate_admin_calls_total{call=\"set_saved\"} 1",
+        "leafgate_admin_calls_total{call=\"clear_saved\"} 1",
         "leafgate_subagents_total{event=\"seen\"} 0",
     ] {
         assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());

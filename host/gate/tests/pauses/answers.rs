@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::logs;
 use crate::support::{Answer, House, LONG, Reply, SOON, ask};
 
-const ASK: &str = r#"
+pub(crate) const ASK: &str = r#"
 [[rule]]
 id = "ask"
 on = "tool-call"
@@ -29,7 +29,7 @@ action = "block"
 reason = "History stays"
 "#;
 
-const BUFFERED: &str = r#"
+pub(crate) const BUFFERED: &str = r#"
 [[rule]]
 id = "addresses"
 on = "response"
@@ -48,9 +48,9 @@ reason = "Nobody reads this"
 stream = "buffer"
 "#;
 
-const ADDRESS: &str = "someone@answers-mail.net";
+pub(crate) const ADDRESS: &str = "someone@answers-mail.net";
 
-fn model(says: &str, calls: &[(&str, Value)]) -> Words {
+pub(crate) fn model(says: &str, calls: &[(&str, Value)]) -> Words {
     let call = |(at, (name, arguments)): (usize, &(&str, Value))| Call {
         id: format!("call_{at}").as_str().into(),
         name: (*name).into(),
@@ -75,13 +75,13 @@ fn sent(api: Api, stream: bool, words: &Words) -> String {
     }
 }
 
-async fn house(rules: &str, api: Api, stream: bool, words: &Words) -> House {
+pub(crate) async fn house(rules: &str, api: Api, stream: bool, words: &Words) -> House {
     let kind = if stream { "text/event-stream" } else { "application/json" };
     let reply = Reply { status: 200, kind, body: Some(sent(api, stream, words)) };
     House::with(rules, reply, |config| config.limits.keepalive = LONG).await
 }
 
-fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
+pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
     let user = json!([{ "role": "user", "content": "Do it" }]);
     let (path, body) = match api {
         Api::Chat => ("/v1/chat/completions", json!({ "model": "m-1", "messages": user, "stream": stream })),
@@ -110,7 +110,7 @@ fn read(api: Api, stream: bool, answer: &Answer) -> Said {
     reader.finish().unwrap()
 }
 
-fn everywhere() -> impl Iterator<Item = (Api, bool)> {
+pub(crate) fn everywhere() -> impl Iterator<Item = (Api, bool)> {
     Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)])
 }
 

@@ -15,6 +15,8 @@ mod profiles;
 mod queue;
 mod release;
 mod reload;
+mod reveal;
+mod ruled;
 mod saved;
 mod stream;
 mod support;

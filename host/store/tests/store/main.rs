@@ -44,6 +44,7 @@ fn a_request_and_its_answer_come_back_masked() {
     assert_eq!((shown.line.input_tokens, shown.line.cached_tokens), (Some(7), Some(5)));
     assert_eq!((shown.line.status, &*shown.line.answer), (Some(200), "complete"));
     assert_eq!(shown.line.received, keys().digest(&body));
+    assert_eq!(shown.line.sent, Some(keys().digest(&body)));
     assert_eq!(shown.edits[0].detector.as_deref(), Some("secrets/github"));
     let summary = &log.redactions(&Filter::default()).unwrap()[0];
     assert_eq!((&*summary.label, summary.count, &*summary.place), ("GITHUB", 1, "messages[].content"));

@@ -1,0 +1,59 @@
+//! `reveal`: the value of a token, asked of the gate that remembers it.
+
+use std::io::IsTerminal as _;
+
+use clap::Args;
+use leafgate_admin::Reveal;
+
+use crate::admin::AdminClient;
+use crate::args::GateArgs;
+use crate::exit::Exit;
+use crate::print::{Printer, Style};
+use crate::status::refused;
+
+/// Characters of a user's name in the log.
+const MOST_NAME: usize = 40;
+
+#[derive(Args)]
+pub(crate) struct RevealArgs {
+    /// The token, as in EMAIL_k7f3q2xw9mz4ab6c
+    token: String,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+pub(crate) fn run(args: &RevealArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let json = args.gate.json;
+    let command = Reveal { token: args.token.trim().to_owned(), by: caller() };
+    let revealed = match AdminClient::new(&args.gate.find()?)?.reveal(&command) {
+        Ok(revealed) => revealed,
+        Err(error) => return refused(&error, json, printer),
+    };
+    let value = revealed.value.expose();
+    match json {
+        true => printer.json(&revealed)?,
+        // A terminal obeys what a value says. A program gets it as it is.
+        false if std::io::stdout().is_terminal() => {
+            printer.text(Style::Plain, value)?;
+            printer.line("")?;
+        }
+        false => printer.bytes(value.as_bytes())?,
+    }
+    printer.flush()?;
+    if !json {
+        printer.error_line(&format!("leafgate: that {} was revealed is logged", revealed.token));
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns who calls, for the log: the number of the user, which the system knows, and the name that
+/// the environment has for it.
+fn caller() -> String {
+    let uid = rustix::process::getuid().as_raw();
+    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let name: String = name.chars().filter(char::is_ascii_graphic).take(MOST_NAME).collect();
+    match name.is_empty() {
+        true => format!("uid {uid}"),
+        false => format!("{name} (uid {uid})"),
+    }
+}

@@ -1,0 +1,176 @@
+//! What becomes of answers is counted by the gate, and told to who records.
+
+use std::sync::{Arc, Mutex};
+
+use leafgate_admin::{Ruled, Status, StoreStatus};
+use leafgate_answer::Api;
+use leafgate_gate::record::{
+    AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord,
+};
+use serde_json::{Value, json};
+
+use crate::answers::{ADDRESS, ASK, BUFFERED, everywhere, house, model, request};
+use crate::support::{House, ask, read};
+
+/// A rule that reads a stream while it comes.
+const LIVE: &str = r#"
+[[rule]]
+id = "addresses"
+on = "response"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+"#;
+
+/// Keeps what becomes of answers.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Vec<(RecordId, AnswerOutcome, Vec<String>)>>);
+
+impl Recorder for Kept {
+    fn request(&self, _: Box<RequestRecord>) -> Recorded {
+        Recorded::Taken
+    }
+
+    fn answer(&self, request: RecordId, part: AnswerPart) {
+        if let AnswerPart::Ruled { outcome, rules } = part {
+            self.0.lock().unwrap().push((request, outcome, rules));
+        }
+    }
+
+    fn reveal(&self, _: RevealRecord) -> Recorded {
+        Recorded::Taken
+    }
+
+    fn is_required(&self) -> bool {
+        false
+    }
+
+    fn status(&self) -> Option<StoreStatus> {
+        None
+    }
+}
+
+/// What a person does with calls that wait.
+enum Person {
+    Nothing,
+    LetsGo,
+    Writes,
+    Refuses,
+}
+
+/// What is told of an answer: outcomes, and the rules of the last.
+type ToldOf = (Vec<AnswerOutcome>, Vec<String>);
+
+async fn told(
+    api: Api,
+    stream: bool,
+    rules: &str,
+    says: &str,
+    call: Option<Value>,
+    person: Person,
+) -> (ToldOf, Status) {
+    let calls: Vec<(&str, Value)> = call.into_iter().map(|arguments| ("run_sql", arguments)).collect();
+    let house = house(rules, api, stream, &model(says, &calls)).await;
+    let kept = Arc::new(Kept::default());
+    house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let mut events = house.events().await;
+    let client = house.send_raw(request(&house, api, stream));
+    if !matches!(person, Person::Nothing) {
+        let id = events.paused().await.id;
+        match person {
+            Person::LetsGo => house.let_go(&id).await,
+            Person::Refuses => drop(house.cancel(&id).await.unwrap()),
+            _ => {
+                let at = "/messages/0/tool_calls/0/function/arguments/q";
+                house.write(&id, at, "select 1").await.unwrap();
+                house.let_go(&id).await;
+            }
+        }
+    }
+    client.await.unwrap();
+    let parts = kept.0.lock().unwrap().clone();
+    assert!(parts.iter().all(|(id, ..)| *id == RecordId(1)), "{parts:?}");
+    let rules = parts.last().map(|(.., rules)| rules.clone()).unwrap_or_default();
+    ((parts.into_iter().map(|(_, outcome, _)| outcome).collect(), rules), house.gate.status())
+}
+
+#[tokio::test]
+async fn what_becomes_of_an_answer_is_counted_and_told() {
+    use AnswerOutcome::{Approved, Blocked, Changed, Edited, Held, Refused};
+    let query = || Some(json!({ "q": "drop table" }));
+    let force = || Some(json!({ "q": "", "command": "push --force" }));
+    for (api, stream) in everywhere() {
+        for (rules, says, call, person, outcomes, by) in [
+            (ASK, "I run it", query(), Person::LetsGo, &[Held, Approved][..], "ask"),
+            (ASK, "I run it", query(), Person::Writes, &[Held, Edited], "ask"),
+            (ASK, "I run it", query(), Person::Refuses, &[Held, Refused], "ask"),
+            (ASK, "I push", force(), Person::Nothing, &[Refused], "no-force"),
+            (BUFFERED, ADDRESS, None, Person::Nothing, &[Changed], "addresses"),
+            (BUFFERED, "The launch codes", None, Person::Nothing, &[Blocked], "never"),
+            (BUFFERED, "Nothing to say", None, Person::Nothing, &[], ""),
+            (ASK, "Done", None, Person::Nothing, &[], ""),
+        ] {
+            let ((told, rules), status) = told(api, stream, rules, says, call, person).await;
+            assert_eq!(told, outcomes, "{api:?} {stream} {says}");
+            assert_eq!(rules.contains(&by.to_owned()), !by.is_empty(), "{api:?} {stream} {says}: {rules:?}");
+            let counted = |of| u64::from(outcomes.contains(&of));
+            let ruled = Ruled {
+                changed: counted(Changed),
+                held: counted(Held),
+                approved: counted(Approved),
+                edited: counted(Edited),
+                refused: counted(Refused),
+                blocked: counted(Blocked),
+                passed: 0,
+            };
+            assert_eq!(status.requests.ruled, ruled, "{api:?} {stream} {says}");
+            let hits =
+                |rule: &str| status.rules.iter().find(|count| count.rule == rule).map(|count| count.requests);
+            assert_eq!(
+                hits(by),
+                (!by.is_empty()).then_some(1),
+                "{api:?} {stream} {says}: {:?}",
+                status.rules
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn texts_that_rules_change_while_they_come_are_told_with_what_becomes_of_the_calls_behind_them() {
+    let rules = format!("{LIVE}{ASK}");
+    let call = Some(json!({ "q": "select 1" }));
+    let ((outcomes, by), status) = told(Api::Chat, true, &rules, ADDRESS, call, Person::LetsGo).await;
+    assert_eq!(outcomes, [AnswerOutcome::Held, AnswerOutcome::Approved]);
+    assert_eq!(by, ["addresses", "ask"]);
+    let ((outcomes, by), _) = told(Api::Chat, true, &rules, ADDRESS, None, Person::Nothing).await;
+    assert_eq!((&outcomes[..], &by[..]), (&[AnswerOutcome::Changed][..], &["addresses".to_owned()][..]));
+    assert_eq!(status.requests.faults, 0);
+}
+
+#[tokio::test]
+async fn invariant_7_an_answer_that_cannot_be_judged_counts_as_blocked() {
+    for (kind, body) in
+        [("application/json", "{\"choices\": oops"), ("text/event-stream", "data: {oops}\n\n")]
+    {
+        let reply = crate::support::Reply { status: 200, kind, body: Some(body.to_owned()) };
+        let house = House::with(ASK, reply, |_| ()).await;
+        house.send_raw(request(&house, Api::Chat, false)).await.unwrap();
+        assert_eq!(house.gate.status().requests.ruled, Ruled { blocked: 1, ..Ruled::default() }, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn rules_about_answers_are_in_the_metrics() {
+    let house = house(BUFFERED, Api::Chat, false, &model(ADDRESS, &[])).await;
+    house.send_raw(request(&house, Api::Chat, false)).await.unwrap();
+    let page = read(ask(house.admin, house.admin_request(http::Method::GET, "/metrics", None)).await).await;
+    for line in [
+        "leafgate_answers_ruled_total{outcome=\"changed\"} 1",
+        "leafgate_answers_ruled_total{outcome=\"refused\"} 0",
+        "leafgate_rule_hits_total{rule=\"addresses\"} 1",
+        "leafgate_findings_total{detector=\"pii/email\"} 1",
+    ] {
+        assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());
+    }
+}
