@@ -188,6 +188,61 @@ fn a_disk_without_room_is_said_and_stops_what_must_be_logged() {
     }
 }
 
+/// A chat with a text that no compression makes small.
+fn large(number: u32) -> String {
+    let text: String =
+        (0..6000_u32).map(|n| format!("{:08x}", (number * 6000 + n).wrapping_mul(2_654_435_761))).collect();
+    serde_json::json!({ "model": "m", "messages": [{ "role": "user", "content": text }] }).to_string()
+}
+
+#[test]
+fn a_full_disk_is_said_and_stops_what_must_be_logged_until_there_is_room() {
+    for (args, then) in [(&[][..], "requests go on"), (&["--log-required"], "requests stop")] {
+        let required = !args.is_empty();
+        let args = [&["--policy", "policy"], args].concat();
+        let Some(gate) = Running::start_on_small_disk(bench(), &args, 8 * 1024) else {
+            eprintln!("skipped: this system gives no name space with a disk of its own");
+            return;
+        };
+        let (mut kept, mut said) = (0, String::new());
+        for number in 0.. {
+            let answer = gate.chat(&large(number));
+            if answer.status == 200 {
+                kept += 1;
+            } else {
+                assert!(required && answer.body.contains("must log every request"), "{}", answer.body);
+            }
+            said = gate.run(&["status"]).out;
+            if said.contains("CANNOT BE WRITTEN") {
+                break;
+            }
+            assert!(answer.status == 200, "a request was refused, and the status says nothing: {said}");
+        }
+        assert!(said.contains("the disk is full: make room") && said.contains(then), "{said}");
+        assert!(kept > 1, "{kept} were kept before the disk was full");
+        let refused = gate.chat(&request()).status != 200;
+        assert_eq!(refused, required);
+        gate.make_room();
+        loop {
+            let answered = gate.chat(&request()).status == 200;
+            assert!(answered || required);
+            if answered && !gate.run(&["status"]).out.contains("CANNOT BE WRITTEN") {
+                break;
+            }
+        }
+        let status = gate.json(&["status", "--json"]);
+        assert_eq!(status["store"]["failing"], Value::Null);
+        assert!(status["store"]["missed"].as_u64() > Some(0), "some could not be written");
+        let list = gate.run_within(&["log", "list", "--limit", "10000", "--json"]);
+        assert_eq!(list.code, 0, "{}", list.err);
+        let logged = serde_json::from_str::<Value>(&list.out).unwrap().as_array().unwrap().len();
+        assert!(!required || logged > kept, "{logged} of {kept}");
+        let receipts = gate.run_within(&["receipt", "export"]).out;
+        let verified = gate.run_with(&["receipt", "verify", "-"], &receipts);
+        assert!(verified.code == 0 && verified.out.contains("all hold"), "{}", verified.shown());
+    }
+}
+
 #[test]
 fn what_became_of_an_answer_is_in_the_log_and_counted() {
     let bench = Bench::new();

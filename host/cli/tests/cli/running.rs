@@ -13,6 +13,9 @@ use crate::support::{Bench, Ran};
 
 const RUN: &[&str] = &["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"];
 
+/// What takes the room of a small disk.
+const FILLER: &str = "filler";
+
 /// Far longer than anything takes; a test that waits so long has failed.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -80,6 +83,52 @@ impl Running {
         limited.current_dir(bench.path()).env_clear().env("LEAFGATE_DATA_DIR", bench.path().join("data"));
         let (process, url) = spawned(limited);
         Running { bench, url, process }
+    }
+
+    /// Starts one whose log lies on a disk of so many KiB, most of it taken by another file: a name space
+    /// of its own has the disk. `None` where the system gives no such name space.
+    pub(crate) fn start_on_small_disk(bench: Bench, args: &[&str], size: usize) -> Option<Running> {
+        let log = bench.path().join("data/log");
+        std::fs::create_dir_all(&log).unwrap();
+        let mount = format!("mount -t tmpfs -o size={size}k,mode=700 tmpfs \"$DISK\"");
+        let within = |script: &str| {
+            let mut command = std::process::Command::new("unshare");
+            command.args(["--map-root-user", "--mount", "bash", "-c", script]).env("DISK", &log);
+            command
+        };
+        let can = within(&mount).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !can.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let call = bench.command(&[RUN, args].concat());
+        let filler = size - 1024;
+        let script =
+            format!("{mount} && head -c {filler}k /dev/zero > \"$DISK/{FILLER}\" && exec \"$0\" \"$@\"");
+        let mut small = within(&script);
+        small.arg(call.get_program()).args(call.get_args());
+        small.current_dir(bench.path()).env_clear().env("DISK", &log);
+        small.env("LEAFGATE_DATA_DIR", bench.path().join("data"));
+        let (process, url) = spawned(small);
+        Some(Running { bench, url, process })
+    }
+
+    /// Takes the other file off its disk.
+    pub(crate) fn make_room(&self) {
+        let root = format!("/proc/{}/root", self.process.0.id());
+        let log = self.bench.path().join("data/log");
+        let log = std::path::Path::new(&root).join(log.strip_prefix("/").unwrap());
+        std::fs::remove_file(log.join(FILLER)).unwrap();
+    }
+
+    /// Runs a command that sees its disk.
+    pub(crate) fn run_within(&self, args: &[&str]) -> Ran {
+        let call = self.bench.command(args);
+        let mut within = std::process::Command::new("nsenter");
+        let id = self.process.0.id().to_string();
+        within.args(["--target", &id, "--user", "--mount", "--preserve-credentials"]);
+        within.arg(call.get_program()).args(call.get_args()).env_clear();
+        within.env("LEAFGATE_DATA_DIR", self.bench.path().join("data"));
+        self.bench.run_command(within, "")
     }
 
     /// Starts another gate with the same folders.
