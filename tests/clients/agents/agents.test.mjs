@@ -164,13 +164,19 @@ function chatgpt() {
 const CODEX = `codex exec --skip-git-repo-check --sandbox read-only '${PROMPT}'`;
 
 describe("leafgate exec", { timeout: 10 * PATIENCE }, () => {
-  test("the command of the README puts Claude Code behind a gate", async () => {
+  test("commands of the README put Claude Code behind a gate and show what was redacted in the last hour", async () => {
     const readme = await readFile(LEAFGATE_README, "utf8");
     const command = readme.match(/^leafgate exec claude\b/m)?.[0];
-    assert.ok(command, "the README shows it");
+    const log = readme.match(/^leafgate log --since 1h\b/m)?.[0];
+    assert.ok(command && log, "the README shows both");
     const ran = await shell(`${command} -p '${PROMPT}'`, { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-test" });
     went_through(ran, "/v1/messages");
     assert.deepEqual((await readdir(join(home, "data/run"))).filter((name) => name.endsWith(".json")), []);
+    const told = await shell(log);
+    assert.equal(told.code, 0, told.err);
+    assert.match(told.out, /^[1-9][0-9]* requests; [1-9][0-9]* redactions$/m);
+    assert.match(told.out, / SECRET +secrets\/github-token +default-secrets +messages\[\]\.content/m);
+    assert.ok(!told.out.includes(SECRET), told.out);
   });
 
   test("settings of Claude Code that lead past the gate are refused before it starts", async () => {
