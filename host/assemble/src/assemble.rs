@@ -56,7 +56,7 @@ pub fn assemble(
     let system = prompt::system(profile, files, &history.system, agent, has_tools, &mut steps)?;
     let items = history.pieces.into_iter().flat_map(|piece| piece.items).collect();
     wire.put(&mut body, Some(&system), items);
-    set_members(&mut body, profile, &asked, &mut steps)?;
+    set_members(&mut body, profile, &asked, wire, &mut steps)?;
     Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
 }
 
@@ -127,6 +127,7 @@ fn set_members(
     body: &mut Object,
     profile: &Profile,
     asked: &Asked,
+    wire: &dyn Wire,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {
     let plugins = asked.plugins(profile)?;
@@ -147,7 +148,7 @@ fn set_members(
     }
     if let Some(model) = &profile.model {
         steps.push(Step::put(Did::Model, "profile", model.as_bytes()));
-        body.set("model", raw(model));
+        wire.set_model(body, model)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::error::AssembleError;
 use crate::history::{By, arrange};
 use crate::json::{Object, Raw, raw};
 use crate::tools;
-use crate::wire::Api;
+use crate::wire::{Api, Wire};
 
 /// What a request does without.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
     let lesser = match without {
         Without::Images => {
             let mut images = 0;
-            for list in ["messages", "input"] {
-                let changed = body.get(list).and_then(|held| without_images(held, api, &mut images));
+            for list in ["messages", "input", "contents"] {
+                let changed = body.get(list).and_then(|held| without_images(held, wire, &mut images));
                 if let Some(changed) = changed {
                     body.set(list, changed);
                 }
@@ -68,7 +68,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
         }
         Without::Model(model) => {
             let other = body.text("model").as_ref() != Some(model);
-            body.set("model", raw(model));
+            wire.set_model(&mut body, model)?;
             other
         }
     };
@@ -76,24 +76,19 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
 }
 
 /// A list of messages or parts with words in the place of each image; `None` where it has none.
-fn without_images(list: &RawValue, api: Api, images: &mut usize) -> Option<Raw> {
+fn without_images(list: &RawValue, wire: &dyn Wire, images: &mut usize) -> Option<Raw> {
     let mut elements: Vec<Raw> = serde_json::from_str(list.get()).ok()?;
     let before = *images;
     for element in &mut elements {
         let Ok(mut object) = serde_json::from_str::<Object>(element.get()) else { continue };
-        let (image, words) = match api {
-            Api::Chat => ("image_url", "text"),
-            Api::Responses => ("input_image", "input_text"),
-            Api::Messages => ("image", "text"),
-        };
-        if object.text("type").as_deref() == Some(image) {
+        if let Some(words) = wire.without_image(&object, LEFT_OUT) {
             *images += 1;
-            *element = raw(&Object::with(vec![("type", raw(&words)), ("text", raw(&LEFT_OUT))]));
+            *element = raw(&words);
             continue;
         }
         // Results of tools have parts of their own.
-        for key in ["content", "output"] {
-            let changed = object.get(key).and_then(|held| without_images(held, api, images));
+        for key in ["content", "output", "parts"] {
+            let changed = object.get(key).and_then(|held| without_images(held, wire, images));
             if let Some(changed) = changed {
                 object.set(key, changed);
                 *element = raw(&object);

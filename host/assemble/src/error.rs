@@ -28,6 +28,9 @@ pub enum AssembleError {
         /// The member.
         key: &'static str,
     },
+    /// The API has no place for what the profile says, or the request has something that leaves none.
+    #[error("{0}")]
+    NoPlace(&'static str),
     /// A file cannot be used.
     #[error("`{path}`: {fault}")]
     File {

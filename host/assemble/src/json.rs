@@ -37,6 +37,11 @@ impl Object {
         Some(self.0.remove(at).1)
     }
 
+    /// The names of its members.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Keeps only these members.
     pub(crate) fn keep(&mut self, keys: &[&str]) {
         self.0.retain(|(name, _)| keys.contains(&name.as_str()));

@@ -51,6 +51,8 @@ const REJECTIONS: &[(Refused, &[&str])] = &[
     (Refused::Images, &["image_url", "only supported by certain models"]),
     (Refused::Images, &["unknown variant", "image_url"]),
     (Refused::Images, &["input_image", "not support"]),
+    // Google.
+    (Refused::Images, &["image input modality is not enabled"]),
     // vLLM.
     (Refused::Images, &["at most 0 image"]),
     (Refused::Images, &["not a multimodal model"]),

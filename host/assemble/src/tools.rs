@@ -13,8 +13,16 @@ use crate::wire::Wire;
 const TOOLS: &str = "tools";
 
 /// Members of a request that mean nothing without tools.
-const ABOUT_TOOLS: [&str; 6] =
-    ["tool_choice", "parallel_tool_calls", "max_tool_calls", "functions", "function_call", TOOLS];
+const ABOUT_TOOLS: [&str; 8] = [
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tool_calls",
+    "functions",
+    "function_call",
+    "toolConfig",
+    "tool_config",
+    TOOLS,
+];
 
 /// Filters and normalises the tools of a request, and returns whether any are left. Without agent
 /// mode none are.
@@ -29,26 +37,29 @@ pub(crate) fn send(
         None | Some("null") => Vec::new(),
         Some(_) => body.objects(TOOLS).ok_or_else(|| AssembleError::shape("/tools", "a list of tools"))?,
     };
-    let before = offered.len();
-    let allowed = |tool: &Object| match &profile.tools.allow {
-        Some(patterns) => patterns.iter().any(|pattern| part_matches(pattern, &wire.tool_name(tool))),
-        None => true,
+    let allowed = |name: &str| match &profile.tools.allow {
+        Some(patterns) => agent && patterns.iter().any(|pattern| part_matches(pattern, name)),
+        None => agent,
     };
-    let mut tools: Vec<Object> = offered.into_iter().filter(|tool| agent && allowed(tool)).collect();
-    steps.extend(Step::count(Did::LeftOutTools, "request", before - tools.len()));
+    let names = |tools: &[Object]| tools.iter().flat_map(|tool| wire.tool_names(tool)).collect::<Vec<_>>();
+    let before = names(&offered).len();
+    let mut tools: Vec<Object> =
+        offered.into_iter().filter_map(|tool| wire.with_tools(tool, &allowed)).collect();
+    let left = names(&tools);
+    steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len()));
     if tools.is_empty() {
         drop_all(body);
         return Ok(false);
     }
-    if tools.len() < before {
-        unforce(body, &tools, wire);
+    if left.len() < before {
+        wire.unforce(body, &left);
     }
     let mut normalised = 0;
     for tool in tools.iter_mut().filter(|_| profile.tools.normalise) {
         normalised += usize::from(wire.normalise(tool));
     }
     steps.extend(Step::count(Did::NormalisedTools, "request", normalised));
-    if tools.len() < before || normalised > 0 {
+    if left.len() < before || normalised > 0 {
         body.set(TOOLS, raw(&tools));
     }
     Ok(true)
@@ -57,19 +68,6 @@ pub(crate) fn send(
 /// Leaves out all tools, and what means nothing without them.
 pub(crate) fn drop_all(body: &mut Object) {
     body.drop(&ABOUT_TOOLS.map(str::to_owned));
-}
-
-/// A choice of a tool that is left out would be refused.
-fn unforce(body: &mut Object, tools: &[Object], wire: &dyn Wire) {
-    let Some(Ok(choice)) = body.get("tool_choice").map(|choice| serde_json::from_str::<Object>(choice.get()))
-    else {
-        return;
-    };
-    let name = wire.tool_name(&choice);
-    let names_a_tool = choice.get("name").is_some() || choice.get("function").is_some();
-    if names_a_tool && !tools.iter().any(|tool| wire.tool_name(tool) == name) {
-        body.remove("tool_choice");
-    }
 }
 
 /// Marks every property of a schema as required, at every depth, and returns whether that changed

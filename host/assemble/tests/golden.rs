@@ -19,7 +19,9 @@ fn golden(api: Api, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let request = std::fs::read_to_string(folder.join(format!("{name}.request.json"))).unwrap();
     for (mode, agent_mode) in [("agent", AgentMode::On), ("plain", AgentMode::Off)] {
-        let assembled = run(api, &request, &Profile { agent_mode, ..full() });
+        // Gemini names the model in the path.
+        let model = full().model.filter(|_| api != Api::Gemini);
+        let assembled = run(api, &request, &Profile { agent_mode, model, ..full() });
         let path = folder.join(format!("{name}.{mode}.json"));
         let body = text(&assembled) + "\n";
         if std::env::var_os("LEAFGATE_BLESS").is_some() {
@@ -44,11 +46,62 @@ fn a_message_is_assembled_in_order() {
     golden(Api::Messages, "messages");
 }
 
+#[test]
+fn a_request_to_gemini_is_assembled_in_order() {
+    golden(Api::Gemini, "gemini");
+}
+
+#[test]
+fn what_gemini_has_no_place_for_is_refused() {
+    let refused = |body: &str, profile: &Profile| {
+        assemble(Api::Gemini, body.as_bytes(), profile, &Memory::usual()).unwrap_err().to_string()
+    };
+    let model = Profile { model: Some("other".to_owned()), ..bare() };
+    assert!(refused(&one(Api::Gemini, "Hi"), &model).contains("leave `model` out of the profile"));
+    let cached = r#"{"cached_content":"cachedContents/1","contents":[]}"#;
+    assert!(refused(cached, &bare()).contains("/cachedContent"));
+    let twice = r#"{"systemInstruction":{},"system_instruction":{},"contents":[]}"#;
+    assert!(refused(twice, &bare()).contains("/systemInstruction: the member is here twice"));
+    let none = downgrade(Api::Gemini, one(Api::Gemini, "Hi").as_bytes(), &Without::Stream);
+    assert_eq!(none.unwrap(), None, "the path asks for a stream");
+}
+
+#[test]
+fn results_of_gemini_find_their_calls_by_id_or_by_name_in_order() {
+    let call = |id: Option<&str>, name: &str, n: u8| {
+        let mut call = json!({ "name": name, "args": { "n": n } });
+        if let Some(id) = id {
+            call["id"] = id.into();
+        }
+        json!({ "functionCall": call })
+    };
+    let result = |id: Option<&str>, name: &str, n: u8| {
+        let mut result = json!({ "name": name, "response": { "n": n } });
+        if let Some(id) = id {
+            result["id"] = id.into();
+        }
+        json!({ "functionResponse": result })
+    };
+    let body = json!({ "contents": [
+        { "role": "user", "parts": [{ "text": "Go." }] },
+        { "role": "model", "parts": [call(None, "f", 1), call(Some("i"), "g", 2), call(None, "f", 3), call(None, "f", 4)] },
+        { "role": "function", "parts": [result(Some("i"), "g", 2), result(None, "f", 1), result(None, "h", 9)] },
+        { "role": "function", "parts": [result(None, "f", 3)] },
+    ] });
+    let made = value(&run(Api::Gemini, &body.to_string(), &bare()));
+    let calls = json!([call(None, "f", 1), call(Some("i"), "g", 2), call(None, "f", 3)]);
+    assert_eq!(made["contents"][1], json!({ "role": "model", "parts": calls }));
+    let results = json!([result(None, "f", 1), result(Some("i"), "g", 2), result(None, "f", 3)]);
+    assert_eq!(made["contents"][2], json!({ "role": "user", "parts": results }));
+    assert_eq!(made["contents"].as_array().unwrap().len(), 3);
+}
+
 fn one(api: Api, text: &str) -> String {
     let message = json!({ "role": "user", "content": text });
     match api {
         Api::Chat | Api::Messages => json!({ "model": "m", "messages": [message] }).to_string(),
         Api::Responses => json!({ "model": "m", "input": [message] }).to_string(),
+        Api::Gemini => json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }] }).to_string(),
     }
 }
 
@@ -58,6 +111,7 @@ fn system(api: Api, body: &Value) -> String {
         Api::Chat => "/messages/0/content",
         Api::Responses => "/instructions",
         Api::Messages => "/system",
+        Api::Gemini => "/systemInstruction/parts/0/text",
     };
     body.pointer(at).unwrap().as_str().unwrap().to_owned()
 }
@@ -370,6 +424,11 @@ fn a_request_without_images_says_where_they_were() {
             Api::Messages,
             r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"image","source":{}}]}]}]}"#,
             r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"[image left out]"}]}]}]}"#,
+        ),
+        (
+            Api::Gemini,
+            r#"{"contents":[{"parts":[{"inline_data":{"mime_type":"image/png","data":"x"}},{"inlineData":{"mimeType":"audio/wav","data":"x"}}]}]}"#,
+            r#"{"contents":[{"parts":[{"text":"[image left out]"},{"inlineData":{"mimeType":"audio/wav","data":"x"}}]}]}"#,
         ),
     ] {
         let made = downgrade(api, body.as_bytes(), &Without::Images).unwrap().unwrap();

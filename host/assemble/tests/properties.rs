@@ -12,8 +12,12 @@ use leafgate_harness::recordings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const FOLDERS: [(&str, Api); 3] =
-    [("openai-chat", Api::Chat), ("openai-responses", Api::Responses), ("anthropic-messages", Api::Messages)];
+const FOLDERS: [(&str, Api); 4] = [
+    ("openai-chat", Api::Chat),
+    ("openai-responses", Api::Responses),
+    ("anthropic-messages", Api::Messages),
+    ("gemini", Api::Gemini),
+];
 
 fn recorded() -> Vec<(Api, String, String)> {
     let mut all = Vec::new();
@@ -24,16 +28,25 @@ fn recorded() -> Vec<(Api, String, String)> {
         // Compactions, counts and the like have no conversation.
         all.extend(files.filter(|(_, _, body)| {
             let body: Value = serde_json::from_str(body).unwrap();
-            ["messages", "input"].iter().any(|key| body.get(*key).is_some_and(|list| !list.is_null()))
+            ["messages", "input", "contents"]
+                .iter()
+                .any(|key| body.get(*key).is_some_and(|list| !list.is_null()))
         }));
     }
     all
 }
 
+fn list_of(api: Api) -> &'static str {
+    match api {
+        Api::Chat | Api::Messages => "messages",
+        Api::Responses => "input",
+        Api::Gemini => "contents",
+    }
+}
+
 /// The elements of the conversation, without a system message.
 fn items(api: Api, body: &Value) -> Vec<Value> {
-    let key = if api == Api::Responses { "input" } else { "messages" };
-    let items = body[key].as_array().unwrap().clone();
+    let items = body[list_of(api)].as_array().unwrap().clone();
     if api == Api::Chat { items[1..].to_vec() } else { items }
 }
 
@@ -49,6 +62,12 @@ fn one_system_message_first(api: Api, body: &Value) {
         }
         Api::Responses => &body["instructions"],
         Api::Messages => &body["system"],
+        Api::Gemini => {
+            assert!(body.get("system_instruction").is_none() || body.get("systemInstruction").is_none());
+            let said = body.get("systemInstruction").unwrap_or(&body["system_instruction"]);
+            assert_eq!(said["parts"].as_array().map(Vec::len), Some(1));
+            &said["parts"][0]["text"]
+        }
     };
     assert!(system.as_str().is_some_and(|text| !text.is_empty()));
     assert!(!items(api, body).iter().any(is_system));
@@ -80,6 +99,14 @@ fn calls_and_results(api: Api, item: &Value) -> (Vec<String>, Vec<String>) {
                 .map(|kind| of(kind, "call_id", one.clone()));
             (calls.concat(), results.concat())
         }
+        Api::Gemini => {
+            let parts = item["parts"].as_array().cloned().unwrap_or_default();
+            let named = |keys: [&str; 2]| {
+                let held = parts.iter().filter_map(|part| keys.iter().find_map(|key| part.get(key)));
+                held.map(|held| held["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+            };
+            (named(["functionCall", "function_call"]), named(["functionResponse", "function_response"]))
+        }
     }
 }
 
@@ -108,14 +135,18 @@ fn calls_have_their_results_directly_after(api: Api, body: &Value) {
 }
 
 fn no_trace_of_a_tool(api: Api, body: &Value) {
-    for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"] {
+    for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "toolConfig"] {
         assert!(body.get(key).is_none(), "{key}");
     }
     for item in items(api, body) {
         let (calls, results) = calls_and_results(api, &item);
         assert!(calls.is_empty() && results.is_empty());
         let role = item["role"].as_str();
-        assert!(matches!(role, Some("user" | "assistant")), "{role:?} {:?}", item["type"]);
+        let is_known = match api {
+            Api::Gemini => matches!(role, None | Some("user" | "model")),
+            _ => matches!(role, Some("user" | "assistant")),
+        };
+        assert!(is_known, "{role:?} {:?}", item["type"]);
         assert!(item.get("function_call").is_none());
         let kinds: BTreeSet<_> =
             blocks(&item).iter().map(|block| block["type"].as_str().unwrap_or_default().to_owned()).collect();
@@ -126,13 +157,14 @@ fn no_trace_of_a_tool(api: Api, body: &Value) {
 fn context_stands_directly_before_the_latest_user_message(api: Api, body: &Value, expected: bool) {
     let items = items(api, body);
     let is_context = |item: &Value| {
-        item["role"] == "user" && item["content"].to_string().contains("Context from notes/a.md:")
+        let said = [&item["content"], &item["parts"]];
+        item["role"] == "user"
+            && said.iter().any(|said| said.to_string().contains("Context from notes/a.md:"))
     };
     let at: Vec<usize> = (0..items.len()).filter(|at| is_context(&items[*at])).collect();
     assert_eq!(at.len(), usize::from(expected));
     for at in at {
-        let is_user = |item: &Value| item["role"] == "user" && calls_and_results(api, item).1.is_empty();
-        let latest = items.iter().rposition(is_user).unwrap();
+        let latest = items.iter().rposition(|item| is_users(api, item)).unwrap();
         assert_eq!(at + 1, latest);
     }
 }
@@ -151,7 +183,14 @@ fn profile(agent_mode: AgentMode, continuation: Continuation) -> Profile {
 }
 
 fn has_user(api: Api, body: &Value) -> bool {
-    items(api, body).iter().any(|item| item["role"] == "user" && calls_and_results(api, item).1.is_empty())
+    items(api, body).iter().any(|item| is_users(api, item))
+}
+
+/// Whether the user says it, and not a tool. A turn of Gemini without a role is the user's.
+fn is_users(api: Api, item: &Value) -> bool {
+    let role = &item["role"];
+    let is_user = role == "user" || api == Api::Gemini && role.is_null();
+    is_user && calls_and_results(api, item).1.is_empty()
 }
 
 /// Checks all of it for one request.
@@ -203,6 +242,11 @@ fn any_said() -> impl Strategy<Value = Said> {
     ]
 }
 
+/// The name of a function: some calls of one turn have the same.
+fn function(call: u8) -> String {
+    format!("f{}", call / 3)
+}
+
 /// A conversation as a client may send it: calls without results, results without calls, ids twice
 /// in different turns.
 fn request(api: Api, said: &[Said]) -> String {
@@ -211,8 +255,13 @@ fn request(api: Api, said: &[Said]) -> String {
         // Each turn's calls have ids of their own, as APIs give them.
         let id = |turn: usize, id: u8| format!("c{turn}_{id}");
         match one {
-            Said::System if api != Api::Messages => list.push(json!({ "role": "system", "content": "Own." })),
+            Said::System if !matches!(api, Api::Messages | Api::Gemini) => {
+                list.push(json!({ "role": "system", "content": "Own." }))
+            }
             Said::System => {}
+            Said::User(text) if api == Api::Gemini => {
+                list.push(json!({ "role": "user", "parts": [{ "text": format!("u{text}") }] }));
+            }
             Said::User(text) => list.push(json!({ "role": "user", "content": format!("u{text}") })),
             Said::Model(text, calls) => {
                 let mut seen = BTreeSet::new();
@@ -249,9 +298,23 @@ fn request(api: Api, said: &[Said]) -> String {
                             list.push(json!({ "role": "assistant", "content": text }));
                         }
                     }
+                    // Every other call has an id; those of one name answer in order.
+                    Api::Gemini => {
+                        let mut parts = vec![json!({ "text": format!("m{text}"), "thought": true })];
+                        parts.extend(calls.iter().map(|(call, kept)| {
+                            let mut called =
+                                json!({ "name": function(*call), "args": {}, "result": stored(*kept) });
+                            if call % 2 == 0 {
+                                called["id"] = id(turn, *call).into();
+                            }
+                            json!({ "functionCall": called, "thoughtSignature": "s" })
+                        }));
+                        list.push(json!({ "role": "model", "parts": parts }));
+                    }
                 }
             }
             Said::Results(ids, beside) => {
+                let calls: BTreeSet<u8> = ids.iter().copied().collect();
                 let ids: BTreeSet<String> =
                     ids.iter().map(|call| id(turn.saturating_sub(1), *call)).collect();
                 match api {
@@ -271,6 +334,21 @@ fn request(api: Api, said: &[Said]) -> String {
                         content.extend(beside.then(|| json!({ "type": "text", "text": "and" })));
                         list.push(json!({ "role": "user", "content": content }));
                     }
+                    Api::Gemini => {
+                        let mut parts: Vec<_> = calls
+                            .iter()
+                            .map(|call| {
+                                let mut result =
+                                    json!({ "name": function(*call), "response": { "r": call } });
+                                if call % 2 == 0 {
+                                    result["id"] = id(turn.saturating_sub(1), *call).into();
+                                }
+                                json!({ "functionResponse": result })
+                            })
+                            .collect();
+                        parts.extend(beside.then(|| json!({ "text": "and" })));
+                        list.push(json!({ "role": "user", "parts": parts }));
+                    }
                 }
             }
         }
@@ -279,9 +357,10 @@ fn request(api: Api, said: &[Said]) -> String {
         Api::Chat => json!({ "type": "function", "function": { "name": "f", "parameters": {} } }),
         Api::Responses => json!({ "type": "function", "name": "f", "parameters": {} }),
         Api::Messages => json!({ "name": "f", "input_schema": {} }),
+        Api::Gemini => json!({ "functionDeclarations": [{ "name": "f" }] }),
     };
-    let key = if api == Api::Responses { "input" } else { "messages" };
-    json!({ "model": "m", key: list, "tools": [tool], "tool_choice": "auto" }).to_string()
+    let choice = if api == Api::Gemini { "toolConfig" } else { "tool_choice" };
+    json!({ "model": "m", list_of(api): list, "tools": [tool], choice: {} }).to_string()
 }
 
 /// JSON in the words of the APIs, and in no shape of theirs.
@@ -289,6 +368,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     let words = [
         "user",
         "assistant",
+        "model",
         "tool",
         "system",
         "text",
@@ -320,6 +400,10 @@ fn any_json() -> impl Strategy<Value = Value> {
         "documentIds",
         "parameters",
         "properties",
+        "parts",
+        "functionCall",
+        "functionResponse",
+        "functionDeclarations",
     ];
     leaf.prop_recursive(5, 40, 5, move |inner| {
         prop_oneof![
@@ -344,9 +428,10 @@ proptest! {
     #[test]
     fn no_shape_makes_it_panic(list in prop::collection::vec(any_json(), 0..5), system in any_json(), tools in any_json()) {
         for api in Api::ALL {
-            let body = json!({ "messages": list, "input": list, "system": system, "instructions": system, "tools": tools });
+            let body = json!({ "messages": list, "input": list, "contents": list, "systemInstruction": system, "system": system, "instructions": system, "tools": tools });
             for agent_mode in [AgentMode::On, AgentMode::Off] {
-                let profile = Profile { agent_mode, ..full() };
+                let model = full().model.filter(|_| api != Api::Gemini);
+                let profile = Profile { agent_mode, model, ..full() };
                 if let Ok(once) = assemble(api, body.to_string().as_bytes(), &profile, &Memory::usual()) {
                     one_system_message_first(api, &value(&once));
                     prop_assert!(assemble(api, &once.body, &profile, &Memory::usual()).is_ok());

@@ -124,7 +124,7 @@ fn turn(policy: &Policy, assembly: &Assembly, session: &str, document: &Document
 }
 
 /// What a request picks from a profile must not leave where there is none.
-fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
+pub(crate) fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
     if policy.assemblies().is_empty() || document.member(document.root(), ASKED).is_none() {
         return Ok(());
     }

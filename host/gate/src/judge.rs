@@ -16,7 +16,7 @@ use leafgate_tree::{Document, Draft, Limits, ParseError};
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
-use crate::assembly::{Assembler, Made};
+use crate::assembly::{Assembler, Made, refuse_asked};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
 use crate::echo::Manner;
@@ -306,6 +306,9 @@ impl Case {
         let Some(assembler) = &self.assembler else { return Ok(None) };
         if self.chosen.is_none() && self.api.format().is_none() {
             return Ok(None);
+        }
+        if !self.api.takes_all_of_a_request() {
+            return refuse_asked(&self.policy, document).map(|()| None);
         }
         let chosen = self.chosen.as_ref();
         let made = assembler.assemble(&self.policy, chosen, document, context)?;

@@ -77,10 +77,16 @@ impl Wire for Chat {
         Object::with(vec![("role", raw(&"user")), ("content", raw(&content))])
     }
 
-    fn tool_name(&self, tool: &Object) -> String {
+    fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
+        super::typed(part, "image_url")
+            .then(|| Object::with(vec![("type", raw(&"text")), ("text", raw(&words))]))
+    }
+
+    fn tool_names(&self, tool: &Object) -> Vec<String> {
         let within = ["function", "custom"].iter().find_map(|key| tool.get(key));
         let within = within.and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
-        within.and_then(|function| function.text("name")).or_else(|| tool.text("type")).unwrap_or_default()
+        let name = within.and_then(|function| function.text("name")).or_else(|| tool.text("type"));
+        vec![name.unwrap_or_default()]
     }
 
     fn normalise(&self, tool: &mut Object) -> bool {

@@ -71,8 +71,12 @@ impl Wire for Messages {
         Object::with(vec![("role", raw(&"user")), ("content", raw(&content))])
     }
 
-    fn tool_name(&self, tool: &Object) -> String {
-        tool.text("name").unwrap_or_default()
+    fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
+        super::typed(part, "image").then(|| Object::with(vec![("type", raw(&"text")), ("text", raw(&words))]))
+    }
+
+    fn tool_names(&self, tool: &Object) -> Vec<String> {
+        vec![tool.text("name").unwrap_or_default()]
     }
 
     fn normalise(&self, tool: &mut Object) -> bool {

@@ -1,6 +1,7 @@
 //! How each API spells a conversation: one file each, behind [`Wire`].
 
 mod chat;
+mod gemini;
 mod messages;
 mod responses;
 
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
 use crate::history::{Outcome, Turn};
-use crate::json::{Object, text};
+use crate::json::{Object, raw, text};
 
 /// An API whose requests are assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,17 +22,20 @@ pub enum Api {
     Responses,
     /// Anthropic Messages.
     Messages,
+    /// Gemini `generateContent` and its stream.
+    Gemini,
 }
 
 impl Api {
     /// All of them.
-    pub const ALL: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
+    pub const ALL: [Api; 4] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini];
 
     pub(crate) fn wire(self) -> &'static dyn Wire {
         match self {
             Api::Chat => &chat::Chat,
             Api::Responses => &responses::Responses,
             Api::Messages => &messages::Messages,
+            Api::Gemini => &gemini::Gemini,
         }
     }
 }
@@ -67,8 +71,33 @@ pub(crate) trait Wire: Sync {
     /// A message of the user with an image.
     fn picture(&self, label: &str, media: &str, base64: &str) -> Object;
 
-    /// The name of a tool, or of a choice of one.
-    fn tool_name(&self, tool: &Object) -> String;
+    /// Words in the place of a part that is an image; `None` for any other part.
+    fn without_image(&self, part: &Object, words: &str) -> Option<Object>;
+
+    /// Names the model that is asked.
+    fn set_model(&self, body: &mut Object, model: &str) -> Result<(), AssembleError> {
+        body.set("model", raw(&model));
+        Ok(())
+    }
+
+    /// The names of a tool, or of a choice of one. Most tools have one; some are lists of functions.
+    fn tool_names(&self, tool: &Object) -> Vec<String>;
+
+    /// A tool with those of its functions that are wanted; `None` where none is.
+    fn with_tools(&self, tool: Object, wanted: &dyn Fn(&str) -> bool) -> Option<Object> {
+        self.tool_names(&tool).iter().any(|name| wanted(name)).then_some(tool)
+    }
+
+    /// Takes back a choice of a tool that is not among these: it would be refused.
+    fn unforce(&self, body: &mut Object, names: &[String]) {
+        let choice =
+            body.get("tool_choice").and_then(|choice| serde_json::from_str::<Object>(choice.get()).ok());
+        let Some(choice) = choice else { return };
+        let names_a_tool = choice.get("name").is_some() || choice.get("function").is_some();
+        if names_a_tool && !self.tool_names(&choice).iter().any(|name| names.contains(name)) {
+            body.remove("tool_choice");
+        }
+    }
 
     /// Normalises the schema of a tool and returns whether that changed anything.
     fn normalise(&self, tool: &mut Object) -> bool;
@@ -119,4 +148,9 @@ fn arguments(value: Option<&RawValue>) -> Option<String> {
             is_blank.then(|| "{}".to_owned())
         }
     }
+}
+
+/// Whether a part says that it is of a kind.
+fn typed(part: &Object, kind: &str) -> bool {
+    part.text("type").as_deref() == Some(kind)
 }

@@ -96,8 +96,13 @@ impl Wire for Responses {
         Object::with(vec![("type", raw(&"message")), ("role", raw(&"user")), ("content", raw(&content))])
     }
 
-    fn tool_name(&self, tool: &Object) -> String {
-        tool.text("name").or_else(|| tool.text("type")).unwrap_or_default()
+    fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
+        super::typed(part, "input_image")
+            .then(|| Object::with(vec![("type", raw(&"input_text")), ("text", raw(&words))]))
+    }
+
+    fn tool_names(&self, tool: &Object) -> Vec<String> {
+        vec![tool.text("name").or_else(|| tool.text("type")).unwrap_or_default()]
     }
 
     fn normalise(&self, tool: &mut Object) -> bool {

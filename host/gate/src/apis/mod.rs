@@ -68,6 +68,11 @@ pub(crate) trait Endpoint: Sync {
         None
     }
 
+    /// Whether it takes what belongs to a request of its format: prompt, tools and options.
+    fn takes_all_of_a_request(&self) -> bool {
+        true
+    }
+
     /// The words of its errors.
     fn dialect(&self) -> &'static dyn Dialect;
 

@@ -7,7 +7,7 @@ use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http_body_util::BodyExt as _;
 use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader};
-use leafgate_tree::Format;
+use serde_json::Value;
 
 use super::Flow;
 use crate::begun;
@@ -15,6 +15,7 @@ use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::media;
 use crate::refusal::Refusal;
+use crate::ruled::answers_of;
 
 /// How an answer goes on to its client.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Shared {
         let wanted = if flow.streams { Form::Events } else { Form::Whole };
         let replays = came == Form::Whole && wanted == Form::Events && flow.assembly.replays_streams();
         let footnote = flow.footnote().filter(|_| came == wanted || replays);
-        let (Some(api), true) = (answer_api(flow.format), footnote.is_some() || replays) else {
+        let (Some(api), true) = (answers_of(flow.format), footnote.is_some() || replays) else {
             return Ok(answer);
         };
         let most = self.limits.answer;
@@ -133,19 +134,14 @@ fn written(
         return None;
     }
     match wanted {
+        // A list of answers stays one.
+        Form::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
+            Some(Value::from(vec![whole]).to_string().into())
+        }
         Form::Whole => Some(whole.to_string().into()),
         Form::Events => {
             let events = api.events(&whole, answer.reply.usage.is_some())?;
             Some(events.iter().map(ToString::to_string).collect::<String>().into())
         }
-    }
-}
-
-fn answer_api(format: Format) -> Option<AnswerApi> {
-    match format {
-        Format::OpenaiChat => Some(AnswerApi::Chat),
-        Format::OpenaiResponses => Some(AnswerApi::Responses),
-        Format::AnthropicMessages => Some(AnswerApi::Messages),
-        _ => None,
     }
 }

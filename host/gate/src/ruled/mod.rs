@@ -205,7 +205,8 @@ impl Shared {
     }
 }
 
-fn answers_of(format: Format) -> Option<AnswerApi> {
+/// The API that answers requests of a format; `None` where its answers are not read.
+pub(crate) fn answers_of(format: Format) -> Option<AnswerApi> {
     AnswerApi::ALL.into_iter().find(|api| api.name() == format.name())
 }
 

@@ -201,7 +201,7 @@ async fn a_compressed_request_leaves_decoded_once_it_was_made_anew() {
 }
 
 #[tokio::test]
-async fn all_three_apis_are_made() {
+async fn all_apis_that_name_their_model_are_made() {
     let (upstream, vault) = (Upstream::silent().await, Vault::new());
     let gate = vault.gate(NOTES, "", &upstream).await;
     let messages = json!([{ "role": "user", "content": "Now?" }]);

@@ -205,6 +205,50 @@ async fn a_provider_that_cannot_stream_is_asked_without_and_its_answer_replayed(
     assert!(streamed.text().contains("Hello."));
 }
 
+/// Of Gemini, where the path says model and method.
+#[tokio::test]
+async fn a_request_to_gemini_is_made_lessened_and_its_answer_replayed() {
+    let upstream = Upstream::start(|seen| async move {
+        if String::from_utf8_lossy(&seen.body).contains("inlineData") {
+            return refusing(400, "Image input modality is not enabled for models/g");
+        }
+        let said = json!({ "content": { "role": "model", "parts": [{ "text": "A cat." }] }, "finishReason": "STOP" });
+        json_answer(json!({ "candidates": [said] }).to_string())
+    })
+    .await;
+    let policy = "[[assemble]]\nid = \"vault\"\nmatch = { format = \"gemini\" }\nprompt = { type = \"literal\", text = \"Review.\" }\n\
+                  downgrade = { on = [\"images\"], footnote = true }\nreplay_stream = true\n";
+    let gate = gate(policy, &upstream.url()).await;
+    let image = json!({ "inlineData": { "mimeType": "image/png", "data": "AA==" } });
+    let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "What is it?" }, image] }] });
+    for method in ["generateContent", "streamGenerateContent", "streamGenerateContent?alt=sse"] {
+        let answer = once(&gate, post(&format!("/v1beta/models/g:{method}"), body.to_string())).await;
+        assert_eq!(answer.status, 200, "{method}: {}", answer.text());
+        assert_eq!(answer.headers["leafgate-downgrade"], "images");
+        assert!(
+            answer.text().contains("A cat.") && answer.text().contains("[leafgate: images"),
+            "{}",
+            answer.text()
+        );
+        let streams = method.ends_with("sse");
+        assert_eq!(
+            answer.headers["content-type"],
+            if streams { "text/event-stream" } else { "application/json" }
+        );
+        assert_eq!(answer.text().starts_with("data: "), streams);
+    }
+    let sent = upstream.seen();
+    assert_eq!(sent.len(), 6, "as it is and without the image, three times");
+    assert_eq!(
+        String::from_utf8_lossy(&sent[1].body),
+        r#"{"contents":[{"parts":[{"text":"What is it?"},{"text":"[image left out]"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Review."}]}}"#
+    );
+    // A count takes no prompt: it leaves byte for byte.
+    let counted = once(&gate, post("/v1beta/models/g:countTokens", body.to_string())).await;
+    assert_eq!(counted.status, 400);
+    assert_eq!(upstream.seen().last().unwrap().body, body.to_string());
+}
+
 fn answer_of(body: Value) -> Response<Body> {
     answer("application/json", full(body.to_string()))
 }

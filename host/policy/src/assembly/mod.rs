@@ -156,7 +156,7 @@ impl Assembly {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAssembled {
     /// No profile can make a request of this format.
-    #[error("profiles make requests of chat completions, Responses and Messages, and not of {}", .0.name())]
+    #[error("profiles make requests of chat completions, Responses, Messages and Gemini, and not of {}", .0.name())]
     Format(Format),
     /// What is wrong with the request or its files.
     #[error(transparent)]
@@ -170,6 +170,7 @@ pub fn api(format: Format) -> Option<Api> {
         Format::OpenaiChat => Some(Api::Chat),
         Format::OpenaiResponses => Some(Api::Responses),
         Format::AnthropicMessages => Some(Api::Messages),
+        Format::Gemini => Some(Api::Gemini),
         _ => None,
     }
 }

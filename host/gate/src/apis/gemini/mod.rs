@@ -98,6 +98,11 @@ impl Endpoint for Gemini {
         Some(matches!(self, Gemini::Events | Gemini::Array))
     }
 
+    /// Turns alone are counted; Google refuses a prompt beside them.
+    fn takes_all_of_a_request(&self) -> bool {
+        *self != Gemini::Count
+    }
+
     fn dialect(&self) -> &'static dyn Dialect {
         &Google
     }

@@ -1,0 +1,364 @@
+//! Gemini. A part of a turn says by its key what it holds, and each key of two words has two
+//! spellings.
+//!
+//! A call needs no id here: then its result has its name, and those of one name answer in order. So
+//! each call is known by a key while a request is assembled, which never leaves.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::{Wire, list, stored, words};
+use crate::error::AssembleError;
+use crate::history::{Call, Outcome, Turn};
+use crate::json::{Object, Raw, is_nothing, raw, text};
+use crate::tools;
+
+/// A member in both of its spellings.
+type Spelled = [&'static str; 2];
+
+const SYSTEM: Spelled = ["systemInstruction", "system_instruction"];
+const CACHED: Spelled = ["cachedContent", "cached_content"];
+const CALL: Spelled = ["functionCall", "function_call"];
+const RESULT: Spelled = ["functionResponse", "function_response"];
+const FUNCTIONS: Spelled = ["functionDeclarations", "function_declarations"];
+const CONFIG: Spelled = ["toolConfig", "tool_config"];
+const CALLING: Spelled = ["functionCallingConfig", "function_calling_config"];
+const ALLOWED: Spelled = ["allowedFunctionNames", "allowed_function_names"];
+const SCHEMAS: [&str; 3] = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
+const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
+const MEDIA_TYPE: Spelled = ["mimeType", "mime_type"];
+
+/// Where the key of a call stands meanwhile.
+const KEY: &str = "leafgateCall";
+
+/// Stands between the parts of a key.
+const BETWEEN: char = '\0';
+
+pub(super) struct Gemini;
+
+impl Wire for Gemini {
+    fn single(&self) -> &'static [&'static str] {
+        &["contents", SYSTEM[0], SYSTEM[1], "tools", CONFIG[0], CONFIG[1], "leafgate"]
+    }
+
+    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+        if let Some(twice) =
+            [SYSTEM, CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
+        {
+            return Err(AssembleError::Twice { key: twice[0] });
+        }
+        if CACHED.iter().any(|key| body.get(key).is_some_and(|name| !is_nothing(name))) {
+            return Err(AssembleError::NoPlace(
+                "/cachedContent: the API takes neither a system prompt nor tools beside it: leave it out, or send \
+                 the request where no profile makes it",
+            ));
+        }
+        let mut turns = Vec::new();
+        if let Some((_, said)) = member(body, SYSTEM) {
+            let parts = serde_json::from_str::<Object>(said.get()).ok();
+            let text = words(parts.as_ref().map_or(Some(said), |said| said.get("parts")));
+            turns.extend((!text.is_empty()).then_some(Turn::System(text)));
+        }
+        let mut pairs = Pairs::default();
+        turns.extend(list(body, "contents")?.into_iter().map(|content| turn(content, &mut pairs)));
+        Ok(turns)
+    }
+
+    fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
+        if let Some(system) = system {
+            let key = member(body, SYSTEM).map_or(SYSTEM[0], |(key, _)| key);
+            body.set(key, raw(&json!({ "parts": [{ "text": system }] })));
+        }
+        body.set("contents", raw(&items));
+    }
+
+    fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
+        filtered(items, |part| match member(&part, CALL) {
+            Some((key, call)) => {
+                let call = object(call);
+                let stays = call.text(KEY).is_some_and(|key| wanted.contains(&key));
+                stays.then(|| known_members(part, key, call))
+            }
+            None => Some(part),
+        })
+    }
+
+    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
+        let says =
+            |part: &Object| part.get("text").is_some() && member(part, CALL).is_none() && !is_result(part);
+        filtered(items, |part| says(&part).then_some(part))
+    }
+
+    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
+        let part = |(key, outcome): (String, Outcome)| match outcome {
+            Outcome::Sent(part) => named_as(part, named(&key).0),
+            Outcome::Stored { text, .. } => {
+                let (id, name) = named(&key);
+                let mut result =
+                    Object::with(vec![("name", raw(&name)), ("response", raw(&json!({ "output": text })))]);
+                if !id.is_empty() {
+                    result.set("id", raw(&id));
+                }
+                Object::with(vec![(RESULT[0], raw(&result))])
+            }
+        };
+        let parts: Vec<Object> = outcomes.into_iter().map(part).collect();
+        (!parts.is_empty()).then(|| said(raw(&parts))).into_iter().collect()
+    }
+
+    fn said(&self, text: &str) -> Object {
+        said(raw(&json!([{ "text": text }])))
+    }
+
+    fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
+        said(raw(&json!([{ "text": label }, { "inlineData": { "mimeType": media, "data": base64 } }])))
+    }
+
+    fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
+        let media = MEDIA.iter().find_map(|key| part.get(key)).map(object)?;
+        let kind = member(&media, MEDIA_TYPE).and_then(|(_, kind)| text(kind))?;
+        kind.to_ascii_lowercase().starts_with("image/").then(|| Object::with(vec![("text", raw(&words))]))
+    }
+
+    /// The model stands in the path, which no profile writes.
+    fn set_model(&self, _: &mut Object, _: &str) -> Result<(), AssembleError> {
+        Err(AssembleError::NoPlace(
+            "the profile sets `model`, and this API names the model in its path: leave `model` out of the profile, \
+             and have clients ask for the model",
+        ))
+    }
+
+    /// Functions by their names, and what the provider runs itself by its key.
+    fn tool_names(&self, tool: &Object) -> Vec<String> {
+        let mut names: Vec<String> = functions(tool).iter().map(name_of).collect();
+        names.extend(tool.keys().filter(|key| !FUNCTIONS.contains(key)).map(str::to_owned));
+        names
+    }
+
+    fn with_tools(&self, mut tool: Object, wanted: &dyn Fn(&str) -> bool) -> Option<Object> {
+        let others: Vec<String> =
+            tool.keys().filter(|key| !FUNCTIONS.contains(key)).map(str::to_owned).collect();
+        tool.drop(&others.into_iter().filter(|key| !wanted(key)).collect::<Vec<_>>());
+        if let Some((key, _)) = member(&tool, FUNCTIONS) {
+            let offered = functions(&tool);
+            let before = offered.len();
+            let kept: Vec<Object> =
+                offered.into_iter().filter(|function| wanted(&name_of(function))).collect();
+            match kept.len() {
+                0 => drop(tool.remove(key)),
+                some if some < before => tool.set(key, raw(&kept)),
+                _ => {}
+            }
+        }
+        let has_some = tool.keys().next().is_some();
+        has_some.then_some(tool)
+    }
+
+    fn unforce(&self, body: &mut Object, names: &[String]) {
+        let Some((at, config)) = member(body, CONFIG).map(|(key, config)| (key, object(config))) else {
+            return;
+        };
+        let mut config = config;
+        let Some((within, mut calling)) = member(&config, CALLING).map(|(key, held)| (key, object(held)))
+        else {
+            return;
+        };
+        let Some((key, held)) = member(&calling, ALLOWED) else { return };
+        let allowed: Vec<String> = serde_json::from_str(held.get()).unwrap_or_default();
+        let left: Vec<&String> = allowed.iter().filter(|name| names.contains(name)).collect();
+        match left.len() {
+            some if some == allowed.len() => return,
+            0 => drop(config.remove(within)),
+            _ => {
+                calling.set(key, raw(&left));
+                config.set(within, raw(&calling));
+            }
+        }
+        let has_some = config.keys().next().is_some();
+        match has_some {
+            true => body.set(at, raw(&config)),
+            false => drop(body.remove(at)),
+        }
+    }
+
+    fn normalise(&self, tool: &mut Object) -> bool {
+        let Some((key, _)) = member(tool, FUNCTIONS) else { return false };
+        let mut functions = functions(tool);
+        let mut changed = false;
+        for function in &mut functions {
+            for schema in SCHEMAS {
+                changed |= tools::normalise(function, schema);
+            }
+        }
+        if changed {
+            tool.set(key, raw(&functions));
+        }
+        changed
+    }
+}
+
+/// A member in the spelling that is there.
+fn member(object: &Object, spelled: Spelled) -> Option<(&'static str, &RawValue)> {
+    spelled.into_iter().find_map(|key| Some((key, object.get(key)?)))
+}
+
+/// An object; an empty one for what is none.
+fn object(value: &RawValue) -> Object {
+    serde_json::from_str(value.get()).unwrap_or_default()
+}
+
+fn said(parts: Raw) -> Object {
+    Object::with(vec![("role", raw(&"user")), ("parts", parts)])
+}
+
+/// The parts of a turn. One alone may stand without a list.
+fn parts(content: &Object) -> Vec<Object> {
+    let one = || content.get("parts").and_then(|part| serde_json::from_str(part.get()).ok());
+    content.objects("parts").unwrap_or_else(|| one().into_iter().collect())
+}
+
+fn functions(tool: &Object) -> Vec<Object> {
+    member(tool, FUNCTIONS).and_then(|(key, _)| tool.objects(key)).unwrap_or_default()
+}
+
+fn name_of(function: &Object) -> String {
+    function.text("name").unwrap_or_default()
+}
+
+fn is_result(part: &Object) -> bool {
+    member(part, RESULT).is_some()
+}
+
+/// A result with the id of its call, where that has one: then nothing else can be meant.
+fn named_as(mut part: Object, id: &str) -> Object {
+    let Some((key, result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
+        return part;
+    };
+    let mut result = result;
+    if !id.is_empty() && result.text("id").is_none_or(|id| id.is_empty()) {
+        result.set("id", raw(&id));
+        part.set(key, raw(&result));
+    }
+    part
+}
+
+/// Which results are for which calls.
+#[derive(Default)]
+struct Pairs {
+    calls: usize,
+    /// Calls of the latest turn that has some, without a result yet.
+    open: Vec<(String, String, String)>,
+}
+
+impl Pairs {
+    /// The key of a call: its number, its id and its name.
+    fn call(&mut self, id: String, name: String) -> String {
+        self.calls += 1;
+        let key = format!("{}{BETWEEN}{id}{BETWEEN}{name}", self.calls);
+        self.open.push((key.clone(), id, name));
+        key
+    }
+
+    /// The key of the call that a result is for: the one with its id, else the first with its name.
+    fn result(&mut self, id: &str, name: &str) -> String {
+        let of_name = |is_open: &dyn Fn(&str) -> bool| {
+            self.open.iter().position(|(_, of, called)| called == name && is_open(of))
+        };
+        let by_id = self.open.iter().position(|(_, of, _)| !id.is_empty() && of == id);
+        // One without an id is for a call without one, where there is such a call.
+        let by_name = by_id.or_else(|| of_name(&str::is_empty));
+        match by_name.or_else(|| of_name(&|_| id.is_empty())) {
+            Some(at) => self.open.remove(at).0,
+            None => {
+                self.calls += 1;
+                self.calls.to_string()
+            }
+        }
+    }
+}
+
+/// The id and the name in a key.
+fn named(key: &str) -> (&str, &str) {
+    let mut parts = key.splitn(3, BETWEEN).skip(1);
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+fn turn(content: Object, pairs: &mut Pairs) -> Turn {
+    match content.text("role").as_deref() {
+        Some("model") => model(content, pairs),
+        // A turn without a role is the user's.
+        None | Some("user" | "function") => user(content, pairs),
+        Some(_) => Turn::Other(content),
+    }
+}
+
+fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
+    let mut parts = parts(&content);
+    let mut calls = Vec::new();
+    for part in &mut parts {
+        let Some((at, call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else { continue };
+        let mut call = call;
+        if calls.is_empty() {
+            pairs.open.clear();
+        }
+        let id = call.text("id").filter(|id| !id.contains(BETWEEN)).unwrap_or_default();
+        let key = pairs.call(id, name_of(&call));
+        call.set(KEY, raw(&key));
+        part.set(at, raw(&call));
+        calls.push(Call { id: key, stored: stored(call.get("result")), custom: false });
+    }
+    if !calls.is_empty() {
+        content.set("parts", raw(&parts));
+    }
+    Turn::Model { items: vec![content], calls }
+}
+
+fn user(mut content: Object, pairs: &mut Pairs) -> Turn {
+    let (results, beside): (Vec<Object>, Vec<Object>) = parts(&content).into_iter().partition(is_result);
+    if results.is_empty() {
+        return Turn::User(content);
+    }
+    let mut keyed = |part: Object| {
+        let result = member(&part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
+        (pairs.result(&result.text("id").unwrap_or_default(), &name_of(&result)), part)
+    };
+    let results = results.into_iter().map(&mut keyed).collect();
+    if beside.is_empty() {
+        return Turn::Results { results, beside: None };
+    }
+    content.set("role", raw(&"user"));
+    content.set("parts", raw(&beside));
+    Turn::Results { results, beside: Some(content) }
+}
+
+/// Turns with some of their parts; those without any are left out.
+fn filtered(items: Vec<Object>, keep: impl Fn(Object) -> Option<Object>) -> Vec<Object> {
+    let filter = |mut content: Object| {
+        let before = parts(&content);
+        let has_calls = before.iter().any(|part| member(part, CALL).is_some());
+        let all = before.len();
+        let kept: Vec<Object> = before.into_iter().filter_map(&keep).collect();
+        // What did not change stays as it was spelled.
+        if kept.len() < all || has_calls {
+            content.set("parts", raw(&kept));
+        }
+        (!kept.is_empty()).then_some(content)
+    };
+    items.into_iter().filter_map(filter).collect()
+}
+
+/// A call as the API wants it, with the signature beside it.
+fn known_members(mut part: Object, key: &str, mut call: Object) -> Object {
+    part.keep(&[key, "thought", "thoughtSignature", "thought_signature"]);
+    call.keep(&["id", "name", "args"]);
+    // The arguments are an object here; some clients keep them as text.
+    match call.text("args") {
+        Some(text) => call.set("args", raw(&serde_json::from_str::<Object>(&text).unwrap_or_default())),
+        None if call.get("args").is_some_and(is_nothing) => drop(call.remove("args")),
+        None => {}
+    }
+    part.set(key, raw(&call));
+    part
+}
