@@ -218,3 +218,53 @@ fn a_stream_that_waits_from_its_beginning_is_told_anew() {
         assert_eq!(api.tool_calls(said.json()).len(), 2, "{api:?}");
     }
 }
+
+#[test]
+fn some_calls_are_refused_and_the_others_stay() {
+    for api in Api::ALL {
+        let stream = stream_of(api, &whole(api));
+        let (passed, held) = hold(api, &stream).unwrap();
+        let held = held.unwrap();
+        for refused in [[true, false], [false, true]] {
+            let mut changed = whole(api);
+            let calls = api.tool_calls(&changed);
+            api.refuse_some_tool_calls(&mut changed, &refused, "No, thank you.");
+            let left: Vec<ToolCall> = calls
+                .into_iter()
+                .zip(refused)
+                .filter(|(_, refused)| !refused)
+                .map(|(call, _)| call)
+                .collect();
+            assert_eq!(api.tool_calls(&changed), left, "{api:?} {refused:?}");
+            let answer = client(api, &passed, &held, &changed);
+            assert_eq!(api.tool_calls(answer.json()), left, "{api:?} {refused:?}");
+            let said = answer.reply.content.expose();
+            assert!(said.starts_with("I look into it") && said.contains("No, thank you."), "{api:?}: {said}");
+            assert_eq!(answer.reply.finish, Some(Finish::Calls), "{api:?}");
+        }
+        let (mut all, mut both) = (whole(api), whole(api));
+        api.refuse_tool_calls(&mut all, "No.");
+        api.refuse_some_tool_calls(&mut both, &[true, true], "No.");
+        assert_eq!(both, all, "{api:?}");
+    }
+}
+
+/// All choices count, and each in which something is refused says so.
+#[test]
+fn calls_of_several_choices_are_refused_by_their_number() {
+    let call =
+        |id: &str| json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{}" } });
+    let choice = |index: u8, calls: Value| {
+        json!({ "index": index, "finish_reason": "tool_calls",
+            "message": { "role": "assistant", "content": null, "tool_calls": calls } })
+    };
+    let mut whole = json!({ "id": "a", "object": "chat.completion", "choices": [
+        choice(0, json!([call("1"), call("2")])), choice(1, json!([call("3")])),
+    ] });
+    Api::Chat.refuse_some_tool_calls(&mut whole, &[false, true, true], "No.");
+    let first = json!({ "role": "assistant", "content": "No.", "tool_calls": [call("1")] });
+    assert_eq!(whole["choices"][0]["message"], first);
+    assert_eq!(whole["choices"][0]["finish_reason"], "tool_calls");
+    assert_eq!(whole["choices"][1]["message"], json!({ "role": "assistant", "content": "No." }));
+    assert_eq!(whole["choices"][1]["finish_reason"], "stop");
+}

@@ -11,6 +11,7 @@
 //! request appears in no error, report or `Debug` output of this crate.
 
 mod agents;
+pub mod answers;
 mod assembly;
 mod changes;
 mod condition;

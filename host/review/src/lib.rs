@@ -22,4 +22,4 @@ pub mod screen;
 pub use api::{AdminApi, ApiAnswer, ApiCall, TurnMetadata};
 pub use change::describe;
 pub use model::{Action, Effect, Input, Level, Model, Notice, ended};
-pub use outline::{Entry, Outline, Place, leaf_authors};
+pub use outline::{Entry, Outline, Place, leaf_authors, left_out_by};

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use leafgate_admin::{EditView, HoldState, HoldView, LeafView, SectionView, TurnView};
+use leafgate_tree::{LeafKind, NodeType, ValueType};
 
 /// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -200,4 +201,23 @@ fn add(authors: &mut Vec<String>, author: &str) {
     if !authors.iter().any(|known| known == author) {
         authors.push(author.to_owned());
     }
+}
+
+/// Returns the key of what leaves a section out: the section's own, or, for a call that is all that
+/// its message holds, the message's. So each call of an answer is left out where it is looked at.
+#[must_use]
+pub fn left_out_by(turn: &TurnView, at: usize) -> Option<&str> {
+    let section = turn.sections.get(at)?;
+    let parent =
+        section.parent.as_deref().and_then(|key| turn.sections.iter().find(|around| around.key == key));
+    let Some(message) = parent.filter(|_| section.node_type == NodeType::ToolCall && !section.deletable)
+    else {
+        return Some(&section.key);
+    };
+    let is_alone = || turn.sections.iter().filter(|inner| inner.parent == section.parent).count() == 1;
+    let says = |leaf: &LeafView| {
+        leaf.kind == LeafKind::Text && leaf.value == ValueType::Text && !leaf.text.expose().is_empty()
+    };
+    let holds_it_alone = !message.leaves.iter().any(says) && is_alone();
+    Some(if holds_it_alone { &message.key } else { &section.key })
 }

@@ -97,6 +97,15 @@ impl Api {
         places::refuse(self, whole, words);
     }
 
+    /// Takes some calls out of a whole answer: those whose place in `refused` is true. Words stand
+    /// for them, and the answer ends with the calls that are left.
+    pub fn refuse_some_tool_calls(self, whole: &mut Value, refused: &[bool], words: &str) {
+        match refused.iter().all(|refused| *refused) {
+            true => places::refuse(self, whole, words),
+            false => places::refuse_some(self, whole, refused, words),
+        }
+    }
+
     /// Returns where the texts of a whole answer stand that people read and that may be changed, as
     /// RFC 6901 pointers. Signed reasoning is none of them.
     #[must_use]

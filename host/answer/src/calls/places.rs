@@ -1,6 +1,6 @@
 //! Where calls and texts stand in the answers of each API.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::apis::Api;
 use crate::json::text;
@@ -176,22 +176,97 @@ pub(super) fn refuse(api: Api, whole: &mut Value, words: &str) {
             }
         }
         Api::Responses => {
-            let id = format!("msg_leafgate_{}", whole["id"].as_str().unwrap_or_default());
-            let part = json!({ "type": "output_text", "text": words, "annotations": [], "logprobs": [] });
-            let message = json!({
-                "id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part],
-            });
-            replace(&mut whole["output"], |item| of_item("", item).is_some(), message);
+            let message = message_item(whole, words);
+            replace(&mut whole["output"], is_item, message);
         }
         Api::Gemini => {
-            let is_call = |part: &Value| FUNCTION_CALLS.iter().any(|key| part.get(*key).is_some());
             for at in 0..elements(whole, "/candidates") {
                 if let Some(parts) = whole.pointer_mut(&format!("/candidates/{at}/content/parts")) {
-                    replace(parts, is_call, json!({ "text": words }));
+                    replace(parts, is_function_call, json!({ "text": words }));
                 }
             }
         }
     }
+}
+
+/// Takes some calls out, and puts words in the place of the first of them, for each choice in which
+/// some are refused. Calls are counted as in [`of`].
+pub(super) fn refuse_some(api: Api, whole: &mut Value, refused: &[bool], words: &str) {
+    let mut of_calls = refused.iter().copied();
+    let mut next = || of_calls.next().unwrap_or(true);
+    match api {
+        Api::Chat => {
+            let choices = whole.get_mut("choices").and_then(Value::as_array_mut);
+            choices.into_iter().flatten().for_each(|choice| refuse_of_choice(choice, &mut next, words));
+        }
+        Api::Messages => {
+            let (_, left) = replace_some(
+                &mut whole["content"],
+                is_tool_use,
+                &mut next,
+                &json!({ "type": "text", "text": words }),
+            );
+            if left == 0 && whole["stop_reason"] == "tool_use" {
+                whole["stop_reason"] = "end_turn".into();
+            }
+        }
+        Api::Responses => {
+            let message = message_item(whole, words);
+            replace_some(&mut whole["output"], is_item, &mut next, &message);
+        }
+        Api::Gemini => {
+            let candidates = whole.get_mut("candidates").and_then(Value::as_array_mut);
+            for candidate in candidates.into_iter().flatten() {
+                if let Some(parts) = candidate.pointer_mut("/content/parts") {
+                    replace_some(parts, is_function_call, &mut next, &json!({ "text": words }));
+                }
+            }
+        }
+    }
+}
+
+fn refuse_of_choice(choice: &mut Value, refused: &mut dyn FnMut() -> bool, words: &str) {
+    let Some(message) = choice.get_mut("message").and_then(Value::as_object_mut) else { return };
+    let (mut gone, mut left) = (0, 0);
+    if message.get("function_call").is_some_and(Value::is_object) {
+        match refused() {
+            true => {
+                message.remove("function_call");
+                gone += 1;
+            }
+            false => left += 1,
+        }
+    }
+    if let Some(Value::Array(calls)) = message.get_mut("tool_calls") {
+        let before = calls.len();
+        calls.retain(|_| !refused());
+        gone += before - calls.len();
+        left += calls.len();
+        if calls.is_empty() {
+            message.remove("tool_calls");
+        }
+    }
+    if gone > 0 {
+        say(message, words);
+    }
+    if gone > 0 && left == 0 {
+        choice["finish_reason"] = "stop".into();
+    }
+}
+
+/// A message of Responses with these words.
+fn message_item(whole: &Value, words: &str) -> Value {
+    let id = format!("msg_leafgate_{}", whole["id"].as_str().unwrap_or_default());
+    let part = json!({ "type": "output_text", "text": words, "annotations": [], "logprobs": [] });
+    json!({ "id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part] })
+}
+
+fn is_item(item: &Value) -> bool {
+    of_item("", item).is_some()
+}
+
+fn is_function_call(part: &Value) -> bool {
+    FUNCTION_CALLS.iter().any(|key| part.get(*key).is_some())
 }
 
 fn refuse_choice(choice: &mut Value, words: &str) {
@@ -200,10 +275,15 @@ fn refuse_choice(choice: &mut Value, words: &str) {
     if called.iter().flatten().all(Value::is_null) {
         return;
     }
+    say(message, words);
+    choice["finish_reason"] = "stop".into();
+}
+
+/// Puts words behind what a message of chat completions says.
+fn say(message: &mut Map<String, Value>, words: &str) {
     let said = text(message, "content");
     let gap = if said.is_empty() { "" } else { "\n\n" };
     message.insert("content".to_owned(), format!("{said}{gap}{words}").into());
-    choice["finish_reason"] = "stop".into();
 }
 
 /// Puts one element in the place of the first that is a call, and leaves the others of them out;
@@ -218,6 +298,33 @@ fn replace(list: &mut Value, is_call: impl Fn(&Value) -> bool, with: Value) -> b
         at - 1 == first || !is_call(element)
     });
     true
+}
+
+/// Puts one element in the place of the first call that is refused, and leaves the others of these
+/// out; returns how many went and how many stay.
+fn replace_some(
+    list: &mut Value,
+    is_call: impl Fn(&Value) -> bool,
+    refused: &mut dyn FnMut() -> bool,
+    with: &Value,
+) -> (usize, usize) {
+    let (mut gone, mut left) = (0, 0);
+    for element in list.as_array_mut().into_iter().flat_map(std::mem::take).collect::<Vec<_>>() {
+        let stays = match is_call(&element) {
+            true if refused() => {
+                gone += 1;
+                (gone == 1).then(|| with.clone())
+            }
+            is_call => {
+                left += usize::from(is_call);
+                Some(element)
+            }
+        };
+        if let (Some(element), Some(list)) = (stays, list.as_array_mut()) {
+            list.push(element);
+        }
+    }
+    (gone, left)
 }
 
 pub(super) fn texts(api: Api, whole: &Value) -> Vec<String> {

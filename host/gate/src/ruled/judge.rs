@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_answer::ToolCall;
-use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict};
+use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict, answers};
 use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
-use super::{Ruling, message};
+use super::Ruling;
 use crate::gate::Shared;
 use crate::judge::{because, blocked, tally};
 use crate::log::Tally;
@@ -68,15 +68,12 @@ impl Ruling {
         places: &[String],
         told: &mut Tally,
     ) -> Result<bool, Refusal> {
-        let said: Vec<&str> = places
-            .iter()
-            .map(|place| whole.pointer(place).and_then(Value::as_str).unwrap_or_default())
-            .collect();
+        let said = answers::texts(whole, places);
         let calls = self.answers.tool_calls(whole);
         if said.is_empty() && calls.is_empty() {
             return Ok(false);
         }
-        let before = message::written(self.model.as_deref(), &said, &calls);
+        let before = answers::written(self.model.as_deref(), &said, &calls);
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
         told.also(tally(&evaluation));
         if let Some(hold) = held(&evaluation) {
@@ -86,23 +83,14 @@ impl Ruling {
         if after == before {
             return Ok(false);
         }
-        let unreadable = || Refusal::internal("response rules left no answer that can be read");
-        let (texts, ruled) = message::read(&after, places.len()).ok_or_else(unreadable)?;
-        if ruled != calls {
-            let set = self.answers.set_tool_calls(whole, &ruled);
-            set.map_err(|error| Refusal::internal(format!("a response rule left no tool call: {error}")))?;
-        }
-        for (place, text) in places.iter().zip(texts) {
-            if whole.pointer(place).and_then(Value::as_str) != Some(text.as_str()) {
-                self.answers.set_text(whole, place, &text);
-            }
-        }
+        let put = answers::put_back(self.answers, whole, places, &calls, &after);
+        put.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(true)
     }
 
     /// Has rules and the profile decide about calls.
     fn decide(&self, shared: &Arc<Shared>, calls: &[ToolCall], told: &mut Tally) -> Result<Calls, Refusal> {
-        let body = message::written(self.model.as_deref(), &[], calls);
+        let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
         told.also(tally(&evaluation));
         let mut holds = match &evaluation.verdict {
@@ -160,7 +148,7 @@ impl Ruling {
 
     /// A text of an answer as response rules leave it.
     pub(super) fn text(&self, shared: &Arc<Shared>, text: &str, told: &mut Tally) -> Result<String, Refusal> {
-        let before = message::written(self.model.as_deref(), &[text], &[]);
+        let before = answers::written(self.model.as_deref(), &[text], &[]);
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
         told.also(tally(&evaluation));
         if let Some(hold) = held(&evaluation) {
@@ -170,7 +158,7 @@ impl Ruling {
         if after == before {
             return Ok(text.to_owned());
         }
-        let read = message::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
+        let read = answers::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
         read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
     }
 

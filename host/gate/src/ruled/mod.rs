@@ -3,8 +3,8 @@
 //! - Rules with `on = "response"` read its texts and the arguments of its tool calls.
 //! - Rules with `on = "tool-call"`, and the profile that made the request, decide about its tool
 //!   calls. Where they ask a person, the calls wait at the desk like a request, as a request: chat
-//!   completions whose one message has the calls. So a person sees, edits and decides as ever, and
-//!   what is let go is what was shown.
+//!   completions with a message for each call. So a person sees, edits, leaves out and decides as
+//!   ever, and what is let go is what was shown.
 //!
 //! What is refused reaches the client in the model's words and ends its turn: an error would end an
 //! agent's run, and an agent that knows why can do something else. What a response rule blocks is
@@ -14,7 +14,6 @@
 //! finds in it. Tokens are restored behind all this, so rules see tokens.
 
 mod judge;
-mod message;
 mod outcome;
 mod scan;
 mod stream;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use http::Response;
 use http_body_util::BodyExt as _;
-use leafgate_answer::Reader;
+use leafgate_answer::{Reader, ToolCall};
 use leafgate_desk::{CancelReason, Dismissal};
+use leafgate_policy::answers;
 use serde_json::Value;
 
 use super::judge::{Calls, Judged};
-use super::{AnswerOutcome, Ruling, message};
+use super::{AnswerOutcome, Ruling};
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::hold;
@@ -20,6 +21,9 @@ use crate::refusal::Refusal;
 
 /// An answer is there as it came, as it was read and as it leaves.
 pub(super) const COPIES: usize = 3;
+
+/// Why a call does not pass that a person did not let go.
+const A_PERSON_REFUSED: &str = "a person refused";
 
 /// So many tools are named to a client.
 const MOST_NAMED: usize = 5;
@@ -127,7 +131,7 @@ impl Shared {
             return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
         };
         told(AnswerOutcome::Refused);
-        let words = words(ruling, &whole, &why);
+        let words = words(&ruling.answers.tool_calls(&whole), &why);
         ruling.answers.refuse_tool_calls(&mut whole, &words);
         Ok(Ruled::Changed(whole))
     }
@@ -144,14 +148,24 @@ impl Shared {
             Decision::Dismissed(dismissed) => return Ok(Decided::Refused(because(dismissed.dismissal))),
         };
         hold::check(waiter.destination(), &release)?;
-        let Some((_, calls)) = message::read(&release.body, 0).filter(|(_, calls)| !calls.is_empty()) else {
-            return Ok(Decided::Refused("a person took them out".to_owned()));
+        let came = ruling.answers.tool_calls(whole);
+        let Some(left) = answers::calls_read(&release.body, &came) else {
+            return Ok(Decided::Refused("what was let go is something else".to_owned()));
         };
-        let edited = calls != ruling.answers.tool_calls(whole);
+        let refused: Vec<bool> = left.iter().map(Option::is_none).collect();
+        let calls: Vec<ToolCall> =
+            left.into_iter().zip(&came).map(|(left, came)| left.unwrap_or_else(|| came.clone())).collect();
+        let edited = calls != came;
         if edited && let Err(error) = ruling.answers.set_tool_calls(whole, &calls) {
             return Ok(Decided::Refused(format!("what was let go cannot be written: {error}")));
         }
-        Ok(Decided::Passed { edited })
+        let gone: Vec<ToolCall> =
+            came.into_iter().zip(&refused).filter(|(_, refused)| **refused).map(|(call, _)| call).collect();
+        if !gone.is_empty() {
+            let words = words(&gone, A_PERSON_REFUSED);
+            ruling.answers.refuse_some_tool_calls(whole, &refused, &words);
+        }
+        Ok(Decided::Passed { edited: edited || !gone.is_empty() })
     }
 }
 
@@ -162,8 +176,7 @@ enum Decided {
 }
 
 /// Says to a client, and to the model with its next request, what became of the calls.
-fn words(ruling: &Ruling, whole: &Value, why: &str) -> String {
-    let calls = ruling.answers.tool_calls(whole);
+fn words(calls: &[ToolCall], why: &str) -> String {
     let mut names: Vec<String> =
         calls.iter().take(MOST_NAMED).map(|call| format!("`{}`", call.name.expose())).collect();
     if calls.len() > MOST_NAMED {
@@ -175,7 +188,7 @@ fn words(ruling: &Ruling, whole: &Value, why: &str) -> String {
 
 fn because(dismissal: Dismissal) -> String {
     match dismissal {
-        Dismissal::Cancelled(CancelReason::User) => "a person refused".to_owned(),
+        Dismissal::Cancelled(CancelReason::User) => A_PERSON_REFUSED.to_owned(),
         Dismissal::CancelledBefore { .. } => "a person refused the same before".to_owned(),
         Dismissal::TimedOut { limit } => format!("nobody decided within {} s", limit.as_secs_f64()),
         Dismissal::Cancelled(CancelReason::GateStopped) => "the gate is stopping".to_owned(),

@@ -3,7 +3,7 @@
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use leafgate_admin::State;
+use leafgate_admin::{EditCommand, State};
 use leafgate_answer::{
     Answer as Said, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply as Words,
 };
@@ -171,6 +171,61 @@ async fn what_a_person_refuses_is_refused_in_the_models_words() {
         assert_eq!(said.reply.finish, Some(Finish::Stop), "{api:?} {stream}");
     }
     assert!(logs::logged().contains("answer=\"refused\""));
+}
+
+#[tokio::test]
+async fn a_person_decides_about_each_call_by_itself() {
+    let words = model(
+        "I run them",
+        &[
+            ("run_sql", json!({ "q": "select 1" })),
+            ("run_shell", json!({ "cmd": "rm" })),
+            ("run_sql", json!({ "q": "drop table" })),
+        ],
+    );
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        let id = events.paused().await.id;
+        // The first passes as it is, the second is refused, the third has other arguments.
+        let refused = EditCommand::Delete { section: "assistant-1".to_owned() };
+        house.edit(&id, &refused).await.unwrap();
+        house.write(&id, "/messages/2/tool_calls/0/function/arguments/q", "select 2").await.unwrap();
+        house.let_go(&id).await;
+        let said = read(api, stream, &client.await.unwrap());
+        let calls = api.tool_calls(said.json());
+        let calls: Vec<(&str, &str)> =
+            calls.iter().map(|call| (call.name.expose(), call.arguments.expose())).collect();
+        let left = [("run_sql", r#"{"q":"select 1"}"#), ("run_sql", r#"{"q":"select 2"}"#)];
+        assert_eq!(calls, left, "{api:?} {stream}");
+        let text = said.reply.content.expose();
+        assert!(text.starts_with("I run them"), "{api:?} {stream}: {text}");
+        assert!(
+            text.contains("[leafgate: The call of `run_shell` did not pass this gate: a person refused.]"),
+            "{api:?} {stream}: {text}"
+        );
+        assert_eq!(said.reply.finish, Some(Finish::Calls), "{api:?} {stream}");
+    }
+}
+
+#[tokio::test]
+async fn all_calls_are_refused_with_a_cancel_alone() {
+    let words = model("", &[("run_sql", json!({})), ("run_shell", json!({}))]);
+    let house = house(ASK, Api::Messages, false, &words).await;
+    let mut events = house.events().await;
+    let client = house.send_raw(request(&house, Api::Messages, false));
+    let id = events.paused().await.id;
+    for section in ["assistant-0", "assistant-1"] {
+        house.edit(&id, &EditCommand::Delete { section: section.to_owned() }).await.unwrap();
+    }
+    let turn = house.turn(&id).await;
+    assert!(turn.invalid.is_some_and(|why| why.contains("every message was deleted")));
+    house.edit(&id, &EditCommand::Restore { section: "assistant-1".to_owned() }).await.unwrap();
+    house.let_go(&id).await;
+    let said = read(Api::Messages, false, &client.await.unwrap());
+    let left = Api::Messages.tool_calls(said.json());
+    assert_eq!(left.iter().map(|call| call.name.expose()).collect::<Vec<_>>(), ["run_shell"]);
 }
 
 #[tokio::test]

@@ -317,8 +317,9 @@ impl Plain<'_> {
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        match self.find(Target { section: at, leaf: None }).map(|found| found.section.key.clone()) {
-            Ok(key) => self.change(command(key)),
+        let key = |found: Found<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
+        match self.find(Target { section: at, leaf: None }).map(key) {
+            Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),
         }
     }

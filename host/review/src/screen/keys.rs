@@ -7,6 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::view::{Item, Place, View, find_leaf, find_section};
 use super::{Editor, Question, Screen, ScreenEffect};
 use crate::model::{Action, Level};
+use crate::outline::left_out_by;
 
 impl Screen {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
@@ -181,7 +182,7 @@ impl Screen {
                 Some(pointer) => return self.edit_outside(pointer),
                 None => self.no_leaf(),
             },
-            'd' | 'r' => match self.chosen_section() {
+            'd' | 'r' => match self.chosen_to_leave_out() {
                 Some(section) if letter == 'd' => {
                     return self.act(Action::Edit(EditCommand::Delete { section }));
                 }
@@ -341,6 +342,11 @@ impl Screen {
     pub(super) fn chosen_section(&self) -> Option<String> {
         let at = self.chosen_place()?;
         self.model.turn()?.sections.get(at).map(|section| section.key.clone())
+    }
+
+    /// Returns the key of what the selected section is left out by.
+    fn chosen_to_leave_out(&self) -> Option<String> {
+        left_out_by(self.model.turn()?, self.chosen_place()?).map(str::to_owned)
     }
 
     /// Returns the place of the selected section, or of the one that the leaf belongs to.

@@ -4,7 +4,7 @@ use leafgate_admin::{
     EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary, TurnView,
 };
 use leafgate_review::{
-    Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe, rows,
+    Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe, left_out_by, rows,
 };
 
 use crate::support::{AGENT, FakeDesk};
@@ -147,4 +147,26 @@ fn a_turn_shows_its_tokens() {
         "{text}"
     );
     assert!(text.contains("  1 token · 8%"), "{text}");
+}
+
+/// A call of an answer stands in a message of its own, and goes with it.
+#[test]
+fn a_call_that_is_all_of_its_message_is_left_out_by_it() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}}"#
+        )
+    };
+    let body = format!(r#"{{"model":"m","messages":[{},{}]}}"#, call("a"), call("b"));
+    let mut desk = FakeDesk::with(&[&body]);
+    let turn = desk.turn("t1").unwrap();
+    let second = turn.sections.iter().rposition(|section| section.parent.as_deref() == Some("assistant-1"));
+    assert_eq!(left_out_by(&turn, second.unwrap()), Some("assistant-1"));
+    let after = desk.edit("t1", EditCommand::Delete { section: "assistant-1".to_owned() }).unwrap();
+    assert!(after.sections.iter().any(|section| section.key == "assistant-1" && section.deleted));
+    // Beside words it does not go alone, and nothing else goes for it.
+    let turn = FakeDesk::with(&[AGENT]).turn("t1").unwrap();
+    for (at, section) in turn.sections.iter().enumerate() {
+        assert_eq!(left_out_by(&turn, at), Some(section.key.as_str()));
+    }
 }

@@ -1,0 +1,167 @@
+//! An answer as a request: the form in which rules and people see it, whatever its API.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use leafgate_answer::{Api, CallError, ToolCall};
+use serde_json::{Value, json};
+
+/// Why an answer cannot be written as rules left it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotWritten {
+    /// What they left has another form.
+    #[error("response rules left no answer that can be read")]
+    Form,
+    /// What they left of a call is none.
+    #[error("a response rule left no tool call: {0}")]
+    Call(#[from] CallError),
+}
+
+/// Returns the texts of a whole answer at some places.
+#[must_use]
+pub fn texts<'v>(whole: &'v Value, places: &[String]) -> Vec<&'v str> {
+    let text = |place: &String| whole.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    places.iter().map(text).collect()
+}
+
+/// Writes into a whole answer what rules made of its texts and calls, which were spelled by
+/// [`written`].
+///
+/// # Errors
+/// [`NotWritten`].
+pub fn put_back(
+    api: Api,
+    whole: &mut Value,
+    places: &[String],
+    calls: &[ToolCall],
+    after: &[u8],
+) -> Result<(), NotWritten> {
+    let (texts, ruled) = read(after, places.len()).ok_or(NotWritten::Form)?;
+    if ruled != calls {
+        api.set_tool_calls(whole, &ruled)?;
+    }
+    for (place, text) in places.iter().zip(texts) {
+        if whole.pointer(place).and_then(Value::as_str) != Some(text.as_str()) {
+            api.set_text(whole, place, &text);
+        }
+    }
+    Ok(())
+}
+
+/// Spells calls as the messages of chat completions, each in one of its own: so a person takes one
+/// out as any other message.
+#[must_use]
+pub fn calls_written(model: Option<&str>, calls: &[ToolCall]) -> Bytes {
+    let message = |(id, one): (String, &ToolCall)| {
+        let mut spelled = call(one);
+        spelled["id"] = id.into();
+        json!({ "role": "assistant", "content": null, "tool_calls": [spelled] })
+    };
+    let messages: Vec<Value> = names(calls).into_iter().zip(calls).map(message).collect();
+    json!({ "model": model.unwrap_or_default(), "messages": messages }).to_string().into()
+}
+
+/// Reads what [`calls_written`] wrote of these calls, after it was changed: each of them as it is
+/// now, and `None` for one that was taken out. `None` for all where it has another form.
+#[must_use]
+pub fn calls_read(body: &[u8], calls: &[ToolCall]) -> Option<Vec<Option<ToolCall>>> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let names = names(calls);
+    let mut left: Vec<Option<ToolCall>> = vec![None; calls.len()];
+    for message in body["messages"].as_array()? {
+        let [call] = message["tool_calls"].as_array()?.as_slice() else { return None };
+        let call = read_call(call)?;
+        let at = names.iter().position(|name| name == call.id.expose())?;
+        let id = calls[at].id.clone();
+        if left[at].replace(ToolCall { id, ..call }).is_some() {
+            return None;
+        }
+    }
+    Some(left)
+}
+
+/// What tells calls apart: their ids, or their numbers where ids do not.
+fn names(calls: &[ToolCall]) -> Vec<String> {
+    let ids: BTreeSet<&str> = calls.iter().map(|call| call.id.expose()).collect();
+    if ids.len() == calls.len() && !ids.contains("") {
+        return calls.iter().map(|call| call.id.expose().to_owned()).collect();
+    }
+    (0..calls.len()).map(|at| format!("call-{at}")).collect()
+}
+
+/// Spells texts and calls as the messages of chat completions, the calls in the last one.
+#[must_use]
+pub fn written(model: Option<&str>, texts: &[&str], calls: &[ToolCall]) -> Bytes {
+    let mut messages: Vec<Value> =
+        texts.iter().map(|text| json!({ "role": "assistant", "content": text })).collect();
+    if !calls.is_empty() {
+        let calls: Vec<Value> = calls.iter().map(call).collect();
+        messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls }));
+    }
+    json!({ "model": model.unwrap_or_default(), "messages": messages }).to_string().into()
+}
+
+fn call(call: &ToolCall) -> Value {
+    let (id, name, arguments) = (call.id.expose(), call.name.expose(), call.arguments.expose());
+    match call.is_json {
+        true => json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }),
+        false => json!({ "id": id, "type": "custom", "custom": { "name": name, "input": arguments } }),
+    }
+}
+
+/// Reads what [`written`] wrote, after it was changed; `None` where it has another form.
+#[must_use]
+pub fn read(body: &[u8], texts: usize) -> Option<(Vec<String>, Vec<ToolCall>)> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let messages = body["messages"].as_array()?;
+    if messages.len() < texts || messages.len() > texts + 1 {
+        return None;
+    }
+    let said = messages[..texts].iter().map(|message| Some(message["content"].as_str()?.to_owned()));
+    let calls =
+        messages.get(texts).map(|message| message["tool_calls"].as_array()?.iter().map(read_call).collect());
+    Some((said.collect::<Option<_>>()?, calls.unwrap_or_else(|| Some(Vec::new()))?))
+}
+
+fn read_call(call: &Value) -> Option<ToolCall> {
+    let (kind, key) =
+        if call.get("custom").is_some() { ("custom", "input") } else { ("function", "arguments") };
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Some(ToolCall {
+        id: text(&call["id"])?.into(),
+        name: text(&call[kind]["name"])?.into(),
+        arguments: text(&call[kind][key])?.into(),
+        is_json: kind == "function",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let call = |name: &str, arguments: &str, is_json| ToolCall {
+            id: "1".into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            is_json,
+        };
+        let calls = vec![call("read", r#"{"a": 1}"#, true), call("patch", "*** Begin", false)];
+        let texts = ["one", "two"];
+        let written = written(Some("m"), &texts, &calls);
+        assert_eq!(read(&written, 2), Some((texts.map(str::to_owned).to_vec(), calls.clone())));
+        let written = calls_written(Some("m"), &calls);
+        let both = calls.iter().cloned().map(Some).collect();
+        assert_eq!(calls_read(&written, &calls), Some(both), "ids that are the same give way to numbers");
+        let mut one: Value = serde_json::from_slice(&written).unwrap();
+        let first = one["messages"].as_array_mut().unwrap().remove(0);
+        assert_eq!(calls_read(one.to_string().as_bytes(), &calls), Some(vec![None, Some(calls[1].clone())]));
+        one["messages"] = json!([first, first]);
+        assert_eq!(calls_read(one.to_string().as_bytes(), &calls), None, "a call is there twice");
+        one["messages"] = json!([{ "role": "user", "content": "Hi" }]);
+        assert_eq!(calls_read(one.to_string().as_bytes(), &calls), None);
+        assert_eq!(read(br#"{"messages": []}"#, 1), None);
+        assert_eq!(read(br#"{"messages": [{"content": 1}]}"#, 1), None);
+    }
+}
