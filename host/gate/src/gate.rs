@@ -161,7 +161,7 @@ impl Gate {
             assembler: Arc::new(Assembler::new()),
             bodies: BodyBudget::new(limits.bodies),
             answers: BodyBudget::new(limits.answers),
-            teams: Teams::new(),
+            teams: Teams::new(limits.judges),
             limits,
             listen: OnceLock::new(),
             recorder: OnceLock::new(),

@@ -8,6 +8,7 @@ use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
 use leafgate_answer::{Answer, AnswerLimits, Losses, Lost, Reader};
 use leafgate_assemble::{Refused, refused};
+use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
 use crate::content::Content;
@@ -33,15 +34,21 @@ pub(super) enum Asked {
 
 impl RunCase {
     /// Asks the model for an agent, as rules know it: `agents/reviewer`. Rules, people and the
-    /// upstream each can say no.
-    pub(super) async fn ask(&self, body: Bytes, agent: Arc<str>, asker: Asker) -> Asked {
+    /// upstream each can say no. The turn in which the body was spelled lasts until it is judged.
+    pub(super) async fn ask(
+        &self,
+        body: Bytes,
+        agent: Arc<str>,
+        asker: Asker,
+        turn: SemaphorePermit<'_>,
+    ) -> Asked {
         let case = match self.case(body, agent) {
             Ok(case) => Case { asker: Some(asker), ..case },
             Err(refusal) => return self.not_asked(&refusal),
         };
         // A recorder is told of each frame's request by itself.
         let progress = RequestLogProgress::default();
-        let passed = match self.let_through(case, &progress).await {
+        let passed = match self.let_through(case, &progress, turn).await {
             Ok(passed) => passed,
             Err(refusal) => {
                 self.shared.refused(&refusal, &progress);
@@ -97,8 +104,14 @@ impl RunCase {
     }
 
     /// Has a body judged, and waits where a person must decide.
-    async fn let_through(&self, case: Case, progress: &RequestLogProgress) -> Result<Passed, Refusal> {
+    async fn let_through(
+        &self,
+        case: Case,
+        progress: &RequestLogProgress,
+        turn: SemaphorePermit<'_>,
+    ) -> Result<Passed, Refusal> {
         let (outcome, _) = self.shared.judge_told(case, &self.parts.method, &self.path, progress).await?;
+        drop(turn);
         match outcome? {
             Outcome::Pass(passed) => Ok(passed),
             Outcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
@@ -127,7 +140,9 @@ impl RunCase {
             reservation.cover(bytes).ok()?;
             reader.push(&data).ok()?;
         }
+        let turn = self.shared.teams.turn().await;
         let answer = reader.finish().ok()?;
+        drop(turn);
         let unsure = answer.losses.has(Lost::Unread) || answer.losses.has(Lost::Contradiction);
         (answer.failure.is_none() && !unsure).then_some(answer)
     }

@@ -92,6 +92,10 @@ impl Shared {
         let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
         let (path, progress) = (request_log.path().into(), request_log.progress());
         let coming = Coming { lane, parts, path, api, format, by_base, policy, came, progress };
+        let _turn = match coming.by_base {
+            Some(_) => Some(self.teams.turn().await),
+            None => None,
+        };
         if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
             return self.read_for_team(coming);
         }

@@ -219,6 +219,7 @@ impl RunCase {
             mask(&mut result, &|text| policy.masked_target(text, &vault));
             result
         };
+        let _turn = self.shared.teams.turn().await;
         let result = self.shared.on_blocking_pool(masked).await.ok()?;
         RawJson::new(result.to_string())
     }
@@ -354,8 +355,9 @@ impl Driver {
             class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },
         };
         let abort = self.asked.spawn(async move {
+            let turn = case.shared.teams.turn().await;
             let asked = match case.shared.on_blocking_pool(spell).await {
-                Ok(body) => case.ask(body, agent, asker).await,
+                Ok(body) => case.ask(body, agent, asker, turn).await,
                 Err(refusal) => case.not_asked(&refusal),
             };
             (request, asked)

@@ -8,6 +8,8 @@
 //!   secret is one token in every frame, and comes back only in what the client reads.
 //! - A run keeps the team and the generation that it began with.
 //! - A client that is gone takes its run along: what the run does lives in the client's answer.
+//! - Work for runs takes turns, half as many as the gate judges requests at a time: a hundred runs
+//!   are no reason for anybody else to wait.
 //! - Runs that wait for their clients are kept in memory, within bounds, under a key that no other
 //!   client can make.
 
@@ -25,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use leafgate_admin::RunState;
 use leafgate_agents::{CallKey, ClientKey, Run, RunId, Runs, RunsLimits, Team, Tick};
 use leafgate_policy::Policy;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use self::record::Records;
@@ -58,6 +61,8 @@ pub(crate) struct Teams {
     start: Instant,
     waiting: Mutex<Waiting>,
     pub(crate) records: Records,
+    /// How many pieces of work for runs may be ready at a time.
+    turns: Semaphore,
 }
 
 /// The runs that wait for their clients, and what each began with.
@@ -75,14 +80,23 @@ struct Began {
 }
 
 impl Teams {
-    pub(crate) fn new() -> Self {
+    /// No runs yet. `judges` is how many requests the gate judges at a time.
+    pub(crate) fn new(judges: usize) -> Self {
         Teams {
             source: OnceLock::new(),
             key: OnceLock::new(),
             start: Instant::now(),
             waiting: Mutex::new(Waiting { runs: Runs::new(RunsLimits::default()), began: HashMap::new() }),
             records: Records::default(),
+            turns: Semaphore::new(judges.div_ceil(2).max(1)),
         }
+    }
+
+    /// Waits for the turn of a piece of work: reading, spelling, judging. A team asks for hundreds
+    /// of them at once, and without turns each request of others would queue behind all of them. Who
+    /// holds a turn waits for no model, no client and no person.
+    pub(crate) async fn turn(&self) -> SemaphorePermit<'_> {
+        self.turns.acquire().await.expect("the semaphore is never closed")
     }
 
     /// The key of this gate's ids of calls.

@@ -173,6 +173,55 @@ async fn a_client_that_can_only_choose_models_chooses_an_agent_by_one() {
     assert_eq!(stage.bodies_of("reviewer")[0]["model"], "gpt-x");
 }
 
+/// Work for runs takes turns. So what anybody else waits for is a few pieces of it, however many
+/// runs there are: counted by the plain requests that are answered, one after the other, while the
+/// frames of all runs make their requests. Without turns there were 64 to 72 of them, and 378 to 494
+/// with turns.
+#[tokio::test]
+async fn a_plain_request_does_not_queue_behind_a_hundred_runs() {
+    let frames = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&frames);
+    let upstream = Upstream::start(move |seen| {
+        let body = String::from_utf8_lossy(&seen.body).into_owned();
+        let reply = match Model::agent_of(&body).as_str() {
+            _ if !body.contains("You are ") => says("Hello."),
+            "lead" if body.contains("all is well") => says("Done."),
+            "lead" => delegates("reviewer", "work"),
+            "reviewer" if body.contains("all is well") => reports("all is well"),
+            "reviewer" => delegates("reader", "work"),
+            _ => reports("all is well"),
+        };
+        count.fetch_add(usize::from(body.contains("You are ")), Ordering::SeqCst);
+        async move {
+            let head = leafgate_answer::Head { id: "a".into(), model: "m".into(), created: 1 };
+            answer("application/json", full(Api::Chat.write(&reply, &head).json.to_string()))
+        }
+    })
+    .await;
+    let stage =
+        Arc::new(Stage::before(&team(&[agent("lead"), agent("reviewer"), agent("reader")]), upstream).await);
+    let runs: Vec<_> = (0..RUNS)
+        .map(|number| {
+            let stage = Arc::clone(&stage);
+            tokio::spawn(async move {
+                Conversation::new(Api::Chat, false, &format!("Task {number}.")).finish(&stage).await
+            })
+        })
+        .collect();
+    let mut answered = 0;
+    let mut client = Client::connect(stage.gate.address).await;
+    while !runs.iter().all(tokio::task::JoinHandle::is_finished) {
+        let plain = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hi" }] });
+        assert_eq!(client.whole(post("/v1/chat/completions", plain.to_string())).await.status, 200);
+        answered += 1;
+    }
+    for run in runs {
+        assert_eq!(run.await.unwrap().content.expose(), "Done.");
+    }
+    assert_eq!(frames.load(Ordering::SeqCst), 5 * RUNS);
+    assert!(4 * answered >= 5 * RUNS, "{answered} plain requests beside {} of frames", 5 * RUNS);
+}
+
 /// As many as a slow machine answers before a client of these tests gives up.
 const RUNS: usize = 100;
 

@@ -177,6 +177,8 @@ impl Stage {
         let gate = gate_with("", &upstream.url(), |limits| {
             limits.silence = std::time::Duration::from_millis(1);
             limits.keepalive = std::time::Duration::from_millis(20);
+            // The same on every machine.
+            limits.judges = 2;
         })
         .await;
         let slot = Slot::new(team);
