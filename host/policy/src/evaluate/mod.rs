@@ -259,8 +259,8 @@ struct Run<'p> {
 pub(crate) enum Which<'w> {
     /// All that look at it: so is everything that leaves judged.
     All(On),
-    /// These alone.
-    Only(&'w BTreeSet<RuleIndex>),
+    /// Those of these that look at it.
+    Only(On, &'w BTreeSet<RuleIndex>),
     /// One of them, as if the request were any that it applies to.
     Example {
         rule: RuleIndex,
@@ -273,7 +273,7 @@ impl Which<'_> {
     fn asks(self, index: RuleIndex, rule: &Rule) -> bool {
         match self {
             Which::All(on) => rule.on == on,
-            Which::Only(rules) => rule.on == On::Request && rules.contains(&index),
+            Which::Only(on, rules) => rule.on == on && rules.contains(&index),
             Which::Example { rule: example, redacted } => {
                 example == index || redacted && rule.action.phase() == Phase::Redact
             }

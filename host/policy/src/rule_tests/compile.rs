@@ -5,12 +5,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use leafgate_answer::Api;
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;
 
+use super::answer::TestAnswer;
 use super::raw::{RawEdit, RawTest};
-use super::{Bytes, Change, Does, Expected, Fate, RuleTest, Said};
+use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
 use crate::Policy;
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
@@ -39,7 +41,7 @@ impl Compiler<'_, '_> {
         let header = raw.span();
         let raw = raw.get_ref();
         let name = self.test_name(raw, &header);
-        let document = self.document(raw, &header);
+        let matter = self.matter(raw, &header);
         let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
         let said = self.said(raw);
         let expected = self.expected(raw);
@@ -54,7 +56,7 @@ impl Compiler<'_, '_> {
             name,
             at,
             line,
-            document: Arc::new(document?),
+            matter: matter?,
             said,
             rules,
             todo: raw.todo.as_ref().is_some_and(|todo| *todo.get_ref()),
@@ -75,23 +77,69 @@ impl Compiler<'_, '_> {
         Some((name.get_ref().clone(), name.span()))
     }
 
-    fn document(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Document> {
+    fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Matter> {
         let given = [
             raw.text.as_ref().map(Spanned::span),
             raw.request.as_ref().map(Spanned::span),
             raw.file.as_ref().map(Spanned::span),
+            raw.answer.as_ref().map(Spanned::span),
+            raw.answer_file.as_ref().map(Spanned::span),
         ];
         let spans: Vec<Range<usize>> = given.into_iter().flatten().collect();
         let [span] = spans.as_slice() else {
-            let read = ["text", "request", "file"].iter().all(|key| !raw.broken.contains(*key));
-            if read {
-                let hint = "give one of `text` (what the user says), `request` (the body) and `file`";
-                let message =
-                    if spans.is_empty() { "a test without a request" } else { "a test has one request" };
+            let keys = ["text", "request", "file", "answer", "answer_file"];
+            if keys.iter().all(|key| !raw.broken.contains(*key)) {
+                let hint = "give one of `text` (what the user says), `request` (the body) and `file`, or for rules \
+                            about answers `answer` or `answer_file`";
+                let message = if spans.is_empty() {
+                    "a test without a request or an answer"
+                } else {
+                    "a test has one request or one answer"
+                };
                 self.complaints.error(header.clone(), message, hint);
             }
             return None;
         };
+        match raw.answer.is_some() || raw.answer_file.is_some() {
+            true => self.answer(raw, span).map(Matter::Answer),
+            false => self.document(raw, span).map(|document| Matter::Request(Arc::new(document))),
+        }
+    }
+
+    fn answer(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<TestAnswer> {
+        if let Some(header) = &raw.header {
+            let hint = "rules about answers ask for no header";
+            self.complaints.error(header.span(), "`header` means nothing for an answer", hint);
+        }
+        let format = raw.format.as_ref().map(|format| (format, self.format(format)));
+        let api = match format {
+            None => None,
+            Some((_, None)) => return None,
+            Some((named, Some(format))) => {
+                let api = Api::ALL.into_iter().find(|api| api.name() == format.name());
+                if api.is_none() {
+                    let known: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
+                    let hint = format!("answers are read of {}", known.join(", "));
+                    self.complaints.error(named.span(), "answers of this format are not read", hint);
+                    return None;
+                }
+                api
+            }
+        };
+        let body = match (&raw.answer, &raw.answer_file) {
+            (Some(answer), _) => self.json_or_text(answer, "answer")?,
+            (_, file) => self.file(file.as_ref()?, "answer_file")?,
+        };
+        match TestAnswer::read(body, api, raw.stream.as_ref().map(|stream| *stream.get_ref())) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.complaints.error(span.clone(), format!("this is no answer: {error}"), error.hint());
+                None
+            }
+        }
+    }
+
+    fn document(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<Document> {
         let format = raw.format.as_ref().and_then(|format| self.format(format));
         if raw.format.is_some() && format.is_none() {
             return None;
@@ -123,20 +171,27 @@ impl Compiler<'_, '_> {
             return Some(json!({ "model": "model", "messages": messages }).to_string().into_bytes());
         }
         if let Some(request) = &raw.request {
-            return match request.get_ref() {
-                toml::Value::String(body) => Some(body.clone().into_bytes()),
-                value => {
-                    let body = options::json(value).map(|body| body.to_string().into_bytes());
-                    if body.is_none() {
-                        let hint = "texts, finite numbers, true, false, lists and tables of them";
-                        self.complaints.error(request.span(), "no JSON can spell this request", hint);
-                    }
-                    body
-                }
-            };
+            return self.json_or_text(request, "request");
         }
-        let file = raw.file.as_ref()?;
-        let bytes = self.beside(file, "file")?;
+        self.file(raw.file.as_ref()?, "file")
+    }
+
+    /// A body that is written as a table, or as a text.
+    fn json_or_text(&mut self, body: &Spanned<toml::Value>, what: &str) -> Option<Vec<u8>> {
+        let toml::Value::String(text) = body.get_ref() else {
+            let json = options::json(body.get_ref()).map(|body| body.to_string().into_bytes());
+            if json.is_none() {
+                let hint = "texts, finite numbers, true, false, lists and tables of them";
+                self.complaints.error(body.span(), format!("no JSON can spell this {what}"), hint);
+            }
+            return json;
+        };
+        Some(text.clone().into_bytes())
+    }
+
+    /// The body in a file beside the tests.
+    fn file(&mut self, file: &Spanned<String>, key: &str) -> Option<Vec<u8>> {
+        let bytes = self.beside(file, key)?;
         if bytes.is_none() {
             let message = format!("`{}` is not there", file.get_ref());
             self.complaints.error(file.span(), message, "name a file in the folder of the tests");

@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leafgate_tree::Document;
 use leafgate_vault::Vault;
 use serde::Serialize;
 
+use super::answer::TestAnswer;
 use super::change::{Made, made};
 use super::snapshot::Snapshot;
-use super::{Bytes, Change, Does, RuleTest, indices};
+use super::{Bytes, Change, Does, Matter, RuleTest, indices};
 use crate::evaluate::{Evaluation, Which, evaluate_by};
 use crate::{Context, On, Outside, Part, Policy, Verdict, examples};
 
@@ -138,9 +140,11 @@ impl RuleTest {
     #[must_use]
     pub fn run(&self, policy: &Policy) -> Outcome {
         let start = Instant::now();
-        let evaluation = self.evaluate(policy);
+        let found = match &self.matter {
+            Matter::Request(document) => Found::of(&self.evaluate(policy, On::Request, document)),
+            Matter::Answer(answer) => self.answered(answer, policy),
+        };
         let took = start.elapsed();
-        let found = Found::of(&evaluation);
         let mut differences = Vec::new();
         self.compare_verdict(&found, &mut differences);
         if let Some(expected) = &self.expected.edits {
@@ -165,25 +169,61 @@ impl RuleTest {
         }
     }
 
-    fn evaluate(&self, policy: &Policy) -> Evaluation {
+    /// Judges its answer as a gate would: by response rules, then by those about tool calls.
+    fn answered(&self, answer: &TestAnswer, policy: &Policy) -> Found {
+        let asks = |on| policy.rules.iter().any(|rule| rule.on == on);
+        let mut found = Found::untouched(answer.received().to_vec());
+        let mut whole = answer.whole().clone();
+        let model = self.said.model.as_deref().or(answer.model());
+        if asks(On::Response)
+            && let Some(before) = answer.as_messages(model)
+        {
+            let evaluation = self.evaluate(policy, On::Response, &before);
+            let after = evaluation.draft.render();
+            let blocked = Found::of(&evaluation);
+            found.changes = blocked.changes;
+            // An answer waits for nobody: whatever holds it blocks it.
+            if blocked.verdict != Fate::Forward {
+                return Found { verdict: Fate::Block, held_by: blocked.held_by, ..found };
+            }
+            if after[..] != before.source()[..] {
+                if answer.put_back(&mut whole, &after).is_err() {
+                    return Found { verdict: Fate::Block, ..found };
+                }
+                found.sent = answer.spelled(&whole);
+            }
+        }
+        if asks(On::ToolCall)
+            && let Some(calls) = answer.as_calls(&whole, model)
+        {
+            let decided = Found::of(&self.evaluate(policy, On::ToolCall, &calls));
+            (found.verdict, found.held_by) = (decided.verdict, decided.held_by);
+        }
+        found
+    }
+
+    fn evaluate(&self, policy: &Policy, on: On, document: &Arc<Document>) -> Evaluation {
         let only = self.rules.as_ref().map(|ids| indices(policy, ids));
         let said = &self.said;
         let headers = said.headers.iter().map(|(name, text)| Outside { part: Part::Header { name }, text });
         let headers: Vec<Outside<'_>> = headers.collect();
         let context = Context {
-            on: On::Request,
+            on,
             session: said.session.as_deref().unwrap_or("rule-test"),
             agent: said.agent.as_deref(),
             model: said.model.as_deref(),
-            stream: said.stream,
+            stream: said.stream.or(match &self.matter {
+                Matter::Request(_) => None,
+                Matter::Answer(answer) => Some(answer.streams()),
+            }),
             subagent: said.subagent,
             upstream: said.upstream.as_deref(),
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
             outside: &headers,
         };
-        let which = only.as_ref().map_or(Which::All(On::Request), Which::Only);
-        evaluate_by(which, policy, &Arc::clone(&self.document), &context, &Vault::new(examples::keys()))
+        let which = only.as_ref().map_or(Which::All(on), |rules| Which::Only(on, rules));
+        evaluate_by(which, policy, document, &context, &Vault::new(examples::keys()))
     }
 
     fn expects_nothing(&self) -> bool {
@@ -228,7 +268,7 @@ impl RuleTest {
         let expected = match &self.expected.bytes {
             None => return,
             Some(Bytes::Received) => {
-                received = self.document.source().to_vec();
+                received = self.matter.received().to_vec();
                 &received
             }
             Some(Bytes::File(_, Some(content))) => content,
@@ -254,7 +294,7 @@ impl RuleTest {
     /// What the test would have to expect.
     fn snapshot(&self, found: Found) -> Snapshot {
         let bytes = match &self.expected.bytes {
-            Some(Bytes::Received) if self.document.source()[..] == found.sent[..] => Some(Bytes::Received),
+            Some(Bytes::Received) if *self.matter.received() == found.sent[..] => Some(Bytes::Received),
             Some(Bytes::File(name, _)) => Some(Bytes::File(name.clone(), Some(found.sent))),
             Some(Bytes::Received) | None => None,
         };
@@ -278,6 +318,10 @@ struct Found {
 }
 
 impl Found {
+    fn untouched(sent: Vec<u8>) -> Found {
+        Found { verdict: Fate::Forward, held_by: BTreeSet::new(), changes: Vec::new(), sent }
+    }
+
     fn of(evaluation: &Evaluation) -> Found {
         let (verdict, held_by) = match &evaluation.verdict {
             Verdict::Forward => (Fate::Forward, Vec::new()),

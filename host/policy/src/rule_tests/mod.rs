@@ -1,4 +1,4 @@
-//! Rule tests: requests, and what a policy is expected to do to them.
+//! Rule tests: requests and answers, and what a policy is expected to do to them.
 //!
 //! They lie in the folder `tests` of a policy folder. [`RuleTests::read`] reads them beside a loaded
 //! policy, [`RuleTest::run`] judges one as a gate would, under keys that are the same everywhere, so
@@ -12,6 +12,7 @@
 //! Requests of tests are made up, and outcomes show their texts. What redaction wrote is shown as its
 //! label.
 
+mod answer;
 mod change;
 mod compile;
 mod judge;
@@ -30,6 +31,8 @@ use crate::Policy;
 use crate::diagnostic::{Diagnostics, LoadError, Severity};
 use crate::file::Complaints;
 use crate::index::RuleIndex;
+
+use answer::TestAnswer;
 
 pub use change::{Change, Does};
 pub use judge::{Difference, Fate, Grade, Outcome};
@@ -67,7 +70,7 @@ pub struct RuleTest {
     /// Where its name stands.
     at: Range<usize>,
     line: usize,
-    document: Arc<Document>,
+    matter: Matter,
     said: Said,
     /// The rules that are asked; `None` for all.
     rules: Option<BTreeSet<String>>,
@@ -76,6 +79,25 @@ pub struct RuleTest {
     /// Where the keys of its expectation stand, and where new ones can be written.
     expected_at: Vec<Range<usize>>,
     end: Option<usize>,
+}
+
+/// What a test is about.
+#[derive(Debug)]
+enum Matter {
+    /// A request.
+    Request(Arc<Document>),
+    /// An answer.
+    Answer(TestAnswer),
+}
+
+impl Matter {
+    /// The bytes that came.
+    fn received(&self) -> &[u8] {
+        match self {
+            Matter::Request(document) => document.source(),
+            Matter::Answer(answer) => answer.received(),
+        }
+    }
 }
 
 /// What a test says about its request beside the body.

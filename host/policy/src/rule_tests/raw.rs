@@ -20,6 +20,8 @@ pub(crate) struct RawTest {
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) request: Option<Spanned<toml::Value>>,
     pub(crate) file: Option<Spanned<String>>,
+    pub(crate) answer: Option<Spanned<toml::Value>>,
+    pub(crate) answer_file: Option<Spanned<String>>,
     pub(crate) format: Option<Spanned<String>>,
     pub(crate) rules: Option<Spanned<OneOrMany>>,
     pub(crate) session: Option<Spanned<String>>,

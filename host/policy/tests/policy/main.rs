@@ -43,6 +43,7 @@ mod requests;
 mod review;
 mod route;
 mod rule_tests;
+mod rule_tests_of_answers;
 mod saved;
 mod seams;
 mod searched;

@@ -35,13 +35,13 @@ when = 'leaf.text.contains("!!!")'
 action = "pause"
 "#;
 
-struct Tried {
+pub(super) struct Tried {
     folder: TempDir,
-    policy: Policy,
+    pub(super) policy: Policy,
 }
 
 impl Tried {
-    fn new(rules: &str, tests: &str) -> Tried {
+    pub(super) fn new(rules: &str, tests: &str) -> Tried {
         let folder = folder(rules, &Fakes::default());
         let policy = load_folder(folder.path(), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
         std::fs::create_dir(folder.path().join("tests")).unwrap();
@@ -49,7 +49,7 @@ impl Tried {
         Tried { folder, policy }
     }
 
-    fn tests(&self) -> std::path::PathBuf {
+    pub(super) fn tests(&self) -> std::path::PathBuf {
         self.folder.path().join("tests")
     }
 
@@ -57,22 +57,22 @@ impl Tried {
         RuleTests::read(&self.tests(), &self.policy).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn outcomes(&self) -> Vec<Outcome> {
+    pub(super) fn outcomes(&self) -> Vec<Outcome> {
         self.read().iter().map(|test| test.run(&self.policy)).collect()
     }
 
     /// What is wrong with the tests, without the folder.
-    fn refused(&self) -> String {
+    pub(super) fn refused(&self) -> String {
         let error = RuleTests::read(&self.tests(), &self.policy).expect_err("the tests are sound");
         error.to_string().replace(&self.tests().display().to_string(), "tests")
     }
 }
 
-fn grades(rules: &str, tests: &str) -> Vec<Grade> {
+pub(super) fn grades(rules: &str, tests: &str) -> Vec<Grade> {
     Tried::new(rules, tests).outcomes().iter().map(|outcome| outcome.grade).collect()
 }
 
-fn test(name: &str, rest: &str) -> String {
+pub(super) fn test(name: &str, rest: &str) -> String {
     format!("[[test]]\nname = \"{name}\"\n{rest}\n")
 }
 
@@ -224,7 +224,7 @@ fn two_tests_of_one_name_are_refused() {
 }
 
 /// Takes every snapshot that a failing test has, and writes it.
-fn update(tried: &Tried) -> String {
+pub(super) fn update(tried: &Tried) -> String {
     let tests = tried.read();
     let outcomes: Vec<(&RuleTest, Outcome)> =
         tests.iter().map(|test| (test, test.run(&tried.policy))).collect();

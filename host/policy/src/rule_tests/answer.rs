@@ -1,0 +1,151 @@
+//! The answer of a test: JSON or an event stream, read as the gate reads it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use leafgate_answer::{AnswerLimits, AnswerText, Api, Lost, Reader, ToolCall};
+use leafgate_tree::{Document, Format, Limits};
+use serde_json::Value;
+
+use crate::answers::{self, NotWritten};
+
+/// An answer, and how it came.
+pub(super) struct TestAnswer {
+    api: Api,
+    received: Vec<u8>,
+    whole: Value,
+    model: AnswerText,
+    streams: bool,
+    /// Whether its stream ends with what it cost.
+    counts: bool,
+}
+
+impl fmt::Debug for TestAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an answer of {}, {} bytes", self.api.name(), self.received.len())
+    }
+}
+
+/// Why an answer cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoAnswer {
+    #[error("no API answers like this, or clients could read it in another way")]
+    Unknown,
+    #[error("several APIs answer like this")]
+    Several,
+    #[error("it is an error, and rules see answers alone")]
+    Failure,
+    #[error("it is an event stream, and `stream` says that it is none")]
+    Stream,
+}
+
+impl NoAnswer {
+    pub(super) fn hint(self) -> &'static str {
+        match self {
+            NoAnswer::Unknown => {
+                "give the whole answer as its API sends it, JSON or events, and its `format`"
+            }
+            NoAnswer::Several => "say which one with `format`",
+            NoAnswer::Failure => "give an answer that the model gave",
+            NoAnswer::Stream => "leave `stream` out, or give the answer as JSON",
+        }
+    }
+}
+
+impl TestAnswer {
+    /// Reads an answer. `stream` has JSON stand for the stream that it is the whole of.
+    pub(super) fn read(received: Vec<u8>, api: Option<Api>, stream: Option<bool>) -> Result<Self, NoAnswer> {
+        let is_json = matches!(received.trim_ascii_start().first(), Some(b'{' | b'['));
+        if !is_json && stream == Some(false) {
+            return Err(NoAnswer::Stream);
+        }
+        let apis = api.map_or(Api::ALL.to_vec(), |api| vec![api]);
+        let mut read = apis.into_iter().filter_map(|api| {
+            let limits = AnswerLimits::default();
+            let mut reader = if is_json { Reader::whole(api, limits) } else { Reader::stream(api, limits) };
+            reader.push(&received).ok()?;
+            let answer = reader.finish().ok()?;
+            let is_sure = !answer.losses.has(Lost::Unread) && !answer.losses.has(Lost::Contradiction);
+            is_sure.then_some(answer)
+        });
+        let (answer, other) = (read.next().ok_or(NoAnswer::Unknown)?, read.next());
+        if other.is_some() {
+            return Err(NoAnswer::Several);
+        }
+        drop(read);
+        if answer.failure.is_some() {
+            return Err(NoAnswer::Failure);
+        }
+        let streams = !is_json || stream == Some(true);
+        let whole = answer.json().clone();
+        let mut read = TestAnswer {
+            api: answer.api,
+            model: answer.head.model.clone(),
+            counts: answer.reply.usage.is_some(),
+            whole,
+            streams,
+            received,
+        };
+        if is_json && streams {
+            read.received = read.spelled(&read.whole);
+        }
+        Ok(read)
+    }
+
+    pub(super) fn received(&self) -> &[u8] {
+        &self.received
+    }
+
+    pub(super) fn whole(&self) -> &Value {
+        &self.whole
+    }
+
+    pub(super) fn model(&self) -> Option<&str> {
+        Some(self.model.expose()).filter(|model| !model.is_empty())
+    }
+
+    pub(super) fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Its texts and calls as response rules see them; `None` where it has none.
+    pub(super) fn as_messages(&self, model: Option<&str>) -> Option<Arc<Document>> {
+        let places = self.api.texts(&self.whole);
+        let (texts, calls) = (answers::texts(&self.whole, &places), self.calls());
+        let says = !texts.is_empty() || !calls.is_empty();
+        says.then(|| document(answers::written(model, &texts, &calls))).flatten()
+    }
+
+    /// The calls of what response rules left, as rules about calls see them; `None` where there are
+    /// none.
+    pub(super) fn as_calls(&self, whole: &Value, model: Option<&str>) -> Option<Arc<Document>> {
+        let calls = self.api.tool_calls(whole);
+        (!calls.is_empty()).then(|| document(answers::calls_written(model, &calls))).flatten()
+    }
+
+    /// Writes into the answer what response rules made of it.
+    pub(super) fn put_back(&self, whole: &mut Value, after: &[u8]) -> Result<(), NotWritten> {
+        answers::put_back(self.api, whole, &self.api.texts(&self.whole), &self.calls(), after)
+    }
+
+    /// The bytes of an answer in the form in which this one came: JSON, or the stream that it stands
+    /// for.
+    pub(super) fn spelled(&self, whole: &Value) -> Vec<u8> {
+        match self.streams {
+            false => whole.to_string().into_bytes(),
+            true => {
+                let events = self.api.events(whole, self.counts).unwrap_or_default();
+                events.iter().map(ToString::to_string).collect::<String>().into_bytes()
+            }
+        }
+    }
+
+    fn calls(&self) -> Vec<ToolCall> {
+        self.api.tool_calls(&self.whole)
+    }
+}
+
+fn document(body: Bytes) -> Option<Arc<Document>> {
+    Document::parse(body, Format::OpenaiChat, &Limits::default()).ok().map(Arc::new)
+}
