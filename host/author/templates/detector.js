@@ -4,14 +4,20 @@
 export const labels = ["WORD"];
 export const summary = "Finds words";
 
+
+/** What `config` of a rule file may be: the gate tells what does not fit by key and line. */
+export const configSchema = {
+  type: "object",
+  properties: { words: { type: "array", items: { type: "string" }, minItems: 1 } },
+  required: ["words"],
+  additionalProperties: false,
+};
+
 let words = [];
 
-/** Takes `config` of the rule file. What it throws is shown to whoever wrote that. */
-export function configure({ words: listed, ...others }) {
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw new Error(`unknown field \`${unknown}\`: there is \`words\``);
-  if (!listed?.length) throw new Error("`words` is empty, so nothing would ever be found");
-  words = listed;
+/** Takes `config`. What it throws is shown to whoever wrote that, too. */
+export function configure(config) {
+  words = config.words;
 }
 
 /** @param {import("./leafgate").DetectLeaf} leaf */

@@ -4,8 +4,7 @@
 use leafgate_plugin::detect::*;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[leafgate_plugin::config]
 struct Config {
     /// The words to find.
     words: Vec<String>,

@@ -3,8 +3,8 @@
 use leafgate_plugin::transform::*;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// Spaces that a tab becomes.
     width: usize,

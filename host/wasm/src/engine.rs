@@ -38,7 +38,7 @@ impl WasmLoader {
         let canary = |fault| Refusal::Canary { call: "configure", fault };
         let name = "engine".into();
         let mut running = Running::start(self.runtime(), &compiled, &name, self.limits()).map_err(canary)?;
-        running.configure("").map_err(canary)?.map_err(Refusal::Configuration)?;
+        running.configure("").map_err(canary)?.map_err(|said| Refusal::configuration(said, ""))?;
         telling.snapshot(&mut running, self.limits().file_bytes).map_err(untold)
     }
 }

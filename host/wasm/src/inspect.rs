@@ -75,9 +75,8 @@ impl WasmLoader {
 
     /// A script is evaluated, and not configured.
     fn inspect_script(&self, path: &Path, binary: &Binary, script: &Script) -> Inspection {
-        let envelope = script.envelope("");
         let name = "inspected".into();
-        let said = self.described_script(script, &name, self.limits(), &envelope, &|| false);
+        let said = self.described_script(script, &name, self.limits(), "", &|| false);
         let (world, described) = said.map_or_else(|refusal| (None, Err(refusal)), |(w, d)| (Some(w), Ok(d)));
         let described = described.map_err(LoadError::from);
         Inspection {

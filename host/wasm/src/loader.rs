@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_policy::plugin::{
-    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World,
+    ConfigFinding, Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World,
+    check_config,
 };
 use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
@@ -160,7 +161,7 @@ impl WasmLoader {
         let configured = match (known, &script) {
             (Some(configured), _) => configured,
             (None, Some(script)) => {
-                self.keep(key, self.configured_script(script, &name, &limits, &config, abandoned)?)
+                self.keep(key, self.configured_script(script, &name, &limits, &source.config, abandoned)?)
             }
             (None, None) => self.keep(key, self.configured(&binary, &name, &limits, &config, abandoned)?),
         };
@@ -201,21 +202,29 @@ impl WasmLoader {
         script: &Script,
         name: &Arc<str>,
         limits: &Limits,
-        envelope: &str,
+        config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Configured, Refusal> {
-        let (world, described) = self.described_script(script, name, limits, envelope, abandoned)?;
+        let taken = self.described_script(script, name, limits, config, abandoned);
+        if let Err(Refusal::Configuration(_)) = taken {
+            // Its schema names the key, where what it throws may not.
+            let (_, described) = self.described_script(script, name, limits, "", abandoned)?;
+            check_schema(described.config_schema.as_deref(), config)?;
+        }
+        let (world, described) = taken?;
+        check_schema(described.config_schema.as_deref(), config)?;
         let compiled = Arc::new(self.compiled_engine(world, abandoned)?);
         Ok(Configured { compiled, kept: None, description: described.description, pre_initialised: false })
     }
 
-    /// Asks the engine what a script exports and says about itself.
+    /// Asks the engine what a script exports and says about itself. Without a text for `config` it is
+    /// not configured.
     pub(crate) fn described_script(
         &self,
         script: &Script,
         name: &Arc<str>,
         limits: &Limits,
-        envelope: &str,
+        config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<(World, Described), Refusal> {
         // Either world will do: what is called is in both.
@@ -223,8 +232,8 @@ impl WasmLoader {
         let canary = |call| move |fault: Fault| Refusal::Canary { call, fault };
         let mut running =
             Running::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
-        let taken = running.configure(envelope).map_err(canary("configure"))?;
-        taken.map_err(|findings| script.refused(findings))?;
+        let taken = running.configure(&script.envelope(config)).map_err(canary("configure"))?;
+        taken.map_err(|findings| script.refused(findings, config))?;
         let said = running.describe().map_err(canary("describe"))?;
         let world = script.world(&said)?;
         let Described { description, config_schema } = description(said, limits)?;
@@ -261,7 +270,9 @@ impl WasmLoader {
     ) -> Result<Configured, Refusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
-        let Described { description, .. } = self.described(&unconfigured.compiled, name, limits)?;
+        let Described { description, config_schema } =
+            self.described(&unconfigured.compiled, name, limits)?;
+        check_schema(config_schema.as_deref(), config)?;
         let base = unconfigured.compiled;
         let mut running = self.accepts(&base, name, limits, config)?;
         let limit = self.limits().file_bytes;
@@ -356,7 +367,8 @@ impl WasmLoader {
     ) -> Result<Running<'a>, Refusal> {
         let canary = |fault: Fault| Refusal::Canary { call: "configure", fault };
         let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
-        running.configure(config).map_err(canary)?.map_err(Refusal::Configuration)?;
+        let taken = running.configure(config).map_err(canary)?;
+        taken.map_err(|said| Refusal::configuration(said, config))?;
         Ok(running)
     }
 
@@ -392,6 +404,13 @@ impl std::fmt::Debug for WasmLoader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WasmLoader").field("limits", self.limits()).finish_non_exhaustive()
     }
+}
+
+/// Checks a configuration before the plugin is asked about it: its schema names keys, and a rule file
+/// has lines. A plugin without a schema is asked alone.
+fn check_schema(schema: Option<&str>, config: &str) -> Result<(), Refusal> {
+    let found = schema.map(|schema| check_config(schema, config)).unwrap_or_default();
+    if found.is_empty() { Ok(()) } else { Err(Refusal::Configuration(found)) }
 }
 
 /// Checks the answer of `describe`. Labels become parts of tokens, so their form is fixed.

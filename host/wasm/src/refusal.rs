@@ -1,6 +1,6 @@
 //! Why a plugin is not loaded, and what its author or operator can do about it.
 
-use leafgate_policy::plugin::{Fault, InvalidAnswer, LoadError, Signer};
+use leafgate_policy::plugin::{ConfigFinding, Fault, InvalidAnswer, LoadError, Signer};
 
 use crate::contract::{Contract, Unspoken};
 use crate::limits::AboveCap;
@@ -57,14 +57,19 @@ pub(crate) enum Refusal {
     Canary { call: &'static str, fault: Fault },
     #[error("`describe` is not acceptable: {0}")]
     Description(String),
-    #[error("its configuration is not accepted: {}", .0.join("; "))]
-    Configuration(Vec<String>),
+    #[error("its configuration is not accepted: {}", said(.0))]
+    Configuration(Vec<ConfigFinding>),
 }
 
 impl Refusal {
     /// An interface of a version that this host does not speak.
     pub(crate) fn version(interface: &str, contract: Contract, why: Unspoken) -> Self {
         Refusal::WrongVersion { interface: interface.to_owned(), spoken: contract.to_string(), why }
+    }
+
+    /// What a plugin says of its configuration, as JSON text.
+    pub(crate) fn configuration(said: Vec<String>, config: &str) -> Self {
+        Refusal::Configuration(said.into_iter().map(|text| ConfigFinding::said(text, config)).collect())
     }
 
     fn hint(&self) -> Option<String> {
@@ -136,9 +141,22 @@ impl Refusal {
 
 impl From<Refusal> for LoadError {
     fn from(refusal: Refusal) -> Self {
-        let of_config = matches!(refusal, Refusal::Configuration(_));
-        LoadError { message: refusal.to_string(), hint: refusal.hint(), of_config }
+        let (message, hint) = (refusal.to_string(), refusal.hint());
+        let config = match refusal {
+            Refusal::Configuration(findings) => findings,
+            _ => vec![],
+        };
+        LoadError { message, hint, config }
     }
+}
+
+/// All findings on one line, each with what to do about it.
+fn said(findings: &[ConfigFinding]) -> String {
+    let said = findings.iter().map(|ConfigFinding { message, hint, .. }| match hint {
+        Some(hint) => format!("{message} ({hint})"),
+        None => message.clone(),
+    });
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// Who has signed it, where that is somebody else.

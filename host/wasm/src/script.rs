@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use leafgate_policy::plugin::{Description, Fault, PluginWords, World};
+use leafgate_policy::plugin::{ConfigFinding, Description, Fault, PluginWords, World};
 use serde::Serialize;
 
 use crate::admission::Exports;
@@ -77,7 +77,7 @@ impl Script {
     }
 
     /// Returns why the engine refuses a source or its configuration.
-    pub(crate) fn refused(&self, findings: Vec<String>) -> Refusal {
+    pub(crate) fn refused(&self, findings: Vec<String>, config: &str) -> Refusal {
         let mut findings = findings.into_iter();
         let whose = findings.next();
         let said = findings.next().unwrap_or_default();
@@ -86,7 +86,8 @@ impl Script {
                 // Thrown on purpose: where that was helps nobody who configures it.
                 let rest = self.place(&said).map_or(&*said, |(_, _, rest)| rest);
                 let told = rest.strip_prefix("Error: ").map(str::to_owned);
-                Refusal::Configuration(vec![told.unwrap_or_else(|| self.told(&said))])
+                let told = told.unwrap_or_else(|| self.told(&said));
+                Refusal::Configuration(vec![ConfigFinding::said(told, config)])
             }
             _ => Refusal::Script(self.told(&said)),
         }

@@ -116,6 +116,13 @@ fn a_plugin_describes_itself() {
         assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
         assert_eq!(inspection.configured_each_call, None, "{package}");
         assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
+        let schema: serde_json::Value = serde_json::from_str(&inspection.config_schema.unwrap()).unwrap();
+        assert_eq!(schema["additionalProperties"], false, "{package}");
+        let keys = schema["properties"].as_object().unwrap();
+        assert!(
+            !keys.is_empty() && keys.values().all(|key| key["description"].is_string()),
+            "{package}: {schema}"
+        );
     }
 }
 

@@ -200,6 +200,26 @@ fn what_does_not_run_is_told_by_line_and_column() {
 }
 
 #[test]
+fn a_configuration_is_held_beside_the_schema_before_the_script_is_asked() {
+    let source = "export const labels = ['NAME'];\nexport const detect = () => [];\n\
+        export const configSchema = { type: 'object', additionalProperties: false, properties: { size: { type: 'integer' } } };\n\
+        export function configure({ size }) { if (!(size > 2)) throw new Error('/size: is too small'); }\n";
+    let refused = |config: &str| script("names.js", source, config).unwrap_err();
+    let typed = refused(r#"{"size": "3"}"#);
+    assert_eq!(typed.message, "its configuration is not accepted: `size` must be a whole number");
+    assert_eq!(typed.config[0].pointer, "/size");
+    // The script would have thrown for this one, too.
+    let slip = refused(r#"{"sise": 3}"#);
+    let expected =
+        "its configuration is not accepted: `sise` is no key that the plugin knows (did you mean `size`?)";
+    assert_eq!((&*slip.message, &*slip.config[0].pointer), (expected, "/sise"));
+    let own = refused(r#"{"size": 1}"#);
+    let found: Vec<_> = own.config.iter().map(|found| (&*found.pointer, &*found.message)).collect();
+    assert_eq!(found, [("/size", "`size`: is too small")]);
+    assert!(script("names.js", source, r#"{"size": 3}"#).is_ok());
+}
+
+#[test]
 fn a_fault_names_file_line_and_column_and_quotes_nothing() {
     let source = "export const labels = [\"NAME\"];\nexport function detect(leaf) {\n  if (leaf.text === \"bad\") throw new Error(leaf.text + \" secret\");\n  return [];\n}\n";
     let plugin = script("names.js", source, "{}").unwrap();

@@ -12,8 +12,9 @@ use leafgate_plugin::detect::*;
 use terms::Terms;
 
 /// `config` of the rule file.
-#[derive(Default, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[derive(Default)]
+#[serde(default)]
 struct Config {
     /// The terms.
     terms: Vec<String>,

@@ -13,7 +13,8 @@ use leafgate_plugin::transform::*;
 use signs::Reading;
 
 /// What is done about a text.
-#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[leafgate_plugin::config]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum Then {
     Note,
@@ -22,8 +23,8 @@ enum Then {
 }
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// What is done about a text that reads like instructions.
     then: Then,

@@ -12,8 +12,8 @@ use leafgate_plugin::transform::*;
 use stamp::Keep;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// What is left of a point in time.
     keep: Keep,

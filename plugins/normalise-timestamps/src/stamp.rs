@@ -15,7 +15,8 @@ const MONTHS: [&str; 12] =
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// What is left of a point in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[leafgate_plugin::config]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Keep {
     /// `2026-11-22`.

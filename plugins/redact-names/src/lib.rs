@@ -13,8 +13,7 @@ use leafgate_plugin::detect::*;
 pub use index::Index;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[leafgate_plugin::config]
 struct Config {
     /// Names in full, given name first.
     names: Vec<String>,

@@ -11,8 +11,8 @@ use leafgate_plugin::transform::*;
 use paths::{Kind, Kinds};
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// Which home directories are rewritten; all by default.
     kinds: Vec<Kind>,

@@ -13,7 +13,8 @@
 use std::ops::Range;
 
 /// A family of home directories.
-#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[leafgate_plugin::config]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     Linux,

@@ -24,6 +24,20 @@ pub(crate) fn plugin(world: World, arguments: TokenStream, function: TokenStream
     quote!(#function #beside)
 }
 
+/// The type with what reads it and what describes it, or the error in its place.
+pub(crate) fn config(arguments: &TokenStream, item: &TokenStream) -> TokenStream {
+    if !arguments.is_empty() {
+        let error = Error::new_spanned(arguments, "`config` takes no arguments").to_compile_error();
+        return quote!(#item #error);
+    }
+    quote! {
+        #[derive(::leafgate_plugin::serde::Deserialize, ::leafgate_plugin::schemars::JsonSchema)]
+        #[serde(crate = "::leafgate_plugin::serde", deny_unknown_fields)]
+        #[schemars(crate = "::leafgate_plugin::schemars")]
+        #item
+    }
+}
+
 fn exports(world: World, arguments: &Arguments, function: &ItemFn) -> Result<TokenStream> {
     if world == World::Detector && arguments.labels.is_empty() {
         let message = "a detector names what it finds: `labels = [\"NAME\"]`";
@@ -59,7 +73,10 @@ fn exports(world: World, arguments: &Arguments, function: &ItemFn) -> Result<Tok
             impl ::leafgate_plugin::runtime::Lifecycle for LeafgatePlugin {
                 fn describe() -> ::leafgate_plugin::runtime::Description {
                     let (name, version) = (::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"));
-                    ::leafgate_plugin::runtime::describe(name, version, #summary, &[#(#labels),*])
+                    #[allow(unused_imports, reason = "one of the two is used")]
+                    use ::leafgate_plugin::runtime::{Described as _, Undescribed as _};
+                    let schema = (&::leafgate_plugin::runtime::ConfigOf::taken_by(#prepare)).schema();
+                    ::leafgate_plugin::runtime::describe(name, version, #summary, &[#(#labels),*], schema)
                 }
 
                 fn configure(

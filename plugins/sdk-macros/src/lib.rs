@@ -16,6 +16,13 @@ pub fn detector(arguments: TokenStream, function: TokenStream) -> TokenStream {
     expand::plugin(expand::World::Detector, arguments.into(), function.into()).into()
 }
 
+/// Makes a struct or an enum what a plugin is configured with: serde reads it, keys that it does not
+/// have are refused, and a JSON Schema describes it to the host. Attributes of serde may follow.
+#[proc_macro_attribute]
+pub fn config(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::config(&arguments.into(), &item.into()).into()
+}
+
 /// Makes a function the plugin's transformer.
 ///
 /// `fn name([state: &State,] request: &Request) -> Vec<Edit>`, or a `Result` of it. Arguments, both

@@ -7,9 +7,9 @@
 //! ```
 //! use leafgate_plugin::detect::*;
 //!
-//! #[derive(serde::Deserialize)]
-//! #[serde(deny_unknown_fields)]
+//! #[leafgate_plugin::config]
 //! struct Config {
+//!     /// The names, as people write them.
 //!     names: Vec<String>,
 //! }
 //!
@@ -46,12 +46,15 @@
 //!
 //! # The shape of the function
 //!
-//! - The first parameter is `&Config`, any type that serde can deserialize; leave it out where
-//!   there is nothing to configure. What serde rejects becomes a finding of the host's check, with
-//!   serde's message.
+//! - The first parameter is `&Config`; leave it out where there is nothing to configure. With
+//!   [`config`] on the type (feature `schema`), the plugin describes its configuration by a JSON Schema, documentation
+//!   included: `leafgate plugin inspect` shows it, and what does not fit is told by key and line of
+//!   the rule file before the plugin is asked. Any type that serde can deserialize will do, too: what
+//!   serde rejects then becomes a finding with serde's message.
 //! - With `prepare = path`, the first parameter is what `path(config)` made of the configuration,
 //!   or failed to make: a compiled pattern, an index. It is built once, when the plugin is loaded,
-//!   and every instance starts with it: what takes long belongs there.
+//!   and every instance starts with it: what takes long belongs there. A reason that begins with a
+//!   pointer (`/patterns/3: not a regular expression`) is told at the line of that value.
 //! - The result may be a `Result<_, Failure>`. A failure, like a panic, lets the rule's `on_error`
 //!   decide.
 //! - The first line of the function's documentation is the plugin's summary; name and version are
@@ -68,5 +71,10 @@ mod log;
 pub mod runtime;
 pub mod transform;
 
-pub use leafgate_plugin_macros::{detector, transformer};
+pub use leafgate_plugin_macros::{config, detector, transformer};
 pub use log::{Level, log};
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use schemars;
+#[doc(hidden)]
+pub use serde;

@@ -1,5 +1,7 @@
 //! What the attributes expand to calls. Not for authors, and not stable.
 
+use std::marker::PhantomData;
+
 use serde::de::DeserializeOwned;
 
 pub use crate::bindings::detect::exports::leafgate::plugin::detect::Guest as Detect;
@@ -69,15 +71,59 @@ pub fn configure<C: DeserializeOwned, S, R: Prepared<S>>(
     build(config).prepared().map_err(|reason| vec![reason])
 }
 
+/// The type of a configuration, told by the function that takes it. The call
+/// `(&ConfigOf::taken_by(f)).schema()` takes the first of the two traits below that fits, so a type
+/// needs no schema.
+pub struct ConfigOf<C>(PhantomData<C>);
+
+impl<C> ConfigOf<C> {
+    /// The type of the function's parameter.
+    #[must_use]
+    pub fn taken_by<R>(_: impl FnOnce(C) -> R) -> Self {
+        ConfigOf(PhantomData)
+    }
+}
+
+/// A configuration with a schema.
+pub trait Described {
+    /// Its JSON Schema as text.
+    fn schema(&self) -> Option<String>;
+}
+
+#[cfg(feature = "schema")]
+impl<C: schemars::JsonSchema> Described for ConfigOf<C> {
+    fn schema(&self) -> Option<String> {
+        serde_json::to_string(&schemars::schema_for!(C)).ok()
+    }
+}
+
+/// A configuration that serde alone knows.
+pub trait Undescribed {
+    /// Nothing.
+    fn schema(&self) -> Option<String>;
+}
+
+impl<C> Undescribed for &ConfigOf<C> {
+    fn schema(&self) -> Option<String> {
+        None
+    }
+}
+
 /// Builds the answer to `describe`.
 #[must_use]
-pub fn describe(name: &str, version: &str, summary: &str, labels: &[&str]) -> Description {
+pub fn describe(
+    name: &str,
+    version: &str,
+    summary: &str,
+    labels: &[&str],
+    config_schema: Option<String>,
+) -> Description {
     Description {
         name: name.to_owned(),
         version: version.to_owned(),
         summary: summary.to_owned(),
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
-        config_schema: None,
+        config_schema,
         attributes: vec![],
     }
 }
@@ -133,6 +179,24 @@ mod tests {
         let findings = configure(r#"{"sise": 1}"#, |config: Config| config).unwrap_err();
         assert_eq!(findings.len(), 1);
         assert!(findings[0].contains("`sise`") && findings[0].contains("`size`"), "{findings:?}");
+    }
+
+    #[cfg(feature = "schema")]
+    #[test]
+    fn a_configuration_is_described_where_its_type_has_a_schema() {
+        /// What is sized.
+        #[derive(schemars::JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Sized {
+            /// How large.
+            size: u8,
+        }
+        let schema = (&ConfigOf::taken_by(|sized: Sized| sized)).schema().unwrap();
+        let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+        assert_eq!(schema["properties"]["size"]["description"], "How large.");
+        assert_eq!(schema["properties"]["size"]["maximum"], 255);
+        assert_eq!((&ConfigOf::taken_by(|config: Config| config.size)).schema(), None);
+        assert_eq!((&ConfigOf::taken_by(std::convert::identity::<NoConfig>)).schema(), None);
     }
 
     #[test]

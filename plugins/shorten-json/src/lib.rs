@@ -13,8 +13,8 @@ use leafgate_plugin::transform::*;
 use shorten::Limits;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// Results up to so many bytes stay as they are.
     min_bytes: usize,

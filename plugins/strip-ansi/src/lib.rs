@@ -11,8 +11,8 @@ mod strip;
 use leafgate_plugin::transform::*;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// Whether a line that was written over, as by a progress bar, is left as it looked last.
     overwritten: bool,

@@ -11,8 +11,8 @@ use leafgate_plugin::transform::*;
 use trim::Budget;
 
 /// `config` of the rule file.
-#[derive(serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[leafgate_plugin::config]
+#[serde(default)]
 struct Config {
     /// Lines that a result may have after trimming, the line that tells of the cut included.
     max_lines: usize,

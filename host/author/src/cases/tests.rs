@@ -73,7 +73,7 @@ fn word(config: &str, world: World) -> Result<Word, LoadError> {
         return Err(LoadError {
             message: "its configuration is not accepted: no `word`".to_owned(),
             hint: None,
-            of_config: true,
+            config: vec![],
         });
     };
     let text = |text: &str| text.to_owned();

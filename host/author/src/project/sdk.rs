@@ -34,7 +34,7 @@ const WORKSPACE: &str = include_str!("../../../../Cargo.toml");
 
 /// The packages of the SDK, and what they need.
 const MEMBERS: [&str; 2] = ["plugins/sdk", "plugins/sdk-macros"];
-const DEPENDENCIES: [&str; 4] = ["leafgate-plugin-macros", "serde", "serde_json", "wit-bindgen"];
+const DEPENDENCIES: [&str; 5] = ["leafgate-plugin-macros", "schemars", "serde", "serde_json", "wit-bindgen"];
 
 /// Returns all files by their path in a project.
 pub(super) fn files() -> Vec<(String, String)> {

@@ -98,6 +98,35 @@ fn a_configuration_that_is_refused_is_told_at_its_own_line() {
 }
 
 #[test]
+fn a_schema_tells_the_key_and_the_line_of_a_wrong_configuration() {
+    let bench = Bench::new();
+    let rules = "[plugins.names]\nfile = \"names.js\"\n\n[plugins.names.config]\nsise = 1\nwords = [\n  \"a\",\n  2,\n]\n\n\
+        [[rule]]\nid = \"a\"\nmatch = {}\naction = \"redact\"\ndetect = [\"plugin:names\"]\n";
+    bench.file("policy/rules.toml", rules);
+    let schema = "{ type: 'object', additionalProperties: false, properties: { size: { type: 'integer' }, \
+        words: { type: 'array', items: { type: 'string' } } } }";
+    let source = format!(
+        "export const labels = ['NAME'];\nexport const detect = () => [];\nexport const configSchema = {schema};\n\
+         export function configure() {{}}\n"
+    );
+    bench.file("policy/names.js", &source);
+    let refused = bench.run(&["check", "--policy", "policy"], "").shown();
+    for told in [
+        "`sise` is no key that the plugin knows",
+        "policy/rules.toml:5:1",
+        "did you mean `size`?",
+        "`words[1]` must be a string",
+        "policy/rules.toml:8:3",
+    ] {
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    let inspected = bench.run(&["plugin", "inspect", "policy/names.js"], "").shown();
+    assert!(inspected.contains("\"size\": {") && inspected.contains("\"type\": \"integer\""), "{inspected}");
+    bench.file("policy/rules.toml", &rules.replace("sise", "size").replace("  2,\n", ""));
+    assert_eq!(bench.run(&["check", "--policy", "policy"], "").code, 0);
+}
+
+#[test]
 fn a_script_that_throws_is_told_by_line_and_column() {
     let bench = Bench::new();
     bench.file(

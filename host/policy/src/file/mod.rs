@@ -19,6 +19,7 @@ pub(crate) mod matches;
 mod names;
 pub(crate) mod options;
 pub(crate) mod own;
+mod place;
 pub(crate) mod plugins;
 pub(crate) mod raw;
 #[cfg(test)]

@@ -8,10 +8,13 @@ use std::time::Duration;
 use leafgate_detect::{DetectorId, Label};
 use toml::Spanned;
 
+use super::place::place_of;
 use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
-use crate::plugin::{Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json};
+use crate::plugin::{
+    ConfigFinding, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
+};
 
 /// A plugin that a policy declares, loaded.
 #[derive(Clone, Debug)]
@@ -123,10 +126,7 @@ impl Plugins {
         let plugin = match loader.load(&source) {
             Ok(plugin) => plugin,
             Err(error) => {
-                let message = format!("plugin `{}`: {}", source.name, error.message);
-                let config = raw.config.as_ref().filter(|_| error.of_config);
-                let span = config.map_or_else(|| raw.file.span(), Spanned::span);
-                complaints.diagnostics.error(complaints.file, span, message, error.hint);
+                refused(&source.name, raw, error, complaints);
                 return None;
             }
         };
@@ -164,6 +164,23 @@ impl Plugins {
             return None;
         }
         Some(())
+    }
+}
+
+/// Reports why a plugin is not loaded: what is wrong with its configuration at each key.
+fn refused(name: &str, raw: &RawPlugin, error: LoadError, complaints: &mut Complaints<'_>) {
+    let of_config = raw.config.as_ref().map(Spanned::span);
+    let all = of_config.clone().unwrap_or_else(|| raw.file.span());
+    if error.config.is_empty() {
+        let message = format!("plugin `{name}`: {}", error.message);
+        return complaints.diagnostics.error(complaints.file, raw.file.span(), message, error.hint);
+    }
+    for ConfigFinding { pointer, message, hint } in error.config {
+        let text = &complaints.diagnostics.file(complaints.file).text;
+        let inside = of_config.as_ref().filter(|_| !pointer.is_empty());
+        let at = inside.and_then(|_| place_of(text, &format!("/plugins/{name}/config{pointer}")));
+        let message = format!("plugin `{name}`: its configuration is not accepted: {message}");
+        complaints.diagnostics.error(complaints.file, at.unwrap_or(all.clone()), message, hint);
     }
 }
 

@@ -11,6 +11,7 @@ mod config;
 mod fault;
 mod health;
 mod limits;
+mod schema;
 mod signer;
 mod spent;
 
@@ -20,10 +21,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use answer::{CheckedEdits, CheckedFindings};
-pub use config::config_json;
+pub use config::{ConfigFinding, config_json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;
+pub use schema::check_config;
 pub use signer::{NoSigner, Signer};
 pub use spent::{Cost, Spent};
 
@@ -73,8 +75,8 @@ pub struct LoadError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// Whether its configuration is wrong, and not the plugin.
-    pub of_config: bool,
+    /// What is wrong with its configuration, where that is to blame and not the plugin.
+    pub config: Vec<ConfigFinding>,
 }
 
 /// A [`PluginLoader`] for policies without plugins: refuses each one.
@@ -86,7 +88,7 @@ impl PluginLoader for NoPlugins {
         Err(LoadError {
             message: format!("plugin `{}` cannot run here", source.name),
             hint: None,
-            of_config: false,
+            config: vec![],
         })
     }
 }

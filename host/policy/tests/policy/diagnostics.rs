@@ -1,6 +1,11 @@
 //! What a person reads when a policy folder is wrong: file, line, caret, hint, and as much of it as can be said at once.
 
-use leafgate_policy::plugin::{NoPlugins, PluginLimits, Signer};
+use std::sync::Arc;
+
+use leafgate_policy::plugin::{
+    ConfigFinding, LoadError as PluginLoadError, NoPlugins, Plugin, PluginLimits, PluginLoader, PluginSource,
+    Signer, check_config,
+};
 use leafgate_policy::{LoadError, Policy, PolicySource};
 
 use super::support::*;
@@ -447,6 +452,57 @@ config = { since = 2024-01-01 }
 file = "names.wasm"
 "#
     ));
+}
+
+/// Refuses each plugin for what its configuration is beside a schema, and one remark of its own.
+struct Describing(&'static str);
+
+impl PluginLoader for Describing {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
+        let mut config = check_config(self.0, &source.config);
+        config.push(ConfigFinding::said("/patterns/1: unclosed group".to_owned(), &source.config));
+        Err(PluginLoadError { message: "not accepted".to_owned(), hint: None, config })
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_of_a_plugin_is_told_at_its_key() {
+    let rules = r#"
+[[rule]]
+id = "a"
+match = {}
+action = "redact"
+detect = ["plugin:names"]
+
+[plugins.names]
+file = "names.wasm"
+
+[plugins.names.config]
+pattens = ["a"]
+patterns = [
+    "a",
+    "(",
+]
+size = "3"
+
+[plugins.names.config.limits]
+"at most" = 300
+
+[plugins.other]
+file = "names.wasm"
+config = { patterns = [], size = 3, limits = {} }
+
+[plugins.without]
+file = "names.wasm"
+"#;
+    let schema = r#"{"type": "object", "additionalProperties": false, "required": ["patterns"], "properties": {
+        "patterns": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "size": {"type": "integer"},
+        "limits": {"properties": {"at most": {"maximum": 255}}}}}"#;
+    let folder = folder(rules, &Fakes::default().with("names", Fake::finds("x")));
+    let source = PolicySource::Folder(folder.path().to_owned());
+    let error = Policy::load(&source, &Describing(schema)).unwrap_err();
+    snapshot!(shown(&error, folder.path()));
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl PluginLoader for Fakes {
             None => Err(PluginLoadError {
                 message: "not a component".into(),
                 hint: Some("build it".into()),
-                of_config: false,
+                config: vec![],
             }),
         }
     }
