@@ -1,10 +1,11 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | bench | corpus [--fit] |
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | authors | bench | corpus [--fit] |
 //! fuzz | invariants | requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
 //! product. What needs a gate is in `tests/kit`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer task talks to its developer")]
 
+mod authors;
 mod bench;
 mod clients;
 mod counts;
@@ -31,6 +32,7 @@ usage: cargo xtask <task>
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
   clients         the real clients of `test` alone, through the gate that is built already or now
   plugins         builds the bundled plugins and puts them where examples and tests find them
+  authors         builds the example plugins in Python and JavaScript, and asks them their cases
   javascript      builds the engine of scripts anew (plugins/javascript; needs clang)
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   corpus [--fit]  recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors;
@@ -93,6 +95,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["test", "--soak"] => test::test(true),
         ["clients"] => clients::clients(),
         ["plugins"] => plugins(),
+        ["authors"] => authors::authors(),
         ["javascript"] => javascript::javascript(),
         ["corpus"] => corpus(),
         ["corpus", "--fit"] => fit(),
