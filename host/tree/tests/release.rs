@@ -127,7 +127,7 @@ fn an_edit_beside_it_leaves_a_released_value_released_and_no_record_spells_it() 
     draft.release(0).unwrap();
     draft.set(node, "Write to jo@x.org and NAME_1, EMAIL_1!", &Author::Person).unwrap();
     let released: Vec<_> = draft.released(node).into_iter().map(|span| span.at).collect();
-    assert_eq!(released, [9..17], "though the texts differ on both sides of it");
+    assert!(released.len() == 1 && released[0] == (9..17), "though the texts differ on both sides of it");
     let shown = serde_json::to_string(&draft.operations(str::to_owned)).unwrap();
     assert!(!shown.contains("jo@x.org") && shown.contains("‹EMAIL›"), "{shown}");
     assert!(shown.contains(r#""kind":"release","label":"EMAIL","token":"EMAIL_1""#), "{shown}");

@@ -28,9 +28,12 @@ const PART: usize = 4;
 
 const KEPT: &str = "a value that this rule keeps from leaving was released elsewhere in the request";
 
+/// A stretch of a leaf, or all of it, beneath which a rule found something.
+type Guard = (Option<Range<usize>>, RuleIndex);
+
 /// Stretches beneath which a rule found something that it does not let go.
 #[derive(Default)]
-pub(super) struct Guarded(BTreeMap<NodeId, Vec<(Option<Range<usize>>, RuleIndex)>>);
+pub(super) struct Guarded(BTreeMap<NodeId, Vec<Guard>>);
 
 impl Guarded {
     /// Returns a rule that keeps something beneath a stretch of a leaf.
