@@ -11,8 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_policy::plugin::{
-    ConfigFinding, Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World,
-    check_config,
+    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
 };
 use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;

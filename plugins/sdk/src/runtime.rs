@@ -191,7 +191,7 @@ mod tests {
             /// How large.
             size: u8,
         }
-        let schema = (&ConfigOf::taken_by(|sized: Sized| sized)).schema().unwrap();
+        let schema = ConfigOf::taken_by(|sized: Sized| sized).schema().unwrap();
         let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
         assert_eq!(schema["properties"]["size"]["description"], "How large.");
         assert_eq!(schema["properties"]["size"]["maximum"], 255);

@@ -36,8 +36,8 @@ fn card() -> String {
 }
 
 fn spans(turn: &TurnView) -> (Vec<RedactedSpan>, Vec<RedactedSpan>) {
-    let leaves = turn.sections.iter().flat_map(|section| &section.leaves);
-    let leaf = leaves.filter(|leaf| leaf.pointer == "/messages/3/content").next_back().unwrap();
+    let mut leaves = turn.sections.iter().flat_map(|section| &section.leaves);
+    let leaf = leaves.rfind(|leaf| leaf.pointer == "/messages/3/content").unwrap();
     (leaf.redacted.clone(), leaf.released.clone())
 }
 
