@@ -170,8 +170,8 @@ impl Metrics {
             page.sample("leafgate_plugin_quarantined", &[("plugin", &plugin.name)], held);
         }
         page.family(
-            "leafgate_tokens_total",
-            "Tokens in answers by what became of them.",
+            "leafgate_redaction_tokens_total",
+            "Tokens for redacted values in answers, by what became of them.",
             "outcome",
             &[("restored", tokens.restored), ("kept", tokens.kept), ("altered", tokens.altered)],
         );
@@ -223,7 +223,7 @@ impl Metrics {
             page.one("leafgate_store_failing", "gauge", "1 while the log cannot be written.", failing);
             page.family(
                 "leafgate_tokens_total",
-                "Tokens, as answers say them.",
+                "Tokens of models, as answers say them.",
                 "kind",
                 &[
                     ("input", store.tokens.input),
@@ -308,6 +308,8 @@ struct Page(String);
 
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // Prometheus refuses a whole page that has a family twice.
+        debug_assert!(!self.0.contains(&format!("# TYPE {name} ")), "{name} is there twice");
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
