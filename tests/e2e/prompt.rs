@@ -349,9 +349,8 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     let address = "jo.released@mail.example.org";
     let client = session.sends(&sample::chat(&format!("Write to {address} with {}", plant::github(5))));
     session.sees("Paused by mode");
-    session.press(&["End", "Enter"]);
+    session.press(&["End", "Up", "Enter"]);
     session.sees("u undo");
-    session.press(&["End"]);
     session.stands_at("content: Write to");
     session.press(&["R"]);
     session.sees("of rule contacts (1 of 2)?");
