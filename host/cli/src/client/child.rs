@@ -112,6 +112,8 @@ fn exit(status: ExitStatus) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::Mutex;
+
     use super::*;
 
     async fn run(command: &[&str]) -> Result<Exit, u8> {
@@ -123,8 +125,12 @@ mod tests {
         }
     }
 
+    /// A signal to this process reaches the programs of all its tests: one at a time runs them.
+    static PROGRAMS: Mutex<()> = Mutex::const_new(());
+
     #[tokio::test]
     async fn the_exit_code_is_the_programs() {
+        let _alone = PROGRAMS.lock().await;
         assert_eq!(run(&["sh", "-c", "exit $LEAFGATE_TEST"]).await, Ok(Exit::Program(7)));
         assert_eq!(run(&["sh", "-c", "kill -KILL $$"]).await, Ok(Exit::Program(137)));
         assert_eq!(run(&["/nowhere/program"]).await, Err(NOT_FOUND));
@@ -133,6 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_reaches_the_program() {
+        let _alone = PROGRAMS.lock().await;
         // Reports that it can be told, so that the signal is not too early for its trap.
         let folder = tempfile::tempdir().unwrap();
         let ready = folder.path().join("ready");
