@@ -52,6 +52,19 @@ fn a_request_to_gemini_is_assembled_in_order() {
 }
 
 #[test]
+fn what_stands_under_a_role_that_gemini_does_not_know_becomes_its_instruction() {
+    let body = json!({ "contents": [
+        { "role": "system", "parts": [{ "text": "Be brief." }] },
+        { "role": "user", "parts": [{ "text": "Hi" }] },
+    ] });
+    let made = assemble(Api::Gemini, body.to_string().as_bytes(), &bare(), &Memory::usual()).unwrap();
+    let made: Value = serde_json::from_slice(&made.body).unwrap();
+    assert_eq!(made["systemInstruction"], json!({ "parts": [{ "text": "Be brief." }] }));
+    assert_eq!(made["contents"].as_array().unwrap().len(), 1);
+    assert_eq!(made["contents"][0]["role"], "user");
+}
+
+#[test]
 fn what_gemini_has_no_place_for_is_refused() {
     let refused = |body: &str, profile: &Profile| {
         assemble(Api::Gemini, body.as_bytes(), profile, &Memory::usual()).unwrap_err().to_string()

@@ -288,6 +288,8 @@ fn named(key: &str) -> (&str, &str) {
 fn turn(content: Object, pairs: &mut Pairs) -> Turn {
     match content.text("role").as_deref() {
         Some("model") => model(content, pairs),
+        // The API knows no such role. What other APIs put there belongs into its instruction.
+        Some("system" | "developer") => Turn::System(words(content.get("parts"))),
         // A turn without a role is the user's.
         None | Some("user" | "function") => user(content, pairs),
         Some(_) => Turn::Other(content),
