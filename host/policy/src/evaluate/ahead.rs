@@ -85,6 +85,7 @@ pub(super) fn with<'d>(
         let mut ahead = Ahead { meeting: Some(&meeting), thread: thread.ok() };
         search(&mut ahead);
         meeting.end();
+        ahead.wait();
     });
 }
 
@@ -174,9 +175,14 @@ impl Ahead<'_, '_> {
     /// Says that the search has come to a leaf. Where that was taken, waits until all that was
     /// taken is in the memo.
     pub(super) fn reach(&mut self, node: NodeId) {
-        if self.meeting.is_some_and(|meeting| meeting.reach(node))
-            && let Some(thread) = self.thread.take()
-        {
+        if self.meeting.is_some_and(|meeting| meeting.reach(node)) {
+            self.wait();
+        }
+    }
+
+    /// Waits for the end of the second thread.
+    fn wait(&mut self) {
+        if let Some(thread) = self.thread.take() {
             // Where it panicked, the search asks the same engine about the same text itself.
             let _ = thread.join();
         }
