@@ -29,7 +29,8 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let mut tests = cargo();
     // Cargo says on standard error which program comes next, and in colours only people would read it.
     tests
-        .args(["test", "--workspace", "--color=never"])
+        // All of them: what fails later would come out one run at a time.
+        .args(["test", "--workspace", "--no-fail-fast", "--color=never"])
         .stderr(Stdio::piped())
         .env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
     if long {

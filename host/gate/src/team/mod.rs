@@ -170,3 +170,34 @@ impl Teams {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// However many runs there are, half as many pieces of their work are ready as the gate judges at
+    /// a time: that is what any other request may wait behind.
+    #[test]
+    fn work_for_runs_takes_turns() {
+        let teams = Teams::new(4);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut turns: Vec<_> = (0..100).map(|_| Box::pin(teams.turn())).collect();
+        let mut taken: Vec<_> = turns
+            .iter_mut()
+            .filter_map(|turn| match turn.as_mut().poll(&mut context) {
+                Poll::Ready(permit) => Some(permit),
+                Poll::Pending => None,
+            })
+            .collect();
+        assert_eq!(taken.len(), 2);
+        assert!(taken.pop().is_some());
+        let third = turns[2].as_mut().poll(&mut context);
+        assert!(third.is_ready());
+        assert!(turns[3].as_mut().poll(&mut context).is_pending());
+        // One judge at a time is the least.
+        assert!(pin!(Teams::new(1).turn()).poll(&mut context).is_ready());
+    }
+}
