@@ -1,0 +1,46 @@
+//! What the program says of itself: `detectors`, `config`, `schema`.
+
+use clap::{Args, Subcommand};
+
+use super::shared::{ConfigArgs, JsonArgs};
+
+#[derive(Subcommand)]
+pub(crate) enum DetectorsCommand {
+    /// List all detectors with their labels
+    List(JsonArgs),
+    /// Say what a detector looks for
+    Explain(ExplainDetectorArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainDetectorArgs {
+    /// The detector, as `detectors list` names it
+    #[arg(value_name = "PACK/NAME")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting, and where its value comes from
+    Show(ConfigShowArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ConfigShowArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Clone, Copy, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// The admin API as a JSON Schema: its calls, and the types of their bodies and answers
+    Admin,
+    /// The configuration file as a JSON Schema
+    Config,
+    /// Rule files as a JSON Schema, for editors: their keys, types, words and what they mean
+    Rules,
+}

@@ -1,0 +1,180 @@
+//! The command line, exactly as it was typed. The commands stand here, in the order of the help;
+//! their arguments in a file for each group of them, or beside the code of a command that has
+//! a module of its own.
+
+mod about;
+mod pending;
+mod request;
+mod run;
+mod saved;
+mod sessions;
+mod shared;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+
+pub(crate) use about::{ConfigCommand, ConfigShowArgs, DetectorsCommand, ExplainDetectorArgs, SchemaCommand};
+pub(crate) use pending::{EditArgs, EditChange, PendingCommand, ResumeArgs, ReviewArgs, TurnArgs};
+pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
+pub(crate) use run::{DoctorArgs, EnvArgs, ExecArgs, RunArgs};
+pub(crate) use saved::{SavedCommand, SavedGateArgs, TrustArgs};
+pub(crate) use sessions::{ModeArgs, SessionArgs, SessionsCommand};
+pub(crate) use shared::{
+    ConfigArgs, GateArgs, JsonArgs, PolicyArg, PolicyArgs, RequestArgs, formats, policy_name, policy_source,
+};
+
+use crate::agents::AgentsCommand;
+use crate::chat::ChatCommand;
+use crate::except::{BaselineArgs, ExceptCommand};
+use crate::explain::ExplainArgs;
+use crate::known::KnownCommand;
+use crate::log::LogArgs;
+use crate::log::cache::CacheArgs;
+use crate::plan::PlanArgs;
+use crate::plugin::PluginCommand;
+use crate::promote::PromoteArgs;
+use crate::receipt::ReceiptCommand;
+use crate::reveal::RevealArgs;
+use crate::rule_tests::TestArgs;
+use crate::scan::ScanArgs;
+use crate::verify::VerifyArgs;
+
+/// A gate for LLM requests: shows, edits and holds what leaves for a model.
+#[derive(Parser)]
+#[command(name = "leafgate", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, or the request is forwarded · 1 a check found what it looks for, or a test failed · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
+3 the request waits for a person · 4 the request is blocked. `exec` ends with the code of its program.
+Environment: LEAFGATE_DATA_DIR (where the installation's key and the log lie), LEAFGATE_RUNTIME_DIR (where running gates are found), \
+LEAFGATE_<KEY> for every key of the configuration (LEAFGATE_LOG, LEAFGATE_LIMITS_BODY), NO_COLOR, VISUAL and EDITOR.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the gate before an upstream
+    Run(RunArgs),
+    /// Start a client behind a gate: Claude Code, Codex, or any program
+    Exec(ExecArgs),
+    /// Write what leads clients to a running gate: eval "$(leafgate env)"
+    Env(EnvArgs),
+    /// See whether clients really ask through a gate, and gates reach their upstreams
+    Doctor(DoctorArgs),
+    /// Show how a running gate is, and why its newest policy does not serve
+    Status(GateArgs),
+    /// Show which turns pause although no rule asks, or choose that
+    Mode(ModeArgs),
+    /// List the conversations, and choose the one to look at
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
+    /// List what agents asked that others started
+    Subagents(GateArgs),
+    /// Show and choose the edits that are made in later turns too
+    Saved {
+        #[command(subcommand)]
+        command: SavedCommand,
+    },
+    /// Have the saved edits of a project's own file count, as it is now
+    Trust(TrustArgs),
+    /// Look at the requests that wait for a person, and decide about them
+    Review(ReviewArgs),
+    /// Do the same call by call, for scripts
+    Pending {
+        #[command(subcommand)]
+        command: PendingCommand,
+    },
+    /// Show what was redacted, and look into the log of requests and answers
+    Log(LogArgs),
+    /// Show what a provider could have read from its cache turn by turn, and what broke it
+    Cache(CacheArgs),
+    /// Write the signed receipts of the log, and check them
+    Receipt {
+        #[command(subcommand)]
+        command: ReceiptCommand,
+    },
+    /// Show the value of a token that a running gate remembers; it is logged who asked
+    Reveal(RevealArgs),
+    /// Say what another policy would do with requests that were logged, or with given ones
+    Plan(PlanArgs),
+    /// Apply the policy to one request and write the bytes that would leave
+    Apply(ApplyArgs),
+    /// Check, show and export a team of agents, and give it a task
+    Agents {
+        #[command(subcommand)]
+        command: AgentsCommand,
+    },
+    /// Make a request as a profile of the policy says, before any rule looks at it
+    Compose(ComposeArgs),
+    /// Show a request as sections and leaves, secrets masked
+    Tree(TreeArgs),
+    /// Plant secrets everywhere in some requests, and show that the policy lets none of them leave
+    Verify(VerifyArgs),
+    /// Find secrets and personal data in files
+    Scan(ScanArgs),
+    /// Say what a policy does, phase by phase; of a request, what each rule made of it and why
+    Explain(ExplainArgs),
+    /// Check a policy and say everything that is wrong with it
+    Check(PolicyArgs),
+    /// Write exceptions into a policy
+    Except {
+        #[command(subcommand)]
+        command: ExceptCommand,
+    },
+    /// Allow what a policy finds in some requests today, so that it acts on what is new
+    Baseline(BaselineArgs),
+    /// Have a rule act that only counted, where the log says that it was not wrong
+    Promote(PromoteArgs),
+    /// Run the tests of a policy, and say what is noisy, missing or wrong
+    Test(TestArgs),
+    /// Begin, build, check, try and measure WebAssembly plugins
+    Plugin {
+        #[command(subcommand)]
+        command: PluginCommand,
+    },
+    /// Work with the built-in detectors
+    Detectors {
+        #[command(subcommand)]
+        command: DetectorsCommand,
+    },
+    /// Have your own secrets found wherever they stand
+    Known {
+        #[command(subcommand)]
+        command: KnownCommand,
+    },
+    /// Redact sessions of Claude Code and Codex on disk (JSONL)
+    Redact(RedactArgs),
+    /// Convert raw messages, and show, redact and check VS Code chat exports
+    Chat {
+        #[command(subcommand)]
+        command: ChatCommand,
+    },
+    /// Show the settings
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Write the schemas of what other programs read
+    Schema {
+        #[command(subcommand)]
+        command: SchemaCommand,
+    },
+    /// Write a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual page
+    Man,
+    /// Print this message or the help of the given subcommand(s); `help rules`: the reference of rule
+    /// files
+    Help {
+        /// The subcommand, or `rules`
+        words: Vec<String>,
+    },
+}

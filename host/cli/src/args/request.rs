@@ -1,0 +1,83 @@
+//! Requests and sessions on disk, judged without a gate: `apply`, `compose`, `redact`, `tree`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::shared::{JsonArgs, PolicyArg, RequestArgs};
+
+#[derive(Args)]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Make recorded edits, as `--ops` wrote them, in the place of the rewriting rules; redactions
+    /// are made anew. An edit that no longer fits is told and holds the request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ops_in: Option<PathBuf>,
+    /// Make the saved edits of the present folder and those for all too, as a gate does whose mode
+    /// is autoOverride. One that does not fit is told
+    #[arg(long, conflicts_with = "ops_in")]
+    pub(crate) saved: bool,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) output: ApplyOutput,
+}
+
+/// The output in the place of the bytes that would leave.
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct ApplyOutput {
+    /// Show each changed leaf, with redacted values masked
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Write the edits as JSON, one a line
+    #[arg(long)]
+    pub(crate) ops: bool,
+    /// Write verdict, edits and what each rule did as JSON, blocked requests included
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ComposeArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// The profile; without it, the first one that is for the request
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    /// Write JSON: the body, and each step with its source, size and digest
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RedactArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Write nothing, name what would be redacted line by line, and end with 1 where there is any:
+    /// for a hook before a commit
+    #[arg(long, conflicts_with = "in_place")]
+    pub(crate) check: bool,
+    /// Replace each file in a single step, where it is not written to meanwhile
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Write what was found as JSON, and no file to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files with one JSON value a line
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct TreeArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}

@@ -1,0 +1,152 @@
+//! A gate, the clients behind it, and whether they reach it: `run`, `exec`, `env`, `doctor`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use leafgate_config::Layer;
+use leafgate_gate::{UpstreamTarget, listen_address};
+use leafgate_policy::PolicySource;
+
+use super::shared::{ConfigArgs, GateArgs, JsonArgs, policy_name, policy_source};
+use crate::doctor;
+use crate::log::KeepArgs;
+use crate::runtime::GateName;
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The loopback address to listen on; port 0 takes a free one. The first line of output is the
+    /// gate's URL [default: 127.0.0.1:4141]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    listen: Option<SocketAddr>,
+    /// A folder of rule files, `default` for the built-in policy, or `none` [default: default]
+    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    policy: Option<PolicySource>,
+    /// Serve a policy only where it passes the tests in its folder: at the start, and at each change
+    #[arg(long)]
+    require_tests: bool,
+    /// Where requests go: https://host, http://host, echo: for a built-in endpoint that answers with
+    /// the request it got, or the name of an upstream of the configuration
+    #[arg(long, value_name = "URL|NAME")]
+    upstream: Option<String>,
+    /// The file of the team that serves /agents/v1; without it, `agents.json` of the policy folder
+    #[arg(long, value_name = "FILE")]
+    agents: Option<PathBuf>,
+    /// The folder whose saved edits of the workspace are used; without it, the present one
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The loopback address of the admin API, which `status`, `pending` and `review` ask [default:
+    /// 127.0.0.1:0]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    admin_listen: Option<SocketAddr>,
+    /// Serve no admin API: paused requests then wait for nothing but their deadline
+    #[arg(long, conflicts_with = "admin_listen")]
+    no_admin: bool,
+    /// Show the approval prompt in this terminal; the log goes to `run.log` in the data folder
+    #[arg(long, conflicts_with = "no_admin")]
+    pub(crate) review: bool,
+    /// A command for `sh -c` when a request begins to wait. It reads LEAFGATE_TURN,
+    /// LEAFGATE_SESSION, LEAFGATE_RULES and LEAFGATE_REASON, and nothing of what the request says
+    #[arg(long, value_name = "CMD", conflicts_with = "no_admin")]
+    notify_command: Option<String>,
+    /// Answer the client of a cancelled request with the reason as the model's words, instead of an
+    /// error
+    #[arg(long)]
+    answer_cancelled: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    waiting: WaitingArgs,
+}
+
+impl RunArgs {
+    /// Returns what the flags set.
+    pub(crate) fn layer(&self) -> anyhow::Result<Layer> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let WaitingArgs { pause_silence, pause_keepalive } = &self.waiting;
+        let mut layer = Layer::default();
+        for (flag, key, value) in [
+            ("--listen", "listen", self.listen.map(|address| address.to_string())),
+            ("--policy", "policy", self.policy.as_ref().map(policy_name)),
+            ("--require-tests", "require-tests", self.require_tests.then(|| true.to_string())),
+            ("--upstream", "upstream", self.upstream.clone()),
+            ("--workspace", "workspace", self.workspace.as_ref().map(path)),
+            ("--admin-listen", "admin.listen", self.admin_listen.map(|address| address.to_string())),
+            ("--no-admin", "admin.enabled", self.no_admin.then(|| false.to_string())),
+            ("--notify-command", "notify-command", self.notify_command.clone()),
+            ("--agents", "agents", self.agents.as_ref().map(path)),
+            ("--answer-cancelled", "answer-cancelled", self.answer_cancelled.then(|| true.to_string())),
+            ("--pause-silence", "limits.silence", pause_silence.map(milliseconds)),
+            ("--pause-keepalive", "limits.keepalive", pause_keepalive.map(milliseconds)),
+        ] {
+            if let Some(value) = value {
+                layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
+            }
+        }
+        self.keep.add_to(&mut layer)?;
+        Ok(layer)
+    }
+}
+
+/// How long clients of paused requests hear nothing; for tests, and for clients and proxies with
+/// short timeouts.
+#[derive(Args)]
+pub(crate) struct WaitingArgs {
+    /// How long a paused client that asked for a stream hears nothing
+    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
+    pub(crate) pause_silence: Option<Duration>,
+    /// How long a begun stream is silent before a comment keeps it alive
+    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
+    pub(crate) pause_keepalive: Option<Duration>,
+}
+
+/// Longest time of an option: no client waits for a day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let duration = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let usable = duration.filter(|time| (Duration::from_millis(1)..=LONGEST).contains(time));
+    usable.ok_or_else(|| "give seconds, from 0.001 to 86400".to_owned())
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}
+
+#[derive(Args)]
+pub(crate) struct ExecArgs {
+    /// The gate to use, where one runs: the port of its URL, or its runtime file. Without it, one
+    /// that leads to the same place, or a new one that ends with the program
+    #[arg(long, value_name = "PORT|FILE")]
+    pub(crate) gate: Option<GateName>,
+    /// A folder of rule files, `default` for the built-in policy, or `none`; without it, that of the
+    /// gate that runs, or the built-in one
+    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    pub(crate) policy: Option<PolicySource>,
+    /// Where requests go; without it, where the program would send them by itself
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<UpstreamTarget>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct EnvArgs {
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The client to try; without it, those that are installed
+    pub(crate) client: Option<doctor::Known>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}

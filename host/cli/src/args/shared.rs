@@ -1,0 +1,109 @@
+//! Options that several commands have: which gate, which policy, which request, which settings.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use leafgate_admin::RuntimeFile;
+use leafgate_policy::PolicySource;
+use leafgate_tree::Format;
+
+use crate::runtime::{self, GateName};
+
+#[derive(Args)]
+pub(crate) struct JsonArgs {
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where settings come from beside the environment and the flags that have names of their own.
+#[derive(Args, Default)]
+pub(crate) struct ConfigArgs {
+    /// A configuration file that wins against that of the user, or `none` for neither
+    #[arg(long, value_name = "FILE|none")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set any key of the configuration, as `limits.body=64MiB`; `leafgate config show` lists them
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// Which gate to ask, and how to print its answer.
+#[derive(Args)]
+pub(crate) struct GateArgs {
+    /// The gate to ask, where several run: the port of its URL, or its runtime file
+    #[arg(long = "gate", value_name = "PORT|FILE")]
+    name: Option<GateName>,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl GateArgs {
+    /// Finds the gate.
+    pub(crate) fn find(&self) -> anyhow::Result<RuntimeFile> {
+        runtime::find(&runtime::folder()?, self.name.as_ref())
+    }
+
+    /// The name that was given.
+    pub(crate) fn name(&self) -> Option<&GateName> {
+        self.name.as_ref()
+    }
+
+    /// Finds the gate that is named, or all that run.
+    pub(crate) fn find_all(&self) -> anyhow::Result<Vec<RuntimeFile>> {
+        runtime::find_all(&runtime::folder()?, self.name.as_ref())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct PolicyArg {
+    /// A folder of rule files, `default` for the built-in policy, or `none`
+    #[arg(long = "policy", value_name = "DIR|default|none", default_value = "default", value_parser = policy_source)]
+    pub(crate) source: PolicySource,
+}
+
+#[derive(Args)]
+pub(crate) struct PolicyArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
+    Ok(match text {
+        "default" => PolicySource::Default,
+        "none" => PolicySource::None,
+        "" => return Err("name a folder, `default` or `none`".to_owned()),
+        folder => PolicySource::Folder(folder.into()),
+    })
+}
+
+/// Returns a policy as settings name it.
+pub(crate) fn policy_name(source: &PolicySource) -> String {
+    match source {
+        PolicySource::Default => "default".to_owned(),
+        PolicySource::None => "none".to_owned(),
+        PolicySource::Folder(folder) => folder.display().to_string(),
+    }
+}
+
+/// Where a request comes from and how it is read.
+#[derive(Args)]
+pub(crate) struct RequestArgs {
+    /// The format of the request; without it, the one whose shape it has, and what is no JSON is
+    /// one raw text
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Format>,
+    /// The request body; `-` or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses a format by its name.
+pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
+    let value = |format: &Format| PossibleValue::new(format.name()).aliases(format.aliases());
+    PossibleValuesParser::new(Format::ALL.iter().map(value))
+        .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
+}
