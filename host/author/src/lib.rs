@@ -1,5 +1,5 @@
-//! What authors of plugins need beside the SDK: a project to begin with ([`project`]), and cases
-//! that say what a plugin must answer ([`cases`]).
+//! What authors of plugins need beside the SDK: a project to begin with ([`project`]), cases that
+//! say what a plugin must answer ([`cases`]), and a request to measure it with ([`sample`]).
 //!
 //! A plugin is anything that implements `leafgate_policy::plugin::Plugin`, so this crate knows no
 //! WebAssembly, and its tests need none. It writes the files of a new project and does no other
@@ -7,3 +7,4 @@
 
 pub mod cases;
 pub mod project;
+pub mod sample;

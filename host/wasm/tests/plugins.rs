@@ -8,11 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use leafgate_author::cases::{self, Cases};
-use leafgate_policy::plugin::{
-    Action, Plugin, PluginEdit, Role, SectionKind, Spent, Target, TransformLeaf, TransformRequest,
-    TransformSection, ValueType, World,
-};
-use leafgate_policy::plugin::{LeafKind, LoadError};
+use leafgate_author::sample;
+use leafgate_policy::plugin::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
 use leafgate_wasm::{Layer, LoaderConfig};
 use support::bundled::{PLUGINS, bundled};
 use support::{BothWays, load, text};
@@ -23,34 +20,9 @@ fn plugin(package: &str, config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
     load(&*LOADERS, &bundled(package), config)
 }
 
-/// Edits of one tool message with a single text.
+/// Edits of a tool result with a single text.
 fn edits_of_result(plugin: &dyn Plugin, text: &str) -> Vec<PluginEdit> {
-    let section = TransformSection {
-        kind: SectionKind::ToolResult,
-        role: Role::Tool,
-        label: "Result",
-        tool: Some("run"),
-        parent: None,
-        message: Some(0),
-    };
-    let leaf = TransformLeaf {
-        section: 0,
-        kind: LeafKind::ToolResult,
-        value: ValueType::Text,
-        pointer: "/messages/0/content",
-        key: "content",
-        text,
-    };
-    let (sections, leaves) = ([section], [leaf]);
-    let request = TransformRequest {
-        format: "openai-chat",
-        model: "m",
-        session: "s",
-        subagent: false,
-        sections: &sections,
-        leaves: &leaves,
-    };
-    plugin.transform(&request, &Spent::default()).unwrap().into_vec()
+    sample::transform(plugin, &[text]).unwrap()
 }
 
 fn set(text: &str) -> Vec<PluginEdit> {

@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use leafgate_author::cases::{self, Cases};
+use leafgate_author::sample;
 use leafgate_harness::recordings;
 use leafgate_policy::plugin::{
-    Fault, LeafKind, LoadError, Plugin, PluginEdit, PluginLimits, PluginLoader as _, PluginSource, Role,
-    SectionKind, Spent, TransformLeaf, TransformRequest, TransformSection, ValueType, World,
+    Fault, LoadError, Plugin, PluginEdit, PluginLimits, PluginLoader as _, PluginSource, Role, Spent, World,
 };
 use leafgate_wasm::{LogSink, WasmLoader};
 use sha2::{Digest as _, Sha256};
@@ -66,36 +66,6 @@ fn refused(source: &str, config: &str) -> String {
     script("names.js", source, config).expect_err("the script does not load").message
 }
 
-/// Leaves of one tool result.
-fn edits(plugin: &dyn Plugin, texts: &[&str]) -> Result<Vec<PluginEdit>, Fault> {
-    let section = TransformSection {
-        kind: SectionKind::ToolResult,
-        role: Role::Tool,
-        label: "Result",
-        tool: Some("run"),
-        parent: None,
-        message: Some(0),
-    };
-    let leaf = |text| TransformLeaf {
-        section: 0,
-        kind: LeafKind::ToolResult,
-        value: ValueType::Text,
-        pointer: "/messages/0/content",
-        key: "content",
-        text,
-    };
-    let leaves: Vec<_> = texts.iter().map(|&text| leaf(text)).collect();
-    let request = TransformRequest {
-        format: "openai-chat",
-        model: "m",
-        session: "s",
-        subagent: false,
-        sections: &[section],
-        leaves: &leaves,
-    };
-    plugin.transform(&request, &Spent::default()).map(leafgate_policy::plugin::CheckedEdits::into_vec)
-}
-
 const NAMES: &str = r#"
 export const labels = ["NAME", "PLACE"];
 export const summary = "Finds names";
@@ -145,7 +115,7 @@ fn every_kind_of_edit_goes_both_ways() {
         ];"#;
     let plugin = script("all.js", source, "{}").unwrap();
     assert_eq!(plugin.world(), World::Transformer);
-    let made = edits(&*plugin, &["old", "aéb"]).unwrap();
+    let made = sample::transform(&*plugin, &["old", "aéb"]).unwrap();
     use leafgate_policy::plugin::{Action, Target};
     let edit = |target, action| PluginEdit { target, action };
     let expected = [
@@ -406,12 +376,12 @@ fn the_script_makes_the_edits_of_the_rust_plugin_over_all_recordings() {
         "/Users/Shared/x",
         "/homework/ada",
     ];
-    assert_eq!(edits(&*rust, &tricky).unwrap(), edits(&*script, &tricky).unwrap());
+    assert_eq!(sample::transform(&*rust, &tricky).unwrap(), sample::transform(&*script, &tricky).unwrap());
     let (mut texts, mut made) = (0, 0);
     for recording in recorded() {
         let recording: Vec<&str> = recording.iter().map(String::as_str).collect();
-        let expected = edits(&*rust, &recording).unwrap();
-        assert_eq!(expected, edits(&*script, &recording).unwrap());
+        let expected = sample::transform(&*rust, &recording).unwrap();
+        assert_eq!(expected, sample::transform(&*script, &recording).unwrap());
         texts += recording.len();
         made += expected.len();
     }
@@ -441,7 +411,7 @@ fn what_a_script_costs_beside_the_rust_plugin() {
             let began = Instant::now();
             for recording in &recorded {
                 let texts: Vec<&str> = recording.iter().map(String::as_str).collect();
-                edits(plugin, &texts).unwrap();
+                sample::transform(plugin, &texts).unwrap();
             }
             best = best.min(began.elapsed());
         }

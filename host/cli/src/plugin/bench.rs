@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use leafgate_policy::plugin::{
-    DetectLeaf, Fault, LeafKind, Plugin, PluginLoader as _, Role, SectionKind, Spent, TransformLeaf,
-    TransformRequest, TransformSection, ValueType, World,
-};
+use leafgate_author::sample;
+use leafgate_policy::plugin::{Fault, Plugin, PluginLoader as _, World};
 use leafgate_wasm::Limits;
 use serde::Serialize;
 
@@ -121,44 +119,9 @@ fn shape(
 }
 
 fn call(plugin: &dyn Plugin, texts: &[&str]) -> Result<(), Fault> {
-    let spent = Spent::default();
     match plugin.world() {
-        World::Detector => {
-            let leaf = |text| {
-                let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);
-                DetectLeaf { kind, value, role, tool: None, key: "content", text }
-            };
-            let leaves: Vec<_> = texts.iter().map(|&text| leaf(text)).collect();
-            plugin.detect(&leaves, &spent).map(drop)
-        }
-        World::Transformer => {
-            let section = TransformSection {
-                kind: SectionKind::ToolResult,
-                role: Role::Tool,
-                label: "Result",
-                tool: Some("run"),
-                parent: None,
-                message: Some(0),
-            };
-            let leaf = |text| TransformLeaf {
-                section: 0,
-                kind: LeafKind::ToolResult,
-                value: ValueType::Text,
-                pointer: "/messages/0/content",
-                key: "content",
-                text,
-            };
-            let leaves: Vec<_> = texts.iter().map(|&text| leaf(text)).collect();
-            let request = TransformRequest {
-                format: "openai-chat",
-                model: "",
-                session: "",
-                subagent: false,
-                sections: &[section],
-                leaves: &leaves,
-            };
-            plugin.transform(&request, &spent).map(drop)
-        }
+        World::Detector => sample::detect(plugin, texts).map(drop),
+        World::Transformer => sample::transform(plugin, texts).map(drop),
     }
 }
 
