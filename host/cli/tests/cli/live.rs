@@ -91,44 +91,43 @@ fn a_paused_request_is_edited_undone_and_resumed() {
     let bench = Bench::new();
     bench.file("policy/rules.toml", &pausing());
     let gate = Running::start(bench, &["--policy", "policy"]);
-    let mut events = gate.events();
     assert_eq!(gate.json(&["pending", "list", "--json"]), json!({ "turns": [] }));
-    let client = gate.chat_later(&request());
-    let turn = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
+    let (client, turn) = gate.chat_that_waits(&request());
+    let turn = turn["id"].as_str().unwrap();
 
     let list = gate.run(&["pending", "list"]);
     assert!(list.out.contains("no-projects: Ask first"), "{}", list.out);
-    let shown = gate.run(&["pending", "show", &turn]).out;
+    let shown = gate.run(&["pending", "show", turn]).out;
     assert!(shown.contains("/messages/1/content") && shown.contains("key user-1"), "{shown}");
     assert!(!shown.contains(EMAIL) && !shown.contains(&secret()), "{shown}");
-    let seen = gate.json(&["pending", "show", &turn, "--json"]);
+    let seen = gate.json(&["pending", "show", turn, "--json"]);
 
     let words = format!("Write to bob@mail.example.org about \u{1b}[2J {}", secret());
-    let edited = gate.json(&["pending", "edit", &turn, "--json", "--set", "/messages/1/content", &words]);
+    let edited = gate.json(&["pending", "edit", turn, "--json", "--set", "/messages/1/content", &words]);
     assert_ne!(edited["digest"], seen["digest"]);
-    let diff = gate.run(&["pending", "diff", &turn]).out;
+    let diff = gate.run(&["pending", "diff", turn]).out;
     assert!(diff.contains("person"), "{diff}");
     assert!(!diff.contains("bob@") && !diff.contains(&secret()), "redacted before it is shown: {diff}");
     assert!(!diff.contains('\u{1b}') && diff.contains("\\u{1b}[2J"), "{diff}");
 
-    let undone = gate.json(&["pending", "edit", &turn, "--undo", "--json"]);
+    let undone = gate.json(&["pending", "edit", turn, "--undo", "--json"]);
     assert_eq!(undone["digest"], seen["digest"]);
-    let again = gate.run(&["pending", "edit", &turn, "--undo"]);
+    let again = gate.run(&["pending", "edit", turn, "--undo"]);
     assert_eq!(again.code, 0, "a rule's edit can be undone too: {}", again.err);
-    gate.json(&["pending", "edit", &turn, "--redo", "--json"]);
+    gate.json(&["pending", "edit", turn, "--redo", "--json"]);
 
     gate.bench.file("text.txt", "Please call me.\n");
     let edited =
-        gate.json(&["pending", "edit", &turn, "--json", "--set-file", "/messages/1/content", "text.txt"]);
-    let stale = gate
-        .json_of(&["pending", "resume", &turn, "--json", "--digest", seen["digest"].as_str().unwrap()], 2);
+        gate.json(&["pending", "edit", turn, "--json", "--set-file", "/messages/1/content", "text.txt"]);
+    let stale =
+        gate.json_of(&["pending", "resume", turn, "--json", "--digest", seen["digest"].as_str().unwrap()], 2);
     assert_eq!(stale["error"]["code"], "stale");
-    let resumed = gate.run(&["pending", "resume", &turn, "--digest", edited["digest"].as_str().unwrap()]);
+    let resumed = gate.run(&["pending", "resume", turn, "--digest", edited["digest"].as_str().unwrap()]);
     assert_eq!((resumed.code, resumed.err.as_str()), (0, ""));
     let answer = client.join().unwrap();
     assert_eq!(answer.status, 200);
     assert!(answer.body.contains("Please call me.") && !answer.body.contains(EMAIL), "{}", answer.body);
-    let over = gate.run(&["pending", "resume", &turn]);
+    let over = gate.run(&["pending", "resume", turn]);
     assert_eq!(over.code, 2);
     assert!(over.err.contains("is over"), "{}", over.err);
 }
@@ -138,19 +137,18 @@ fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
     let bench = Bench::new();
     bench.file("policy/rules.toml", &pausing());
     let gate = Running::start(bench, &["--policy", "policy"]);
-    let mut events = gate.events();
-    let client = gate.chat_later(&request());
-    let turn = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
-    let seen = gate.json(&["pending", "show", &turn, "--json"]);
-    let deleted = gate.json(&["pending", "edit", &turn, "--json", "--delete", "user-1"]);
+    let (client, turn) = gate.chat_that_waits(&request());
+    let turn = turn["id"].as_str().unwrap();
+    let seen = gate.json(&["pending", "show", turn, "--json"]);
+    let deleted = gate.json(&["pending", "edit", turn, "--json", "--delete", "user-1"]);
     assert_ne!(deleted["digest"], seen["digest"]);
-    let restored = gate.json(&["pending", "edit", &turn, "--json", "--restore", "user-1"]);
+    let restored = gate.json(&["pending", "edit", turn, "--json", "--restore", "user-1"]);
     assert_eq!(restored["digest"], seen["digest"]);
-    assert_eq!(gate.run(&["pending", "edit", &turn, "--delete", "nothing-9"]).code, 2);
-    assert_eq!(gate.run(&["pending", "edit", &turn]).code, 2, "an edit must be named");
+    assert_eq!(gate.run(&["pending", "edit", turn, "--delete", "nothing-9"]).code, 2);
+    assert_eq!(gate.run(&["pending", "edit", turn]).code, 2, "an edit must be named");
     assert_eq!(gate.run(&["pending", "show", "99"]).code, 2);
     assert_eq!(gate.run(&["pending", "show", "../status"]).code, 2);
-    assert_eq!(gate.run(&["pending", "cancel", &turn]).code, 0);
+    assert_eq!(gate.run(&["pending", "cancel", turn]).code, 0);
     assert_eq!(client.join().unwrap().status, 400);
 }
 
@@ -159,13 +157,12 @@ fn a_turn_is_reviewed_line_by_line() {
     let bench = Bench::new();
     bench.file("policy/rules.toml", &pausing());
     let gate = Running::start(bench, &["--policy", "policy"]);
-    let mut events = gate.events();
-    let client = gate.chat_later(&request());
-    let turn = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
+    let (client, turn) = gate.chat_that_waits(&request());
+    let turn = turn["id"].as_str().unwrap();
     let unknown = gate.run(&["review", "--plain", "99"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""), "{}", unknown.err);
     assert!(gate.run(&["review"]).err.contains("--plain"), "no screen without a terminal");
-    let ran = gate.run_with(&["review", "--plain", &turn], "resume\n");
+    let ran = gate.run_with(&["review", "--plain", turn], "resume\n");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("no-projects") && !ran.out.contains(&secret()), "{}", ran.out);
     assert_eq!(client.join().unwrap().status, 200);
@@ -237,9 +234,7 @@ fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     let empty = gate.run(&["pending", "list"]);
     assert!(empty.err.contains("Prompt interception is off"), "{}", empty.err);
     gate.json(&["mode", "interceptOnce", "--json"]);
-    let mut events = gate.events();
-    let client = gate.chat_later(&request());
-    let turn = events.next("paused")["turn"].clone();
+    let (client, turn) = gate.chat_that_waits(&request());
     assert_eq!((&turn["mode"], &turn["class"]), (&json!("interceptOnce"), &json!("main")));
     let id = turn["id"].as_str().unwrap();
     assert!(gate.run(&["pending", "list"]).out.contains("Pause next turn"));

@@ -192,6 +192,13 @@ impl Running {
         std::thread::spawn(move || send(&url, &body))
     }
 
+    /// Sends one that has to wait; gives its client, and the turn that it became.
+    pub(crate) fn chat_that_waits(&self, body: &str) -> (JoinHandle<Answer>, Value) {
+        let mut events = self.events();
+        let client = self.chat_later(body);
+        (client, events.next("paused")["turn"].clone())
+    }
+
     /// Everything that happens from now on.
     pub(crate) fn events(&self) -> Events {
         let file = self.bench.path().join(format!("data/run/gate-{}.json", self.port()));

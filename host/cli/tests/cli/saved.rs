@@ -22,11 +22,10 @@ fn capturing() -> Running {
 
 /// Captures another text of the question, and gives what was saved.
 fn capture(gate: &Running, text: &str) -> Value {
-    let mut events = gate.events();
-    let client = gate.chat_later(&request());
-    let id = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
-    gate.json(&["pending", "edit", &id, "--set", "/messages/1/content", text, "--json"]);
-    let resumed = gate.json(&["pending", "resume", &id, "--json"]);
+    let (client, turn) = gate.chat_that_waits(&request());
+    let id = turn["id"].as_str().unwrap();
+    gate.json(&["pending", "edit", id, "--set", "/messages/1/content", text, "--json"]);
+    let resumed = gate.json(&["pending", "resume", id, "--json"]);
     assert_eq!(client.join().unwrap().status, 200);
     resumed["captured"].clone()
 }
@@ -199,18 +198,17 @@ fn a_projects_own_edits_count_once_they_are_trusted_and_as_they_were_then() {
 #[test]
 fn a_file_for_others_has_a_key_of_its_own_and_is_applied_offline() {
     let gate = capturing();
-    let mut events = gate.events();
-    let client = gate.chat_later(&request());
-    let id = events.next("paused")["turn"]["id"].as_str().unwrap().to_owned();
-    gate.json(&["pending", "edit", &id, "--set", "/messages/1/content", "Be kind", "--json"]);
-    let mine = gate.json(&["saved", "capture", &id, "--scope", "global", "--json"]);
+    let (client, turn) = gate.chat_that_waits(&request());
+    let id = turn["id"].as_str().unwrap();
+    gate.json(&["pending", "edit", id, "--set", "/messages/1/content", "Be kind", "--json"]);
+    let mine = gate.json(&["saved", "capture", id, "--scope", "global", "--json"]);
     fs::create_dir(gate.bench.path().join(".leafgate")).unwrap();
-    let export = ["saved", "capture", &id, "--on-drift", "pause", "--export", ".leafgate/saved.toml"];
+    let export = ["saved", "capture", id, "--on-drift", "pause", "--export", ".leafgate/saved.toml"];
     let told = gate.run(&export);
     assert_eq!((told.code, told.out.as_str()), (0, "1 edit is saved in the file\n"), "{}", told.shown());
     let again = gate.run(&export);
     assert!(again.code == 2 && again.err.contains("cannot write the new file"), "{}", again.shown());
-    gate.run(&["pending", "cancel", &id]);
+    gate.run(&["pending", "cancel", id]);
     client.join().unwrap();
     let bench = gate.stop();
     let text = fs::read_to_string(bench.path().join(".leafgate/saved.toml")).unwrap();
