@@ -4,8 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use leafgate_policy::plugin::{Fault, PluginFinding};
 use leafgate_policy::{Cause, Verdict};
-use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::support::*;
 
@@ -21,12 +20,6 @@ const NAMES: &str = r#"
 
 fn long(text: &str) -> String {
     format!("{text}, in a message that is long enough to be remembered")
-}
-
-fn history(texts: &[String]) -> Value {
-    let role = |turn: usize| if turn.is_multiple_of(2) { "user" } else { "assistant" };
-    let message = |(turn, text): (usize, &String)| json!({"role": role(turn), "content": text});
-    json!({"model": "gpt-4o", "messages": texts.iter().enumerate().map(message).collect::<Vec<_>>()})
 }
 
 #[test]
@@ -95,47 +88,4 @@ fn a_protected_leaf_does_not_answer_for_an_open_one_with_the_same_text() {
     assert_forward(&evaluate(&policy, &body));
     let evaluation = evaluate(&policy, &tool_chat(&json!({}), &text));
     assert_eq!(evaluation.draft.redactions().count(), 1);
-}
-
-proptest! {
-    // Each case loads several policies, which takes longer than all that they do.
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn a_policy_that_remembers_does_what_a_new_one_does(
-        turns in prop::collection::vec((0usize..5, "[a-z ]{20,60}"), 1..6)
-    ) {
-        let rules = r#"
-            [[rule]]
-            id = "secrets"
-            match = {}
-            detect = ["secrets"]
-            action = "redact"
-            [[rule]]
-            id = "mail"
-            match = { role = "user" }
-            detect = ["pii/email"]
-            action = "redact"
-            with = "mask"
-        "#;
-        let part = |kind: usize| match kind {
-            0 => String::new(),
-            1 => secret(),
-            2 => EMAIL.to_owned(),
-            3 => STANDARD.encode(format!("the key is {}", secret())),
-            _ => format!("{} {EMAIL}", token("SECRET", &secret())),
-        };
-        let texts: Vec<String> = turns.iter().map(|(kind, words)| format!("{words} {} {words}", part(*kind))).collect();
-        let remembers = policy(rules);
-        for turn in 1..=texts.len() {
-            let body = history(&texts[..turn]);
-            let (one, other) = (evaluate(&remembers, &body), evaluate(&policy(rules), &body));
-            prop_assert_eq!(one.draft.render(), other.draft.render());
-            prop_assert_eq!(&one.verdict, &other.verdict);
-            let counts = |evaluation: &leafgate_policy::Evaluation| {
-                evaluation.report.rules.iter().map(|rule| (rule.findings.clone(), rule.unredactable)).collect::<Vec<_>>()
-            };
-            prop_assert_eq!(counts(&one), counts(&other));
-        }
-    }
 }

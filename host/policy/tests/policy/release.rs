@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::NoPlugins;
-use leafgate_policy::{Cause, Context, Evaluation, Hold, Policy, PolicySource, Verdict};
-use leafgate_tree::{Author, Document, Draft, EditError, Format, Limits, NodeId};
+use leafgate_policy::{Cause, Context, Evaluation, Hold, Policy, Verdict};
+use leafgate_tree::{Author, Draft, EditError, NodeId};
 use leafgate_vault::Vault;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use crate::support::{EMAIL, secret, vault};
+use crate::support::{EMAIL, document, policy, secret, vault};
 
 const RULES: &str = r#"
 [[rule]]
@@ -59,13 +58,8 @@ struct Case {
 }
 
 fn judged_by(rules: &str, body: &Value) -> Case {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
-    let policy = policy.unwrap_or_else(|error| panic!("{error}"));
-    let vault = vault();
-    let document = Document::parse(body.to_string().into(), Format::OpenaiChat, &Limits::default()).unwrap();
-    let judged = policy.evaluate(Arc::new(document), &Context::default(), &vault);
+    let (policy, vault) = (policy(rules), vault());
+    let judged = policy.evaluate(document(body), &Context::default(), &vault);
     Case { policy, vault, judged }
 }
 

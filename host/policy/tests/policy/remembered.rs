@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use leafgate_harness::recordings;
 use leafgate_policy::{Context, Evaluation, Policy};
 use leafgate_tree::{Document, Format, Limits};
+use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -274,5 +277,27 @@ fn what_lies_beyond_the_caps_is_not_taken_for_what_was_walked() {
             decided(&policy.evaluate(Arc::new(document), &Context::default(), &vault()))
         };
         assert_eq!(judge(&remembers), judge(&forgets));
+    }
+}
+
+proptest! {
+    // Each case loads several policies, which takes longer than all that they do.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_conversation_is_judged_alike_with_and_without_memory_turn_by_turn(
+        turns in prop::collection::vec((0usize..5, "[a-z ]{20,60}"), 1..6)
+    ) {
+        let part = |kind: usize| match kind {
+            0 => String::new(),
+            1 => secret(),
+            2 => EMAIL.to_owned(),
+            3 => STANDARD.encode(format!("the key is {}", secret())),
+            _ => format!("{} {EMAIL}", token("SECRET", &secret())),
+        };
+        let text = |(kind, words): &(usize, String)| format!("{words} {} {words}", part(*kind));
+        let texts: Vec<String> = turns.iter().map(text).collect();
+        let bodies: Vec<_> = (1..=texts.len()).map(|turn| history(&texts[..turn]).to_string().into_bytes()).collect();
+        assert_same(bodies.iter().map(|body| (body.as_slice(), Some(Format::OpenaiChat))));
     }
 }

@@ -223,6 +223,13 @@ pub(crate) fn chat(text: &str) -> Value {
     json!({"model": "gpt-4o", "messages": [{"role": "user", "content": text}]})
 }
 
+/// A chat request of messages that the user and the model say in turns.
+pub(crate) fn history(texts: &[String]) -> Value {
+    let role = |turn: usize| if turn.is_multiple_of(2) { "user" } else { "assistant" };
+    let message = |(turn, text): (usize, &String)| json!({"role": role(turn), "content": text});
+    json!({"model": "gpt-4o", "messages": texts.iter().enumerate().map(message).collect::<Vec<_>>()})
+}
+
 /// A chat request with a tool call, its arguments and its result.
 pub(crate) fn tool_chat(arguments: &Value, result: &str) -> Value {
     json!({"model": "gpt-4o", "messages": [
