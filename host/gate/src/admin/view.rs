@@ -157,7 +157,7 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
 }
 
 /// A text that was put in. Undo takes it out; it is nobody's to edit.
-fn put_in(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
+fn put_in_leaf(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
     LeafView {
         pointer: String::new(),
         path: path.to_owned(),
@@ -174,31 +174,15 @@ fn put_in(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
 
 /// A member that was put into the body.
 fn option_view(at: usize, option: &PutOption) -> SectionView {
-    SectionView {
+    put_in_view(PutIn {
         key: format!("option-{at}"),
-        label: format!("Put in by {}", option.author()),
+        author: option.author(),
         kind: SectionKind::RequestOption,
         node_type: NodeType::RequestOption,
         role: Role::Other,
-        parent: None,
         path: option.key().to_owned(),
-        pointer: String::new(),
-        source_message_index: None,
-        content_index: None,
-        content_kind: None,
-        tool_call_index: None,
-        tool_invocation: None,
-        editable: false,
-        deletable: false,
-        deleted: false,
-        pinned: false,
-        pinned_by: None,
-        token_count: None,
-        token_percent: None,
-        content: None,
-        original_content: None,
-        leaves: vec![put_in(option.key(), LeafKind::RequestOption, option.json())],
-    }
+        leaf: put_in_leaf(option.key(), LeafKind::RequestOption, option.json()),
+    })
 }
 
 /// A message that was put in.
@@ -208,15 +192,40 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
         redacted_span(MarkedSpan { at: at.clone(), label: label.clone(), redaction: None })
     });
     let leaf =
-        LeafView { redacted: redacted.collect(), ..put_in("content", LeafKind::Text, inserted.text()) };
-    SectionView {
+        LeafView { redacted: redacted.collect(), ..put_in_leaf("content", LeafKind::Text, inserted.text()) };
+    put_in_view(PutIn {
         key: format!("inserted-{at}"),
-        label: format!("Put in by {}", inserted.author()),
+        author: inserted.author(),
         kind: SectionKind::Context,
         node_type: NodeType::Message,
         role: inserted.role(),
-        parent: None,
         path: format!("before {}", draft.display_path_now(inserted.before())),
+        leaf,
+    })
+}
+
+/// What tells apart the sections that were put in.
+struct PutIn<'d> {
+    key: String,
+    author: &'d Author,
+    kind: SectionKind,
+    node_type: NodeType,
+    role: Role,
+    path: String,
+    leaf: LeafView,
+}
+
+/// A section that was put in: it has no place in the received body.
+fn put_in_view(put_in: PutIn<'_>) -> SectionView {
+    let PutIn { key, author, kind, node_type, role, path, leaf } = put_in;
+    SectionView {
+        key,
+        label: format!("Put in by {author}"),
+        kind,
+        node_type,
+        role,
+        parent: None,
+        path,
         pointer: String::new(),
         source_message_index: None,
         content_index: None,
