@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use crate::stage::*;
-use crate::support::{Client, Upstream, answer, fed, full, post};
+use crate::support::{Client, Upstream, answer, full, post};
 
 #[tokio::test]
 async fn an_entry_that_fails_at_once_becomes_plain_chat() {
@@ -88,16 +88,7 @@ async fn a_run_ends_within_its_caps() {
 
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_no_upstream_call_open() {
-    let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
-    let upstream = Upstream::start(move |_| {
-        let began = began.clone();
-        async move {
-            let (feed, body) = fed();
-            began.send(feed).unwrap();
-            answer("text/event-stream", body)
-        }
-    })
-    .await;
+    let (upstream, mut begins) = Upstream::fed().await;
     let stage = Stage::before(&team(&[agent("lead")]), upstream).await;
     let body = json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "Go." }] });
     let answer = Client::connect(stage.gate.address)
@@ -115,16 +106,7 @@ async fn a_client_that_goes_away_leaves_no_upstream_call_open() {
 
 #[tokio::test]
 async fn a_client_that_waits_gets_signs_of_life_and_then_the_answer() {
-    let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
-    let upstream = Upstream::start(move |_| {
-        let began = began.clone();
-        async move {
-            let (feed, body) = fed();
-            began.send(feed).unwrap();
-            answer("text/event-stream", body)
-        }
-    })
-    .await;
+    let (upstream, mut begins) = Upstream::fed().await;
     let stage = Stage::before(&team(&[agent("lead")]), upstream).await;
     let body = json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "Go." }] });
     let mut client = Client::connect(stage.gate.address).await;

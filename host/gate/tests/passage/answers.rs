@@ -5,8 +5,8 @@ use http_body_util::BodyExt;
 use serde_json::json;
 
 use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, Whole, answer, chat, email_token, fed, full, gate,
-    gate_with, json_answer, once, says,
+    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, Whole, chat, email_token, full, gate, gate_with,
+    json_answer, once, says,
 };
 
 async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Whole {
@@ -49,15 +49,10 @@ async fn a_stream_is_restored_over_its_fragments() {
 
 #[tokio::test]
 async fn each_event_leaves_before_the_next_one_comes() {
-    let (feed, body) = fed();
-    let body = std::sync::Arc::new(std::sync::Mutex::new(Some(body)));
-    let upstream = Upstream::start(move |_| {
-        let body = body.lock().unwrap().take().unwrap();
-        async move { answer("text/event-stream", body) }
-    })
-    .await;
+    let (upstream, mut begins) = Upstream::fed().await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
     let mut stream = Client::connect(gate.address).await.send(chat(says(EMAIL))).await.into_body();
+    let feed = begins.recv().await.unwrap();
     for event in
         [": waiting\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: [DONE]\n\n"]
     {

@@ -8,9 +8,8 @@ use http_body_util::BodyExt;
 use leafgate_gate::GateLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
 
-use crate::support::{Client, SOON, Upstream, answer, chat, fed, full, gate_with, json_answer, once, says};
+use crate::support::{Client, SOON, Upstream, answer, chat, fed, full, gate_with, once, says};
 
 /// Passes at once where something is bounded, and hangs a test where it is not.
 const SHORT: Duration = Duration::from_millis(50);
@@ -85,16 +84,7 @@ async fn a_tls_handshake_that_never_ends_is_given_up() {
 
 #[tokio::test]
 async fn bodies_in_flight_are_bounded_together() {
-    let (arrived, mut arrivals) = mpsc::unbounded_channel();
-    let upstream = Upstream::start(move |_| {
-        let (release, released) = oneshot::channel::<()>();
-        arrived.send(release).unwrap();
-        async move {
-            let _ = released.await;
-            json_answer("{}")
-        }
-    })
-    .await;
+    let (upstream, mut arrivals) = Upstream::held().await;
     let gate = gate_with("", &upstream.url(), |limits| limits.bodies = 64 * 1024).await;
     let address = gate.address;
     let large = says(&"x ".repeat(20_000));
@@ -159,16 +149,7 @@ async fn idle_connections_shut_nobody_out() {
 
 #[tokio::test]
 async fn a_connection_with_a_request_is_not_closed_for_another() {
-    let (arrived, mut arrivals) = mpsc::unbounded_channel();
-    let upstream = Upstream::start(move |_| {
-        let (release, released) = oneshot::channel::<()>();
-        arrived.send(release).unwrap();
-        async move {
-            let _ = released.await;
-            json_answer("{}")
-        }
-    })
-    .await;
+    let (upstream, mut arrivals) = Upstream::held().await;
     let gate = gate_with("", &upstream.url(), |limits| limits.connections = 1).await;
     let address = gate.address;
     let first = tokio::spawn(async move { Client::connect(address).await.whole(chat(says("1"))).await });

@@ -41,17 +41,12 @@ async fn a_client_that_leaves_before_the_answer_cancels_the_upstream() {
 
 #[tokio::test]
 async fn a_client_that_leaves_within_the_stream_cancels_the_upstream() {
-    let (feed, body) = fed();
-    let body = Arc::new(Mutex::new(Some(body)));
-    let upstream = Upstream::start(move |_| {
-        let body = body.lock().unwrap().take().unwrap();
-        async move { answer("text/event-stream", body) }
-    })
-    .await;
+    let (upstream, mut begins) = Upstream::fed().await;
     let gate = gate("", &upstream.url()).await;
-    feed.send(Ok(Bytes::from(": hello\n\n"))).unwrap();
     let mut client = Client::connect(gate.address).await;
     let mut stream = client.send(chat(says("hi"))).await.into_body();
+    let feed = begins.recv().await.unwrap();
+    feed.send(Ok(Bytes::from(": hello\n\n"))).unwrap();
     stream.frame().await.unwrap().unwrap();
     drop(stream);
     drop(client);
@@ -81,16 +76,7 @@ async fn an_upstream_that_breaks_off_breaks_the_answer_off() {
 
 #[tokio::test]
 async fn invariant_8_one_request_one_generation() {
-    let (arrived, mut arrivals) = mpsc::unbounded_channel();
-    let upstream = Upstream::start(move |_| {
-        let (release, released) = oneshot::channel::<()>();
-        arrived.send(release).unwrap();
-        async move {
-            let _ = released.await;
-            json_answer("{}")
-        }
-    })
-    .await;
+    let (upstream, mut arrivals) = Upstream::held().await;
     let gate = gate("", &upstream.url()).await;
     let address = gate.address;
     let first = tokio::spawn(async move { Client::connect(address).await.whole(chat(says("hi"))).await });

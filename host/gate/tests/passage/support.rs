@@ -20,6 +20,7 @@ use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 /// Nothing in these tests takes a second; what takes so long, hangs.
@@ -99,6 +100,31 @@ impl Upstream {
         Upstream::start(|_| async { json_answer("{}") }).await
     }
 
+    /// Answers each request with a stream, which the test feeds.
+    pub(crate) async fn fed() -> (Upstream, UnboundedReceiver<Feed>) {
+        let (began, begins) = mpsc::unbounded_channel();
+        let upstream = Upstream::start(move |_| {
+            let (feed, body) = fed();
+            began.send(feed).unwrap();
+            async move { answer("text/event-stream", body) }
+        });
+        (upstream.await, begins)
+    }
+
+    /// Holds each answer, which is `{}`, until the sender that arrives with its request is dropped.
+    pub(crate) async fn held() -> (Upstream, UnboundedReceiver<oneshot::Sender<()>>) {
+        let (arrived, arrivals) = mpsc::unbounded_channel();
+        let upstream = Upstream::start(move |_| {
+            let (release, released) = oneshot::channel::<()>();
+            arrived.send(release).unwrap();
+            async move {
+                let _ = released.await;
+                json_answer("{}")
+            }
+        });
+        (upstream.await, arrivals)
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -133,9 +159,12 @@ pub(crate) fn answer(content_type: &str, body: Body) -> Response<Body> {
     Response::builder().header("content-type", content_type).body(body).unwrap()
 }
 
+/// What feeds a body.
+pub(crate) type Feed = UnboundedSender<std::io::Result<Bytes>>;
+
 /// A body that a test feeds as it goes; it ends when the sender is dropped, and breaks off on an error.
-pub(crate) fn fed() -> (tokio::sync::mpsc::UnboundedSender<std::io::Result<Bytes>>, Body) {
-    let (feed, mut fed) = tokio::sync::mpsc::unbounded_channel();
+pub(crate) fn fed() -> (Feed, Body) {
+    let (feed, mut fed) = mpsc::unbounded_channel();
     let frames = futures_util::stream::poll_fn(move |context| fed.poll_recv(context));
     let frames = futures_util::TryStreamExt::map_ok(frames, http_body::Frame::data);
     (feed, http_body_util::StreamBody::new(frames).boxed_unsync())
