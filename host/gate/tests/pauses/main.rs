@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod admin;
+mod answering;
 mod answers;
 mod crossing;
 mod logs;

@@ -4,29 +4,21 @@ use http::Method;
 use leafgate_admin::{Composed, Payload};
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, House, Reply, chat};
+use crate::support::{CANARY, House, RULES, Reply, chat};
 
-/// Pauses where somebody names `prod-db`.
-const PAUSE: &str = r#"
-[[rule]]
-id = "addresses"
-match = {}
-detect = ["pii/email"]
-action = "redact"
-
-[[rule]]
-id = "production"
-match = { role = "user" }
-when = 'leaf.text.contains("prod-db")'
-action = "pause"
-reason = "Names the production database"
-
+/// A profile that makes every chat.
+const PROFILE: &str = r#"
 [[assemble]]
 id = "vault"
 match = {}
 agent_mode = true
 prompt = { type = "literal", text = "Review." }
 "#;
+
+/// The rules of all houses, and the profile with what else it says.
+fn rules(rest: &str) -> String {
+    format!("{RULES}{PROFILE}{rest}")
+}
 
 fn refusing(message: &str) -> Reply {
     let body = json!({ "error": { "message": message } }).to_string();
@@ -41,7 +33,7 @@ fn with_tools(says: &str) -> Value {
 
 #[tokio::test]
 async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
-    let house = House::with(PAUSE, Reply::echo(), |_| {}).await;
+    let house = House::with(&rules(""), Reply::echo(), |_| {}).await;
     let mut events = house.events().await;
     let client = house.send(&chat("prod-db?"));
     let id = events.paused().await.id;
@@ -55,7 +47,7 @@ async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
 
 #[tokio::test]
 async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
-    let rules = format!("{PAUSE}downgrade = {{ on = [\"tools\"] }}\n");
+    let rules = rules("downgrade = { on = [\"tools\"] }\n");
     let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
     let mut events = house.events().await;
     let client = house.send(&with_tools("prod-db?"));
@@ -78,7 +70,7 @@ async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
 
 #[tokio::test]
 async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
-    let rules = format!("{PAUSE}downgrade = {{ on = [\"tools\"] }}\n");
+    let rules = rules("downgrade = { on = [\"tools\"] }\n");
     let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
     let mut events = house.events().await;
     let client = house.send(&with_tools("prod-db?"));
@@ -90,7 +82,7 @@ async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
 
 #[tokio::test]
 async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
-    let rules = format!("{PAUSE}downgrade = {{ else = \"pause\" }}\n");
+    let rules = rules("downgrade = { else = \"pause\" }\n");
     let house = House::with(&rules, refusing("The model `m-1` does not exist"), |_| {}).await;
     let mut events = house.events().await;
     let client = house.send(&chat("hello"));
@@ -110,7 +102,7 @@ async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
 
 #[tokio::test]
 async fn a_body_is_composed_without_being_sent() {
-    let house = House::with(PAUSE, Reply::echo(), |_| {}).await;
+    let house = House::with(&rules(""), Reply::echo(), |_| {}).await;
     let ask = |body: String| json!({ "body": body, "profile": "vault" });
     let answer = house
         .call(Method::POST, "/v1/compose", Some(&ask(chat(&format!("{CANARY}, prod-db?")).to_string())))

@@ -9,7 +9,7 @@ use leafgate_gate::record::{
 };
 use serde_json::{Value, json};
 
-use crate::answers::{ADDRESS, ASK, BUFFERED, everywhere, house, model, request};
+use crate::answering::{ADDRESS, ASK, BUFFERED, everywhere, house, model, request};
 use crate::support::{House, ask, read};
 
 /// A rule that reads a stream while it comes.

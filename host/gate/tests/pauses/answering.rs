@@ -1,0 +1,119 @@
+//! Houses whose upstream answers in any API, and what their clients read.
+
+use http::Request;
+use http_body_util::Full;
+use leafgate_answer::{
+    Answer as Said, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply as Words,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, House, LONG, Reply};
+
+/// Asks a person before anything is run, and never runs what forces.
+pub(crate) const ASK: &str = r#"
+[[rule]]
+id = "ask"
+on = "tool-call"
+match = { tool = "run_*" }
+action = "pause"
+reason = "Runs something"
+
+[[rule]]
+id = "no-force"
+on = "tool-call"
+match = { kind = "tool-arguments", path = "**.command" }
+when = 'leaf.text.contains("--force")'
+action = "block"
+reason = "History stays"
+"#;
+
+/// Looks at the texts of whole answers.
+pub(crate) const BUFFERED: &str = r#"
+[[rule]]
+id = "addresses"
+on = "response"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+stream = "buffer"
+
+[[rule]]
+id = "never"
+on = "response"
+match = {}
+when = 'leaf.text.contains("launch codes")'
+action = "block"
+reason = "Nobody reads this"
+stream = "buffer"
+"#;
+
+pub(crate) const ADDRESS: &str = "someone@answers-mail.net";
+
+/// What a model says and calls.
+pub(crate) fn model(says: &str, calls: &[(&str, Value)]) -> Words {
+    let call = |(at, (name, arguments)): (usize, &(&str, Value))| Call {
+        id: format!("call_{at}").as_str().into(),
+        name: (*name).into(),
+        arguments: arguments.to_string().into(),
+        kind: CallKind::Function,
+    };
+    Words {
+        content: says.into(),
+        calls: calls.iter().enumerate().map(call).collect(),
+        finish: Some(if calls.is_empty() { Finish::Stop } else { Finish::Calls }),
+        ..Words::default()
+    }
+}
+
+/// What an upstream sends.
+pub(crate) fn sent(api: Api, stream: bool, words: &Words) -> String {
+    let head = Head { id: "answer_1".into(), model: "m-1".into(), ..Head::default() };
+    let whole = api.write(words, &head).json;
+    match stream {
+        true => api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect(),
+        false => whole.to_string(),
+    }
+}
+
+/// A house whose upstream answers everything with these words.
+pub(crate) async fn house(rules: &str, api: Api, stream: bool, words: &Words) -> House {
+    let kind = if stream { "text/event-stream" } else { "application/json" };
+    let reply = Reply { status: 200, kind, body: Some(sent(api, stream, words)) };
+    House::with(rules, reply, |config| config.limits.keepalive = LONG).await
+}
+
+/// A question in the words of an API.
+pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
+    let user = json!([{ "role": "user", "content": "Do it" }]);
+    let (path, body) = match api {
+        Api::Chat => ("/v1/chat/completions", json!({ "model": "m-1", "messages": user, "stream": stream })),
+        Api::Responses => ("/v1/responses", json!({ "model": "m-1", "input": "Do it", "stream": stream })),
+        Api::Messages => {
+            ("/v1/messages", json!({ "model": "m-1", "max_tokens": 9, "messages": user, "stream": stream }))
+        }
+        Api::Gemini => (
+            if stream {
+                "/v1beta/models/m-1:streamGenerateContent?alt=sse"
+            } else {
+                "/v1beta/models/m-1:generateContent"
+            },
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": "Do it" }] }] }),
+        ),
+    };
+    let request = Request::post(path).header("host", house.address.to_string());
+    request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
+}
+
+/// Reads what a client was answered.
+pub(crate) fn read(api: Api, stream: bool, answer: &Answer) -> Said {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let limits = AnswerLimits::default();
+    let mut reader = if stream { Reader::stream(api, limits) } else { Reader::whole(api, limits) };
+    reader.push(&answer.body).unwrap();
+    reader.finish().unwrap()
+}
+
+/// Every API, with whole answers and with streams.
+pub(crate) fn everywhere() -> impl Iterator<Item = (Api, bool)> {
+    Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)])
+}
