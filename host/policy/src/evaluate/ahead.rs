@@ -13,7 +13,8 @@ use leafgate_tree::{Leaf, NodeId};
 
 use super::Run;
 use super::scanner::Scanner;
-use super::search::{Rules, Subject};
+use super::search::Rules;
+use super::subject::Subject;
 use crate::Policy;
 use crate::index::EngineIndex;
 use crate::selector::Selection;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leafgate_detect::Label;
 
 use super::Run;
-use super::search::MAX_FINDINGS;
+use super::found::MAX_FINDINGS;
 use super::site::{Site, Why};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};

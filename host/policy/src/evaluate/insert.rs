@@ -13,8 +13,9 @@ use leafgate_tree::{
 };
 
 use super::hits::{Hit, exempt, sorted_apart};
-use super::search::{Rules, Search, Subject};
+use super::search::{Rules, Search};
 use super::site::Site;
+use super::subject::Subject;
 use super::{FactsOf, Run, author};
 use crate::index::RuleIndex;
 use crate::rule::{Insert, Rule};

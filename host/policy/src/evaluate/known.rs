@@ -18,8 +18,9 @@ use leafgate_tree::{Block, Document, Leaf, NodeId};
 
 use super::Run;
 use super::ahead::{self, Ahead};
+use super::found::Found;
 use super::seams::Seams;
-use super::search::{Found, Rules, Search};
+use super::search::{Rules, Search};
 use super::site::Site;
 use crate::condition::ForRequest;
 use crate::index::RuleIndex;

@@ -12,6 +12,7 @@
 //! - A block ends the evaluation: nothing will be sent, so nothing more is done to it.
 
 mod ahead;
+mod ask;
 mod beneath;
 mod candidates;
 mod classify;
@@ -19,9 +20,12 @@ mod decide;
 mod drift;
 mod edit;
 mod excepted;
+mod fixed;
+mod found;
 mod hits;
 mod holds;
 mod insert;
+mod keys;
 mod known;
 mod options;
 mod outgoing;
@@ -29,6 +33,7 @@ mod outside;
 mod project;
 mod redact;
 mod release;
+mod replace;
 mod replay;
 mod request;
 mod review;
@@ -38,6 +43,7 @@ mod seams;
 mod search;
 mod seen;
 mod site;
+mod subject;
 mod tools;
 mod trace;
 mod transform;

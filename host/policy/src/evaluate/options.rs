@@ -7,8 +7,9 @@
 use leafgate_tree::{Document, EditError, NodeId};
 use serde_json::Value;
 
-use super::search::{Rules, Search, Subject};
+use super::search::{Rules, Search};
 use super::site::Site;
+use super::subject::Subject;
 use super::{Run, Which, author};
 use crate::Policy;
 use crate::condition::RequestFacts;

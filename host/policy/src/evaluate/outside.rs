@@ -7,6 +7,9 @@ use leafgate_detect::percent_decoded;
 use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
+use super::search::{Rules, Search};
+use super::site::Site;
+use super::subject::Subject;
 use super::{Evaluation, Run};
 use crate::rule::Phase;
 use crate::verdict::Verdict;
@@ -14,6 +17,21 @@ use crate::{Context, Policy};
 
 /// What stands for a path of which nobody can tell what it holds.
 const WITHHELD: &str = "(withheld)";
+
+impl<'p> Search<'_, 'p> {
+    /// Searches path, query and headers, and their names.
+    pub(super) fn outside(&mut self, rules: &Rules<'p>) {
+        let run = self.run;
+        for (number, outside) in run.outside.iter().enumerate() {
+            if let Some(name) = outside.part.name() {
+                self.text(rules, Subject::new(Site::OutsideName(number), name));
+            }
+            let key = outside.part.name().unwrap_or_default();
+            let text = Subject::new(Site::Outside(number), outside.text);
+            self.text(rules, Subject { key: key.into(), ..text });
+        }
+    }
+}
 
 /// Searches what a request without a body says.
 pub(crate) fn evaluate_outside(policy: &Policy, context: &Context<'_>, vault: &Vault) -> Evaluation {

@@ -13,10 +13,10 @@ use leafgate_detect::views;
 use leafgate_tree::{Author, FindingId, NodeId, RedactionRecord, ReleaseTerms, Segment};
 
 use super::beneath::Under;
+use super::found::Hidden;
 use super::hits::{Hit, exempt, sorted_apart};
 use super::holds::Held;
 use super::seams::Seams;
-use super::search::Hidden;
 use super::site::Site;
 use super::{Recall, Run};
 use crate::index::RuleIndex;

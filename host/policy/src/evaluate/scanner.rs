@@ -8,7 +8,8 @@ use std::sync::Arc;
 use leafgate_detect::{Finding, Input};
 use leafgate_tree::Access;
 
-use super::search::{Subject, input_of};
+use super::search::input_of;
+use super::subject::Subject;
 use crate::Policy;
 use crate::index::EngineIndex;
 use crate::memo::Answer;

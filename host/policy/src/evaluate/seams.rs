@@ -14,10 +14,11 @@ use leafgate_tree::{
 use leafgate_vault::mask;
 
 use super::hits::{Hit, sorted_apart, work};
-use super::redact::Replacement;
 use super::release::Guarded;
-use super::search::{Rules, Search, Subject};
+use super::replace::Replacement;
+use super::search::{Rules, Search};
 use super::site::Site;
+use super::subject::Subject;
 use super::{FactsOf, Run};
 
 /// How far from a border is looked, to either side. Private keys, the longest of values, have some

@@ -15,7 +15,7 @@ use leafgate_tree::{
 use super::Run;
 use super::edit::{Edits, deletable_around};
 use super::hits::{Hit, exempt, unite};
-use super::redact::refusal;
+use super::replace::refusal;
 use super::site::{Site, Why};
 use crate::file::plugins::LoadedPlugin;
 use crate::index::RuleIndex;

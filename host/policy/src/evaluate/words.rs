@@ -8,8 +8,9 @@ use leafgate_vault::mask;
 
 use super::Run;
 use super::hits::unite;
-use super::search::{Search, Subject};
+use super::search::Search;
 use super::site::Site;
+use super::subject::Subject;
 use crate::index::RuleIndex;
 use crate::plugin::Fault;
 use crate::reason::{Fact, Reason, plain_name};

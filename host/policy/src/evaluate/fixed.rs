@@ -1,0 +1,198 @@
+//! What was found where nothing can be replaced, and so holds the request: keys; protected, frozen
+//! and raw leaves; numbers outside tool data; path, query and headers; what only a decoded text
+//! shows.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use leafgate_tree::{Access, Document, Leaf, LeafKind, NodeId, Segment, ValueType};
+
+use super::Run;
+use super::beneath::Under;
+use super::found::Hidden;
+use super::hits::{Covered, Hit};
+use super::seams::Seams;
+use super::site::{Site, Why};
+
+/// Where texts are replaced, by site.
+pub(super) struct Replaced {
+    acting: HashMap<Site, Covered>,
+    all: HashMap<Site, Covered>,
+}
+
+impl Replaced {
+    /// Returns where a text is replaced, as a rule sees it. One in monitor mode replaces nothing,
+    /// and still does not count the same value twice.
+    fn of(&self, monitors: bool, site: Site) -> Option<&Covered> {
+        if monitors { self.all.get(&site) } else { self.acting.get(&site) }
+    }
+}
+
+impl Run<'_> {
+    /// Returns where each text is replaced: by the rules that act, and by all.
+    pub(super) fn covered(&self, hits: &[(Site, Hit)]) -> Replaced {
+        let mut acting: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
+        let mut all: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
+        for (site, hit) in hits {
+            if !self.policy.rules[hit.rule].monitors() {
+                acting.entry(*site).or_default().push(hit.range.clone());
+            }
+            all.entry(*site).or_default().push(hit.range.clone());
+        }
+        let covered = |ranges: HashMap<Site, Vec<Range<usize>>>| {
+            ranges.into_iter().map(|(site, ranges)| (site, Covered::new(ranges))).collect()
+        };
+        Replaced { acting: covered(acting), all: covered(all) }
+    }
+
+    /// Holds what stands in keys and outside the body, where nothing can be replaced.
+    pub(super) fn hold_fixed(&mut self, hits: &[(Site, Hit)], hidden: &[Hidden]) {
+        let visible = hits.iter().map(|(site, hit)| (*site, hit, Why::Key));
+        let beneath = hidden.iter().map(|hidden| (hidden.site, &hidden.hit, why_beneath(&hidden.under)));
+        let mut in_keys = Vec::new();
+        for (site, hit, why) in visible.chain(beneath) {
+            match site {
+                Site::Key(node) => in_keys.push((node, hit, why)),
+                Site::OutsideName(number) => _ = self.tainted_names.insert(number),
+                Site::Leaf(_)
+                | Site::Seam(_)
+                | Site::Inserted(_)
+                | Site::Option(_)
+                | Site::Outside(_)
+                | Site::Elsewhere => {}
+            }
+        }
+        self.hold_keys(&in_keys);
+        for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
+            self.count_finding(hit.rule, hit.label.as_str());
+            let why = if matches!(site, Site::Option(_)) { Why::Option } else { Why::Outside };
+            self.unredactable(hit.rule, *site, &hit.label, why);
+        }
+    }
+
+    /// Holds the request for every member whose key holds a finding, by the rules that look at that
+    /// member.
+    fn hold_keys(&mut self, found: &[(NodeId, &Hit, Why)]) {
+        if found.is_empty() {
+            return;
+        }
+        let document = self.document;
+        let mut guilty: HashMap<Cow<'_, str>, Vec<(&Hit, &Why)>> = HashMap::new();
+        for (node, hit, why) in found {
+            if let Some(Segment::Key(text)) = document.segment(*node) {
+                guilty.entry(text).or_default().push((hit, why));
+            }
+        }
+        let keys: Vec<_> = document.keys().filter(|key| guilty.contains_key(key.text.expose())).collect();
+        // All of them first: the way to one may lead through another.
+        self.draft.hide_keys(keys.iter().map(|key| key.node));
+        for key in keys {
+            for (hit, why) in &guilty[key.text.expose()] {
+                let active = self.active[hit.rule.get()].as_ref();
+                if active.is_some_and(|active| active.selection.selects_key(document, &key)) {
+                    self.count_finding(hit.rule, hit.label.as_str());
+                    self.unredactable(hit.rule, Site::Key(key.node), &hit.label, (*why).clone());
+                }
+            }
+        }
+    }
+
+    /// Holds what only the texts beneath others show, unless it goes with what is replaced around
+    /// it.
+    pub(super) fn hold_hidden(&mut self, hidden: Vec<Hidden>, replaced: &Replaced, seams: &Seams) {
+        let mut escaped: BTreeMap<(Site, usize), Vec<Hidden>> = BTreeMap::new();
+        for hidden in hidden {
+            match (hidden.site, &hidden.under) {
+                (Site::Key(_), _) => {}
+                _ if self.lies_bare(&hidden) => self.hold_one(&hidden),
+                (_, Under::Escapes) => escaped.entry((hidden.site, hidden.view)).or_default().push(hidden),
+                (Site::Seam(number), Under::Encoding { at, .. }) => {
+                    let over = at.as_ref().and_then(|at| seams.first_over(number, at));
+                    if let Some(node) = over {
+                        self.hold_one(&Hidden { site: Site::Leaf(node), ..hidden });
+                    }
+                }
+                (site, Under::Encoding { at, .. }) => {
+                    let covered = replaced.of(self.policy.rules[hidden.hit.rule].monitors(), site);
+                    let goes =
+                        at.as_ref().is_some_and(|at| covered.is_some_and(|covered| covered.covers(at)));
+                    if !goes {
+                        self.hold_one(&hidden);
+                    }
+                }
+            }
+        }
+        for ((site, _), hidden) in escaped {
+            self.hold_escaped(site, hidden, replaced);
+        }
+    }
+
+    /// Holds what is seen below escapes. A text without its escapes repeats what stands in it
+    /// plainly: as often as the same words are replaced there, they are covered.
+    fn hold_escaped(&mut self, site: Site, hidden: Vec<Hidden>, replaced: &Replaced) {
+        let text = self.text_at(site).into_owned();
+        for monitors in [false, true] {
+            let mut left =
+                replaced.of(monitors, site).map(|covered| covered.words(&text)).unwrap_or_default();
+            for hidden in &hidden {
+                if self.policy.rules[hidden.hit.rule].monitors() != monitors {
+                    continue;
+                }
+                match left.get_mut(hidden.words.as_str()).filter(|left| **left > 0) {
+                    Some(left) => *left -= 1,
+                    None => self.hold_one(hidden),
+                }
+            }
+        }
+    }
+
+    fn hold_one(&mut self, hidden: &Hidden) {
+        self.count_finding(hidden.hit.rule, hidden.hit.label.as_str());
+        self.unredactable(hidden.hit.rule, hidden.site, &hidden.hit.label, why_beneath(&hidden.under));
+    }
+
+    /// Returns why nothing can be replaced in a leaf; `None` where it can.
+    pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
+        self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
+    }
+
+    /// Returns the text that was searched at a place.
+    pub(super) fn text_at(&self, site: Site) -> Cow<'_, str> {
+        match site {
+            Site::Leaf(node) => self.draft.text(node).into_cow(),
+            Site::Inserted(number) => self
+                .draft
+                .inserted()
+                .nth(number)
+                .map(|inserted| inserted.text().into_cow())
+                .unwrap_or_default(),
+            Site::Outside(number) => {
+                Cow::Borrowed(self.outside.get(number).map_or("", |outside| outside.text))
+            }
+            Site::Option(number) => {
+                self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()
+            }
+            Site::Key(_) | Site::Seam(_) | Site::OutsideName(_) | Site::Elsewhere => Cow::Borrowed(""),
+        }
+    }
+}
+
+fn why_beneath(under: &Under) -> Why {
+    match under {
+        Under::Escapes => Why::Escapes,
+        Under::Encoding { .. } => Why::Encoded(under.place().into_owned().into()),
+    }
+}
+
+fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<Why> {
+    let in_tool_data = matches!(leaf.kind(), LeafKind::ToolArguments | LeafKind::ToolResult);
+    match (leaf.access(), leaf.value_type()) {
+        _ if document.is_raw() => Some(Why::Raw),
+        (Access::Protected, _) => Some(Why::Protected),
+        (Access::Frozen, _) => Some(Why::Frozen),
+        (Access::Opaque, _) => Some(Why::Media),
+        (Access::Open, ValueType::Number) if !in_tool_data => Some(Why::NumberOutsideToolData),
+        (Access::Open, _) => None,
+    }
+}

@@ -1,0 +1,171 @@
+//! What a search found, and what of it counts: not what an exception allows, no token of ours, no
+//! published example that stays.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use leafgate_detect::{Finding, Label};
+
+use super::Run;
+use super::beneath::{Beneath, Lies, Under};
+use super::hits::{Hit, exempt};
+use super::site::Site;
+use super::subject::{Stands, Subject};
+use crate::condition::ConditionError;
+use crate::index::RuleIndex;
+use crate::plugin::Fault;
+use crate::rule::{Action, Published};
+
+/// How many findings one request may have. Redaction costs time and memory for each; a real request
+/// has a few dozen.
+pub(super) const MAX_FINDINGS: usize = 100_000;
+
+/// What one search found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) hits: Vec<(Site, Hit)>,
+    /// Hits in texts beneath those that were searched, where nothing can be replaced.
+    pub(super) hidden: Vec<Hidden>,
+    /// Rules whose `when` failed, each once.
+    pub(super) failed: Vec<(RuleIndex, ConditionError)>,
+    /// Rules whose plugin gave no answer.
+    pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
+    /// Published examples that are left alone, by rule.
+    pub(super) published: Vec<(RuleIndex, Label)>,
+    /// What an exception allows, by rule.
+    pub(super) excepted: Vec<(RuleIndex, Label)>,
+    /// Whether there was more than [`MAX_FINDINGS`]; then the rest was not looked for.
+    pub(super) too_much: bool,
+    /// Where any detector found anything, whatever becomes of it: tokens of ours and examples too.
+    pub(super) noisy: Vec<Site>,
+}
+
+/// A hit beneath a text. No `Debug`: it holds what was found.
+pub(super) struct Hidden {
+    pub(super) site: Site,
+    pub(super) hit: Hit,
+    /// The words found there.
+    pub(super) words: String,
+    pub(super) under: Under,
+    /// Which of the texts beneath it is.
+    pub(super) view: usize,
+}
+
+impl Found {
+    /// Keeps what was found in a text itself. Where nothing is ever replaced, tokens of ours are
+    /// taken out at once.
+    pub(super) fn push(
+        &mut self,
+        run: &Run<'_>,
+        subject: &Subject<'_>,
+        findings: &[Finding],
+        rule: RuleIndex,
+    ) {
+        if findings.is_empty() || !self.has_room(findings.len()) {
+            return;
+        }
+        let site = subject.site;
+        self.noisy.push(site);
+        let replaceable = subject.is_replaceable(run);
+        let findings = self.without_excepted(run, site, || subject.text(), findings, rule);
+        let findings = self.without_kept(run, &findings, rule, replaceable);
+        let hits = findings.iter().map(|finding| Hit::new(finding, rule));
+        match site {
+            Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+                let text = subject.text();
+                let hits = exempt(hits.collect(), &run.vault.keys().find(text), text);
+                self.hits.extend(hits.into_iter().map(|hit| (site, hit)));
+            }
+            Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) => {
+                self.hits.extend(hits.map(|hit| (site, hit)));
+            }
+        }
+    }
+
+    /// Keeps what was found beneath a text, but for tokens of ours: as a hit of the text itself
+    /// where that spells it and nothing else. `plain` is where the hits in the text itself stand,
+    /// in order: what one of them covers was found already.
+    pub(super) fn push_beneath(
+        &mut self,
+        run: &Run<'_>,
+        Stands { site, replaceable }: Stands,
+        (view, beneath): (usize, &Beneath),
+        findings: &[Finding],
+        rule: RuleIndex,
+        plain: &Range<usize>,
+    ) {
+        if findings.is_empty() || !self.has_room(findings.len()) {
+            return;
+        }
+        self.noisy.push(site);
+        let text = beneath.text();
+        let findings = self.without_excepted(run, site, || text, findings, rule);
+        let findings = self.without_kept(run, &findings, rule, replaceable && beneath.is_exact());
+        let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
+        for hit in exempt(hits, &run.vault.keys().find(text), text) {
+            match beneath.lies(hit.range.clone()) {
+                Lies::At(range) => {
+                    let known = &self.hits[plain.clone()];
+                    let next = known.partition_point(|(_, known)| known.range.end < range.end);
+                    if known.get(next).is_none_or(|(_, known)| range.start < known.range.start) {
+                        self.hits.push((site, Hit { range, ..hit }));
+                    }
+                }
+                Lies::Under(under) => {
+                    let words = text[hit.range.clone()].to_owned();
+                    self.hidden.push(Hidden { site, hit, words, under, view });
+                }
+            }
+        }
+    }
+
+    /// Takes out what an exception allows, and keeps count of it.
+    fn without_excepted<'f, 't>(
+        &mut self,
+        run: &Run<'_>,
+        site: Site,
+        text: impl FnOnce() -> &'t str,
+        findings: &'f [Finding],
+        rule: RuleIndex,
+    ) -> Cow<'f, [Finding]> {
+        if run.policy.exceptions.is_empty() {
+            return Cow::Borrowed(findings);
+        }
+        let text = text();
+        let excepts = |found: &Finding| run.excepts(site, rule, &found.label, &text[found.range.clone()]);
+        if !findings.iter().any(excepts) {
+            return Cow::Borrowed(findings);
+        }
+        let (allowed, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(excepts);
+        self.excepted.extend(allowed.into_iter().map(|finding| (rule, finding.label)));
+        Cow::Owned(rest)
+    }
+
+    /// Takes out published examples that nothing replaces, by the rule's will or because nothing
+    /// can, and keeps count of them: they hold no request.
+    fn without_kept<'f>(
+        &mut self,
+        run: &Run<'_>,
+        findings: &'f [Finding],
+        rule: RuleIndex,
+        replaceable: bool,
+    ) -> Cow<'f, [Finding]> {
+        let keeps = match &run.policy.rules[rule].action {
+            Action::Redact(redact) => !replaceable || redact.published == Published::Keep,
+            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => false,
+        };
+        if !keeps || findings.iter().all(|finding| !finding.published) {
+            return Cow::Borrowed(findings);
+        }
+        let (kept, rest): (Vec<Finding>, Vec<Finding>) =
+            findings.iter().cloned().partition(|found| found.published);
+        self.published.extend(kept.into_iter().map(|finding| (rule, finding.label)));
+        Cow::Owned(rest)
+    }
+
+    fn has_room(&mut self, more: usize) -> bool {
+        self.too_much |= self.hits.len() + self.hidden.len() + more > MAX_FINDINGS;
+        !self.too_much
+    }
+}
