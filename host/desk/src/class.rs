@@ -18,7 +18,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The word for it in APIs and logs.
+    /// Returns its word in APIs and logs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

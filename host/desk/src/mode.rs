@@ -24,7 +24,7 @@ pub struct ModePause {
 }
 
 impl ModePause {
-    /// The mode that asked.
+    /// Returns the mode that asked.
     #[must_use]
     pub fn mode(self) -> TurnMode {
         self.mode

@@ -55,8 +55,8 @@ impl CancelReason {
         }
     }
 
-    /// Whether it holds for a while when the client asks the same again. A lost connection and a
-    /// gate that stops say nothing about the question.
+    /// Returns whether it holds for a while when the client asks the same again. A lost connection
+    /// and a gate that stops say nothing about the question.
     #[must_use]
     pub fn lasts(self) -> bool {
         match self {

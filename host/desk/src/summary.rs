@@ -28,7 +28,7 @@ const WORDS_SHOWN: usize = 48;
 pub struct FirstWords(Box<str>);
 
 impl FirstWords {
-    /// The words on one line, for a printer that shows control characters as visible text.
+    /// Returns the words on one line, for a printer that shows control characters as visible text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -257,13 +257,13 @@ impl<G> Turn<G> {
         &self.pins
     }
 
-    /// What kind of request it is.
+    /// Returns what kind of request it is.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// The mode that asked for a person.
+    /// Returns the mode that asked for a person.
     #[must_use]
     pub fn mode(&self) -> Option<TurnMode> {
         self.mode
@@ -275,7 +275,7 @@ impl<G> Turn<G> {
         self.holds.leave_mode();
     }
 
-    /// Whether it waits because of a mode, and no rule has asked for a person.
+    /// Returns whether it waits because of a mode, and no rule has asked for a person.
     #[must_use]
     pub fn waits_by_mode(&self) -> bool {
         self.mode.is_some() && self.holds().is_empty()

@@ -54,7 +54,8 @@ impl Default for TrialConfig {
 }
 
 impl GateConfig {
-    /// A gate before this upstream, with the default limits, whose status names the default policy.
+    /// Returns the settings of a gate before this upstream, with the default limits, whose status
+    /// names the default policy.
     #[must_use]
     pub fn new(upstream: UpstreamTarget) -> Self {
         GateConfig {
@@ -115,7 +116,7 @@ pub struct OwnPolicy {
 }
 
 impl UpstreamConfig {
-    /// An upstream with nothing of its own.
+    /// Returns an upstream with nothing of its own.
     #[must_use]
     pub fn new(target: UpstreamTarget) -> Self {
         UpstreamConfig { target, reach: Reach::default(), restore: true, raw: Vec::new(), policy: None }

@@ -80,7 +80,7 @@ impl Listener {
         Ok(Listener { socket, address })
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the port that was taken.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

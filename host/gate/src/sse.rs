@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
-/// A line longer than the limit passes unparsed, as it comes.
+/// The lines of a stream, cut as it comes. A line longer than the limit passes unparsed.
 #[derive(Debug)]
 pub struct Lines {
     limit: usize,
@@ -35,7 +35,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// The bytes of any piece.
+    /// Returns the bytes of any piece.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         match self {
@@ -45,7 +45,7 @@ impl Piece {
 }
 
 impl Lines {
-    /// Lines of up to `limit` bytes.
+    /// Cuts a stream into lines of up to `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Lines { limit, held: BytesMut::new(), overlong: false, after_cr: false }

@@ -121,7 +121,7 @@ impl LoadError {
         diagnostics.into_error()
     }
 
-    /// Every diagnostic, in the order of the files.
+    /// Returns every diagnostic, in the order of the files.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

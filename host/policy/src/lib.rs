@@ -178,8 +178,8 @@ impl Policy {
         load::load(source, plugins, Some(now), known)
     }
 
-    /// The moment at which an exception ends, and with it this generation: the same files mean
-    /// something else from then on. `None` where none ends.
+    /// Returns the moment at which an exception ends, and with it this generation: the same files
+    /// mean something else from then on. `None` where none ends.
     #[must_use]
     pub fn ends_at(&self) -> Option<SystemTime> {
         self.exceptions.first_end()
@@ -249,8 +249,8 @@ impl Policy {
         evaluate::masked_text(self, text, vault)
     }
 
-    /// Whether it finds what detectors that are built in do not: by its own, by plugins, or by
-    /// values that are known.
+    /// Returns whether it finds what built-in detectors do not: by detectors of its own, by
+    /// plugins, or by values that are known.
     #[must_use]
     pub fn detects_by_itself(&self) -> bool {
         !self.plugins.is_empty() || self.knows
@@ -282,25 +282,26 @@ impl Policy {
         Policy { memo: memo::Memo::that_forgets(), ..self }
     }
 
-    /// SHA-256 over all that decides what this policy does: rule files, plugins, detectors, the
-    /// program's version.
+    /// Returns the SHA-256 over all that decides what this policy does: rule files, plugins,
+    /// detectors, the program's version.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
-    /// The generation's name: the first 12 hexadecimal digits of the digest.
+    /// Returns the generation's name: the first 12 hexadecimal digits of the digest.
     #[must_use]
     pub fn generation_name(&self) -> String {
         base16ct::lower::encode_string(&self.digest[..6])
     }
 
-    /// The ids of the rules, in file order.
+    /// Returns the ids of the rules, in file order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.rules.iter().map(|rule| &rule.id)
     }
 
-    /// The upstreams to which its rules route, each with the rule and where that was written.
+    /// Returns the upstreams to which its rules route, each with the rule and where that was
+    /// written.
     pub fn routes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &str)> {
         self.rules.iter().filter_map(|rule| {
             let rule::Action::Decide(rule::Decide::Route(to)) = &rule.action else { return None };
@@ -308,13 +309,13 @@ impl Policy {
         })
     }
 
-    /// The plugins, in the order in which they were declared.
+    /// Returns the plugins, in the order in which they were declared.
     #[must_use]
     pub fn plugins(&self) -> &[LoadedPlugin] {
         &self.plugins[..self.declared]
     }
 
-    /// What is sound and can yet hardly be meant, in the order of the files.
+    /// Returns what is sound and can yet hardly be meant, in the order of the files.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -327,13 +328,13 @@ impl Policy {
         changes::between(&self.rules, &next.rules)
     }
 
-    /// Whether it looks at nothing: it has no rule, no profile and no plugin.
+    /// Returns whether it looks at nothing: it has no rule, no profile and no plugin.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.assemblies.is_empty() && self.declared == 0
     }
 
-    /// What its rules ask of the answers to requests; `None` where they ask nothing.
+    /// Returns what its rules ask of the answers to requests; `None` where they ask nothing.
     #[must_use]
     pub fn of_answers(&self) -> Option<OfAnswers> {
         let mut of = OfAnswers::default();
@@ -350,7 +351,7 @@ impl Policy {
         (of != OfAnswers::default()).then_some(of)
     }
 
-    /// Whether any plugin is declared.
+    /// Returns whether any plugin is declared.
     #[must_use]
     pub fn has_plugins(&self) -> bool {
         self.declared > 0
@@ -370,7 +371,7 @@ impl Policy {
         evaluate::explain(self, &document, context, vault, leaves)
     }
 
-    /// What each phase does, rule by rule, with all defaults filled in.
+    /// Returns what each phase does, rule by rule, with all defaults filled in.
     #[must_use]
     pub fn explain(&self) -> Explanation {
         explain::explain(self)

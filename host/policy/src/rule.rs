@@ -28,7 +28,7 @@ macro_rules! words {
         impl $name {
             pub(crate) const WORDS: &'static [&'static str] = &[$($word,)+];
 
-            /// The word for it in rule files.
+            /// Returns its word in rule files.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $word,)+ }

@@ -27,7 +27,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether somebody or something keeps the request from leaving.
+    /// Returns whether somebody or something keeps the request from leaving.
     #[must_use]
     pub fn holds(&self) -> bool {
         match self {

@@ -76,31 +76,32 @@ impl<G> Desk<G> {
         vec![Effect::Observed]
     }
 
-    /// The latest requests of agents, newest first. Bounded by [`crate::DeskLimits::subagents`].
+    /// Returns the latest requests of agents, newest first. Bounded by
+    /// [`crate::DeskLimits::subagents`].
     pub fn subagents(&self) -> impl ExactSizeIterator<Item = &AgentLine> {
         self.monitor.lines()
     }
 
-    /// How many requests of agents came, those that are forgotten included.
+    /// Returns how many requests of agents came, those that are forgotten included.
     #[must_use]
     pub fn subagents_seen(&self) -> u64 {
         self.monitor.seen()
     }
 
-    /// The conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and those that
-    /// have turns on top.
+    /// Returns the conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and
+    /// those that have turns on top.
     pub fn sessions(&self) -> impl Iterator<Item = SessionLine> {
         self.sessions.list().map(|line| SessionLine { pending: self.count_of(&line.session), ..line })
     }
 
-    /// The conversation that a person looks at.
+    /// Returns the conversation that a person looks at.
     #[must_use]
     pub fn active(&self) -> Option<SessionLine> {
         let line = self.sessions.line(self.sessions.active()?)?;
         Some(SessionLine { pending: self.count_of(&line.session), ..line })
     }
 
-    /// Whether the newest conversation becomes the active one.
+    /// Returns whether the newest conversation becomes the active one.
     #[must_use]
     pub fn follows(&self) -> bool {
         self.sessions.follows()
@@ -126,7 +127,7 @@ impl<G> Desk<G> {
         self.modes.forget_saved(|session| sessions.contains(session));
     }
 
-    /// Whether the desk knows a conversation.
+    /// Returns whether the desk knows a conversation.
     #[must_use]
     pub fn knows(&self, session: &str) -> bool {
         self.sessions.contains(session)

@@ -56,7 +56,7 @@ impl<G> Desk<G> {
         self.turns.is_empty() && self.modes.mode() == TurnMode::Off && self.cancels.is_empty()
     }
 
-    /// Whether a request of this session may ask what was cancelled a moment ago. Only then
+    /// Returns whether a request of this session may ask what was cancelled a moment ago. Only then
     /// [`Desk::ask`] needs its question, which takes as long as its body is large.
     #[must_use]
     pub fn has_cancelled(&self, session: &str, now: Tick) -> bool {
@@ -168,7 +168,7 @@ impl<G> Desk<G> {
         if self.modes.save_in(sessions) { vec![Effect::ModeChanged] } else { Effects::new() }
     }
 
-    /// Whether saved edits are applied to requests.
+    /// Returns whether saved edits are applied to requests.
     #[must_use]
     pub fn applies_saved(&self) -> bool {
         self.modes.lasting() == TurnMode::AutoOverride
@@ -185,7 +185,7 @@ impl<G> Desk<G> {
         }
     }
 
-    /// The mode in force, and what it means for the next turns.
+    /// Returns the mode in force, and what it means for the next turns.
     #[must_use]
     pub fn outlook(&self) -> Outlook {
         let mode = self.modes.mode();

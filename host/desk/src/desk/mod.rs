@@ -85,19 +85,19 @@ impl<G> Desk<G> {
         self.over.iter()
     }
 
-    /// Whether a session has turns.
+    /// Returns whether a session has turns.
     #[must_use]
     pub fn has_pending(&self, session: &str) -> bool {
         self.lines.contains_key(session)
     }
 
-    /// The pending turns that came after one, in order of arrival. For lists that are made piece by
-    /// piece, so that nobody waits for all of it.
+    /// Returns the pending turns that came after one, in order of arrival. For lists that are made
+    /// piece by piece, so that nobody waits for all of it.
     pub fn pending_after(&self, turn: TurnId) -> impl Iterator<Item = &Turn<G>> {
         self.turns.range((Excluded(turn), Unbounded)).map(|(_, turn)| turn)
     }
 
-    /// A pending turn.
+    /// Returns a pending turn.
     ///
     /// # Errors
     /// [`DeskError::Over`] or [`DeskError::Unknown`].

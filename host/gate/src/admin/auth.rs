@@ -42,7 +42,7 @@ pub enum AdminTokenError {
 }
 
 impl AdminToken {
-    /// Makes one of 256 random bits.
+    /// Makes a token of 256 random bits.
     ///
     /// # Errors
     /// When the operating system gives no randomness.
@@ -52,7 +52,7 @@ impl AdminToken {
         Ok(AdminToken(base16ct::lower::encode_string(&random)))
     }
 
-    /// Takes one that was made elsewhere.
+    /// Takes a token that was made elsewhere.
     ///
     /// # Errors
     /// When it is short, or holds something else than printable ASCII.
@@ -62,7 +62,7 @@ impl AdminToken {
         if fits { Ok(AdminToken(text)) } else { Err(AdminTokenError::Unfit) }
     }
 
-    /// The token, for the file that callers read it from.
+    /// Returns the token, for the file that callers read it from.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -79,7 +79,7 @@ impl Applicable {
     }
 }
 
-/// What a person must decide because saved edits do not fit.
+/// Returns what a person must decide because saved edits do not fit.
 #[must_use]
 pub fn saved_holds(outcomes: &[Outcome]) -> Vec<Hold> {
     let drifted = outcomes.iter().filter_map(|outcome| {

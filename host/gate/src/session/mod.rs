@@ -73,8 +73,8 @@ pub(crate) struct Thread {
     key: Arc<str>,
 }
 
-/// The name of a request's conversation, as the policy and its plugins see it: opaque, the same on
-/// every turn.
+/// Returns the name of a request's conversation, as the policy and its plugins see it: opaque, the
+/// same on every turn.
 ///
 /// A gate knows more than the body: headers that name a session, and which response belongs to
 /// which one.
@@ -87,7 +87,7 @@ fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Doc
     match name {
         Name::Given(name) | Name::Follows(name) => {
             let key = keys.hash("SESSION", name);
-            // Where no location is told, the key is what it always was.
+            // Where no location is told, the name alone makes the key.
             location.map_or_else(
                 || key.clone(),
                 |location| keys.hash("SESSION", &format!("{}\0{key}", location.name())),

@@ -55,13 +55,13 @@ struct Seen {
 }
 
 impl ReadOnce {
-    /// Remembers nothing yet.
+    /// Wraps files of which none was read yet.
     #[must_use]
     pub fn new(files: FolderFiles) -> Self {
         ReadOnce { files, seen: Mutex::default() }
     }
 
-    /// Bytes that it remembers.
+    /// Returns the bytes that it remembers.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.seen().bytes

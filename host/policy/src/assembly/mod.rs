@@ -55,13 +55,13 @@ pub enum Rest {
 }
 
 impl Approval {
-    /// Whether the call of a tool passes by itself.
+    /// Returns whether the call of a tool passes by itself.
     #[must_use]
     pub fn passes(&self, tool: &str) -> bool {
         self.auto.iter().any(|glob| glob.matches(tool))
     }
 
-    /// What becomes of the others.
+    /// Returns what becomes of a call that does not pass by itself.
     #[must_use]
     pub fn rest(&self) -> Rest {
         self.rest
@@ -94,49 +94,49 @@ pub enum Otherwise {
 }
 
 impl Assembly {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &Arc<str> {
         &self.id
     }
 
-    /// File and line.
+    /// Returns the file and the line that it stands in.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// What a request is made of.
+    /// Returns what a request is made of: prompt, context, tools and options.
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// The folder of its files.
+    /// Returns the folder of its files.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What happens where a provider refuses.
+    /// Returns what happens where a provider refuses.
     #[must_use]
     pub fn downgrade(&self) -> &Downgrade {
         &self.downgrade
     }
 
-    /// Whether an answer in one piece is given as a stream to a client that asked for one.
+    /// Returns whether an answer in one piece is given as a stream to a client that asked for one.
     #[must_use]
     pub fn replays_streams(&self) -> bool {
         self.replay_stream
     }
 
-    /// What becomes of the tool calls of its answers; `None` where they pass.
+    /// Returns what becomes of the tool calls of its answers; `None` where they pass.
     #[must_use]
     pub fn approval(&self) -> Option<&Approval> {
         self.approval.as_ref()
     }
 
-    /// Its files, as they are now.
+    /// Returns its files, as they are on disk.
     #[must_use]
     pub fn files(&self) -> FolderFiles {
         FolderFiles::new(&self.root, self.max_file)
@@ -163,7 +163,7 @@ pub enum NotAssembled {
     Assemble(#[from] AssembleError),
 }
 
-/// The API whose requests have a format; `None` for one that is not assembled.
+/// Returns the API whose requests have a format; `None` for one that is not assembled.
 #[must_use]
 pub fn api(format: Format) -> Option<Api> {
     match format {
@@ -179,7 +179,7 @@ pub fn api(format: Format) -> Option<Api> {
 pub const ASKED: &str = "leafgate";
 
 impl Policy {
-    /// The profiles, in file order.
+    /// Returns the profiles, in file order.
     #[must_use]
     pub fn assemblies(&self) -> &[Arc<Assembly>] {
         &self.assemblies

@@ -167,7 +167,7 @@ impl PluginWords {
         PluginWords(words.into())
     }
 
-    /// The words, for redaction.
+    /// Returns the words, for redaction.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

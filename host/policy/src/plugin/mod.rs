@@ -49,7 +49,7 @@ pub struct PluginSource {
 }
 
 impl PluginSource {
-    /// A plugin of any author and of any content, under the usual limits.
+    /// Returns the source of a plugin of any author and of any content, under the usual limits.
     #[must_use]
     pub fn new(name: impl Into<String>, path: PathBuf, config: impl Into<String>) -> Self {
         let (name, config, limits) = (name.into(), config.into(), PluginLimits::default());
@@ -272,7 +272,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The action's name in the contract.
+    /// Returns the action's name in the contract.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -37,7 +37,7 @@ impl Fate {
         [Fate::Forward, Fate::Route, Fate::Pause, Fate::Block].into_iter().find(|fate| fate.name() == word)
     }
 
-    /// The word for it in tests.
+    /// Returns its word in tests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// The word for it.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether somebody must do something about it.
+    /// Returns whether somebody must do something about it.
     #[must_use]
     pub fn fails(&self) -> bool {
         self.grade != Grade::Right && !self.todo

@@ -191,7 +191,7 @@ impl RuleTests {
         self.files.push(TestFile { path, text });
     }
 
-    /// The tests, in the order of the files.
+    /// Returns the tests, in the order of the files.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &RuleTest> {
         self.tests.iter()
     }
@@ -259,25 +259,25 @@ fn read_text(
 }
 
 impl RuleTest {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The file that it stands in.
+    /// Returns the file that it stands in.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.shown_file
     }
 
-    /// The line that it begins in.
+    /// Returns the line that it begins in.
     #[must_use]
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Whether it is known to fail.
+    /// Returns whether it is known to fail.
     #[must_use]
     pub fn is_todo(&self) -> bool {
         self.todo
