@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use leafgate_tests::gate::{self, Gate};
+use leafgate_tests::upstream::Upstream;
 use serde_json::{Value, json};
 
 use crate::bodies::{self, Text};
@@ -51,7 +52,9 @@ pub(crate) fn measure() -> Result<Value> {
 
 /// Has a gate log all requests: it answers each once that is on disk.
 fn log(data: &std::path::Path) -> Result<()> {
-    let gate = Gate::start_in(data, &["--policy", "default", "--upstream", "echo:", "--log-required"])?;
+    let upstream = Upstream::forgetful()?;
+    let gate =
+        Gate::start_in(data, &["--policy", "default", "--upstream", &upstream.url(), "--log-required"])?;
     let mut client = gate.client()?;
     for seed in 0..REQUESTS as u64 {
         let answer = client.chat(&bodies::body(SIZE, seed, Text::Ordinary))?;
