@@ -37,6 +37,13 @@ pub const FOLDERS: &[(&str, &str, Format)] = &[
     ("prompt-tsx-json", ".json", Format::Generic),
 ];
 
+/// Returns how many cases a property has each of which looks at all recordings: so many as usual, and
+/// sixteen times as many where there is time. `PROPTEST_CASES` would take hours.
+#[must_use]
+pub fn cases(usual: u32) -> u32 {
+    if std::env::var_os("LEAFGATE_SOAK").is_some() { 16 * usual } else { usual }
+}
+
 /// Finds the folder of recordings.
 ///
 /// # Panics

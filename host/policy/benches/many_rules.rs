@@ -1,9 +1,9 @@
 //! What a hundred times the rules cost: parse, evaluate, render, under policies of 10, 100 and
-//! 1,000 rules that all do the same to a request. See [`leafgate_harness::rules::many`].
+//! 1,000 rules that all do the same to a request, in both mixtures of [`leafgate_harness::rules`].
 //!
 //! `cargo bench -p leafgate-policy --bench many_rules`. Bodies differ in every iteration;
 //! `next_turn` sends one that was seen before, with one message more. The last lines give ratios,
-//! measured in turns: the machine's speed, and whatever else it does, drop out.
+//! measured in turns: the machine's speed, and whatever else it does, drop out; `-- ratios` prints them alone.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run has nothing to measure")]
 #![allow(clippy::print_stdout, reason = "the ratios are its result")]
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use divan::{Bencher, counter::BytesCount};
-use leafgate_harness::rules::{FOUND, many};
+use leafgate_harness::rules::{FOUND, many, varied};
 use leafgate_policy::plugin::NoPlugins;
-use leafgate_policy::{Context, Policy, PolicySource, Verdict};
+use leafgate_policy::{Context, Outside, Part, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
@@ -24,18 +24,29 @@ const RULES: [usize; 3] = [10, 100, 1_000];
 const CASES: [(usize, usize); 6] =
     [(10, 100_000), (100, 100_000), (1_000, 100_000), (10, 1_000_000), (100, 1_000_000), (1_000, 1_000_000)];
 
+/// Rule files of any number of rules.
+type Mixture = fn(usize) -> String;
+
+const MIXTURES: [(&str, Mixture); 3] = [
+    ("these rules alone", many),
+    ("with the default policy", |count| format!("extends = \"default\"\n{}", many(count))),
+    ("each for some requests", varied),
+];
+
 fn main() {
-    divan::main();
+    if !std::env::args().any(|argument| argument == "ratios") {
+        divan::main();
+    }
     if !std::env::args().any(|argument| argument == "--list" || argument == "--test") {
-        for defaults in ["", "extends = \"default\"\n"] {
-            [2_000, 100_000, 1_000_000].iter().for_each(|&size| ratios(defaults, size));
+        for (name, rules) in MIXTURES {
+            [2_000, 100_000, 1_000_000].iter().for_each(|&size| ratios(name, rules, size));
         }
     }
 }
 
 #[divan::bench(args = CASES)]
 fn all_new(bencher: Bencher<'_, '_>, (rules, size): (usize, usize)) {
-    let (policy, vault) = (policy("", rules), vault());
+    let (policy, vault) = (policy(many, rules), vault());
     bencher
         .with_inputs(|| next_body(size))
         .input_counter(|body: &Bytes| BytesCount::new(body.len()))
@@ -44,7 +55,7 @@ fn all_new(bencher: Bencher<'_, '_>, (rules, size): (usize, usize)) {
 
 #[divan::bench(args = CASES)]
 fn next_turn(bencher: Bencher<'_, '_>, (rules, size): (usize, usize)) {
-    let (policy, vault) = (policy("", rules), vault());
+    let (policy, vault) = (policy(many, rules), vault());
     bencher
         .with_inputs(|| {
             let body = next_body(size);
@@ -57,14 +68,14 @@ fn next_turn(bencher: Bencher<'_, '_>, (rules, size): (usize, usize)) {
 
 #[divan::bench(args = RULES)]
 fn load(bencher: Bencher<'_, '_>, rules: usize) {
-    bencher.bench(|| policy("", rules));
+    bencher.bench(|| policy(many, rules));
 }
 
 /// Measures all policies in turns and prints their medians, and the ratios to the smallest one.
-fn ratios(defaults: &str, size: usize) {
+fn ratios(mixture: &str, written: Mixture, size: usize) {
     let rounds = (20_000_000 / size).clamp(21, 501);
     let vault = vault();
-    let policies = RULES.map(|rules| policy(defaults, rules));
+    let policies = RULES.map(|rules| policy(written, rules));
     let mut times = RULES.map(|_| [Vec::new(), Vec::new()]);
     for _ in 0..rounds {
         let body = next_body(size);
@@ -79,13 +90,12 @@ fn ratios(defaults: &str, size: usize) {
         }
     }
     let medians = times.map(|turns| turns.map(median));
-    let with = if defaults.is_empty() { "these rules alone" } else { "with the default policy" };
     for (name, turn) in [("all new", 0), ("one message new", 1)] {
         let least = medians[0][turn].as_secs_f64();
         let shown = RULES.iter().zip(&medians).map(|(rules, medians)| {
             format!("{rules} rules {:?} ({:.2})", medians[turn], medians[turn].as_secs_f64() / least)
         });
-        println!("{size:>9} B, {with}, {name}: {}", shown.collect::<Vec<_>>().join(", "));
+        println!("{size:>9} B, {mixture}, {name}: {}", shown.collect::<Vec<_>>().join(", "));
     }
 }
 
@@ -96,15 +106,22 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn whole_path(policy: &Policy, vault: &Vault, body: Bytes) -> Bytes {
     let document = Arc::new(Document::parse(body, Format::OpenaiChat, &Limits::default()).unwrap());
-    let evaluation = policy.evaluate(document, &Context::default(), vault);
+    let outside = [Outside { part: Part::Header { name: "x-team" }, text: "red" }];
+    let context = Context {
+        upstream: Some("https://api.example.org/"),
+        endpoint: Some("/v1/chat/completions"),
+        outside: &outside,
+        ..Context::default()
+    };
+    let evaluation = policy.evaluate(document, &context, vault);
     assert_eq!(evaluation.verdict, Verdict::Forward);
     assert_eq!(evaluation.draft.edits().count(), 1);
     evaluation.draft.render()
 }
 
-fn policy(defaults: &str, rules: usize) -> Policy {
+fn policy(written: Mixture, rules: usize) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), format!("{defaults}{}", many(rules))).unwrap();
+    std::fs::write(folder.path().join("rules.toml"), written(rules)).unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
 }
 

@@ -16,8 +16,16 @@ const SIZE: usize = 100 << 10;
 /// How often the plan is made.
 const ROUNDS: usize = 3;
 
-/// The other policy finds more.
-const NEW: &str = "extends = \"default\"\n\n[[rule]]\nid = \"addresses\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+/// The other policy changes the arguments of every call of a tool, so every request differs and is counted in tokens.
+const NEW: &str = r#"
+extends = "default"
+
+[[rule]]
+id = "homes"
+match = { kind = "tool-arguments" }
+action = "rewrite"
+replace = { pattern = '/home/[a-z]+', with = '~' }
+"#;
 
 /// Measures it, prints the table and returns the figures.
 pub(crate) fn measure() -> Result<Value> {
@@ -40,6 +48,7 @@ pub(crate) fn measure() -> Result<Value> {
         let plan: Value = serde_json::from_slice(&ran.stdout)?;
         ensure!(plan["requests"] == REQUESTS, "the plan has {} requests: {said}", plan["requests"]);
         differing = plan["differing"].as_array().map_or(0, Vec::len);
+        ensure!(differing == REQUESTS, "{differing} requests differ");
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds[ROUNDS / 2];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_harness::recordings::cases;
 use leafgate_vault::Channel;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -67,7 +68,11 @@ fn a_recorded_stream_is_read_to_its_end() {
 }
 
 fn runner() -> TestRunner {
-    TestRunner::new(ProptestConfig { failure_persistence: None, cases: 16, ..ProptestConfig::default() })
+    TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        cases: cases(16),
+        ..ProptestConfig::default()
+    })
 }
 
 #[test]
