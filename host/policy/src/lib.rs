@@ -31,6 +31,7 @@ mod memo;
 mod needles;
 mod outside;
 mod own;
+mod own_index;
 mod paths;
 mod pattern;
 pub mod plugin;
@@ -92,6 +93,8 @@ pub struct Policy {
     /// Those that the files declare, and behind them the detectors of the policy's own, which answer
     /// like plugins.
     plugins: Vec<LoadedPlugin>,
+    /// In the order of the detectors of its own among the plugins.
+    own: own_index::OwnIndex,
     /// Where values may return among the arguments of tools.
     flow: Arc<Flow>,
     /// Whether it looks for known values.

@@ -29,6 +29,7 @@ use crate::file::useless::Shadows;
 use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
+use crate::own_index::OwnIndex;
 use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
 
@@ -228,6 +229,7 @@ impl Loading {
         if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics.into_error());
         }
+        let own = OwnIndex::new(engines.own_sets());
         plugins.loaded.extend(engines.take_own());
         let exceptions = Exceptions::new(exceptions);
         let digest = self.digest(&plugins, &engines, &exceptions);
@@ -238,6 +240,7 @@ impl Loading {
             exceptions,
             assemblies,
             plugins: plugins.loaded,
+            own,
             flow,
             knows: self.known.as_ref().is_some_and(|known| !known.is_empty()),
             declared,

@@ -15,6 +15,7 @@ use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use crate::glob::Glob;
+use crate::literal::{self, Literal, Required};
 use crate::plugin::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, InvalidAnswer, Plugin, PluginFinding,
     Spent, TransformRequest, World,
@@ -53,6 +54,11 @@ impl OwnDetector {
         self.keys.is_empty() || self.keys.iter().any(|glob| glob.matches(key))
     }
 
+    /// Returns the spellings in which it looks for a word.
+    fn spellings_of(&self, word: &str) -> BTreeSet<String> {
+        if self.any_case { spellings(word) } else { BTreeSet::from([word.to_owned()]) }
+    }
+
     /// Whether a text has what its checks ask for.
     fn passes_checks(&self, text: &str) -> bool {
         !self.luhn || has_luhn_digit(text)
@@ -86,8 +92,7 @@ impl OwnSet {
         for (detector, own) in all.iter().enumerate() {
             for (words, is_keyword) in [(&own.words, false), (&own.keywords, true)] {
                 for word in words {
-                    let spellings =
-                        if own.any_case { spellings(word) } else { BTreeSet::from([word.clone()]) };
+                    let spellings = own.spellings_of(word);
                     uses.extend(spellings.iter().map(|_| Use { detector, is_keyword }));
                     patterns.extend(spellings);
                 }
@@ -113,6 +118,23 @@ impl OwnSet {
     /// The detectors, in the order in which findings name them.
     pub(crate) fn detectors(&self) -> &[Arc<OwnDetector>] {
         &self.all
+    }
+
+    /// Returns of which literals a text must hold at least one for anything to be found in it; `None`
+    /// where that cannot be told.
+    pub(crate) fn required(&self) -> Option<Required> {
+        let mut required = Required::new();
+        for own in &self.all {
+            for word in own.words.iter().chain(&own.keywords) {
+                for spelling in own.spellings_of(word) {
+                    required.push(Literal::new(spelling.as_bytes(), own.any_case)?);
+                }
+            }
+            if let Some(pattern) = own.pattern.as_ref().filter(|_| own.keywords.is_empty()) {
+                required.extend(literal::of_pattern(pattern.as_str(), false)?);
+            }
+        }
+        Some(required)
     }
 
     /// Finds what each detector recognises in a text under a key.
@@ -146,6 +168,13 @@ impl OwnSet {
                 }
             }
         }
+    }
+
+    /// Whether any detector recognises anything in a text under a key.
+    pub(crate) fn finds_anything(&self, key: &str, text: &str) -> bool {
+        let mut any = false;
+        self.find(key, text, |_, _| any = true);
+        any
     }
 
     /// Whether a text is a word of a detector that tells cases apart: the index of a set may not.
@@ -217,10 +246,7 @@ fn has_luhn_digit(text: &str) -> bool {
 
 /// Returns what a detector finds in a text by itself: for its examples.
 pub(crate) fn found_in(own: &Arc<OwnDetector>, key: &str, text: &str) -> bool {
-    let Ok(set) = OwnSet::new(vec![Arc::clone(own)]) else { return false };
-    let mut any = false;
-    set.find(key, text, |_, _| any = true);
-    any
+    OwnSet::new(vec![Arc::clone(own)]).is_ok_and(|set| set.finds_anything(key, text))
 }
 
 #[cfg(test)]

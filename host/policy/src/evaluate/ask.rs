@@ -61,15 +61,25 @@ impl<'s> Search<'s, '_> {
         }
     }
 
-    /// Keeps a text for the plugins that are to see it.
+    /// Keeps a text, and those beneath it, for the plugins that are to see it. Detectors of the
+    /// policy's own are left out where they can find nothing.
     pub(super) fn show(&mut self, subject: Subject<'s>, wanted: &[(PluginIndex, RuleIndex)]) {
+        let policy = self.run.policy;
         let own = subject.is_for_plugins().then_some(None);
-        let views: Vec<Option<usize>> =
-            own.into_iter().chain((0..subject.beneath.as_ref().map_or(0, Vec::len)).map(Some)).collect();
+        let beneath = subject.beneath.as_ref().map_or(0, Vec::len);
         let subject = Rc::new(subject);
-        for &(plugin, rule) in wanted {
-            let candidate = |&view: &Option<usize>| Candidate { subject: Rc::clone(&subject), rule, view };
-            self.candidates[plugin.get()].extend(views.iter().map(candidate));
+        for view in own.into_iter().chain((0..beneath).map(Some)) {
+            let mut may_find = None;
+            for &(plugin, rule) in wanted {
+                let candidate = Candidate { subject: Rc::clone(&subject), rule, view };
+                if let Some(set) = plugin.get().checked_sub(policy.declared) {
+                    let may_find = may_find.get_or_insert_with(|| policy.own.may_find(candidate.text()));
+                    if !may_find[set] {
+                        continue;
+                    }
+                }
+                self.candidates[plugin.get()].push(candidate);
+            }
         }
     }
 

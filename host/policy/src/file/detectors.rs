@@ -30,6 +30,11 @@ impl Engines {
         Engines { known, ..Engines::default() }
     }
 
+    /// Returns the sets of own detectors.
+    pub(crate) fn own_sets(&self) -> impl Iterator<Item = &OwnSet> {
+        self.own.iter().map(|(_, set)| set)
+    }
+
     /// Gives the sets of own detectors out, as what answers behind the declared plugins.
     pub(crate) fn take_own(&mut self) -> impl Iterator<Item = LoadedPlugin> {
         std::mem::take(&mut self.own).into_iter().map(|(_, set)| LoadedPlugin {
