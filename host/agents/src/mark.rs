@@ -85,12 +85,6 @@ impl ClientKey {
         let call = u32::from_be_bytes(named[8..].try_into().ok()?);
         Some(CallMark { run: RunId(run), call })
     }
-
-    /// Whether an id looks like one of ours. It says nothing about whose it is.
-    #[must_use]
-    pub fn looks_marked(id: &str) -> bool {
-        id.starts_with(PREFIX)
-    }
 }
 
 fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {

@@ -131,18 +131,12 @@ impl Recall {
         counts
     }
 
-    /// Every place in the body because of which the request is held, whether a hold lists it or
-    /// not.
+    /// Returns every place in the body because of which the request is held, whether a hold lists it
+    /// or not.
     pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
-        self.held.iter().filter_map(|held| match held.site {
-            Site::Leaf(node) => Some(Unredactable { node, in_key: false }),
-            Site::Key(node) => Some(Unredactable { node, in_key: true }),
-            Site::Seam(_)
-            | Site::Inserted(_)
-            | Site::Option(_)
-            | Site::Outside(_)
-            | Site::OutsideName(_)
-            | Site::Elsewhere => None,
+        self.held.iter().filter_map(|held| {
+            let node = held.site.node()?;
+            Some(Unredactable { node, in_key: matches!(held.site, Site::Key(_)) })
         })
     }
 }

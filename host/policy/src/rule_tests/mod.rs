@@ -276,12 +276,6 @@ impl RuleTest {
     pub fn line(&self) -> usize {
         self.line
     }
-
-    /// Returns whether it is known to fail.
-    #[must_use]
-    pub fn is_todo(&self) -> bool {
-        self.todo
-    }
 }
 
 /// The keys of a test and of its edits, for the test of the reference.
