@@ -332,7 +332,8 @@ impl Log {
         Ok(self.database.query_row("SELECT coalesce(max(id), 0) FROM request", [], |row| row.get(0))?)
     }
 
-    /// Returns whether anything was written since this was last asked.
+    /// Returns a number that is another one as soon as anybody has written since it was last asked
+    /// for.
     ///
     /// # Errors
     /// When the log cannot be read.
