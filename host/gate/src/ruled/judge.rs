@@ -74,15 +74,7 @@ impl Ruling {
             return Ok(false);
         }
         let before = answers::written(self.model.as_deref(), &said, &calls);
-        let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
-        told.also(tally(&evaluation));
-        if let Some(hold) = held(&evaluation) {
-            return Err(blocked(&hold));
-        }
-        let after = evaluation.draft.render();
-        if after == before {
-            return Ok(false);
-        }
+        let Some(after) = self.changed(shared, before, told)? else { return Ok(false) };
         let put = answers::put_back(self.answers, whole, places, &calls, &after);
         put.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok(true)
@@ -149,17 +141,26 @@ impl Ruling {
     /// A text of an answer as response rules leave it.
     pub(super) fn text(&self, shared: &Arc<Shared>, text: &str, told: &mut Tally) -> Result<String, Refusal> {
         let before = answers::written(self.model.as_deref(), &[text], &[]);
+        let Some(after) = self.changed(shared, before, told)? else { return Ok(text.to_owned()) };
+        let read = answers::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
+        read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
+    }
+
+    /// What response rules make of an answer that is spelled as a request; `None` where they change
+    /// nothing.
+    fn changed(
+        &self,
+        shared: &Arc<Shared>,
+        before: Bytes,
+        told: &mut Tally,
+    ) -> Result<Option<Bytes>, Refusal> {
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
         told.also(tally(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
         }
         let after = evaluation.draft.render();
-        if after == before {
-            return Ok(text.to_owned());
-        }
-        let read = answers::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
-        read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
+        Ok((after != before).then_some(after))
     }
 
     fn evaluate(&self, shared: &Arc<Shared>, body: Bytes, on: On) -> Result<Evaluation, Refusal> {
