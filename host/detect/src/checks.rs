@@ -31,6 +31,8 @@ pub(crate) enum Check {
     Random,
     /// `jwt`: the first part is a JSON object in base64.
     Jwt,
+    /// `no-sentence`: not base64 of words with blanks between them.
+    NoSentence,
     /// `basic`: base64 of `user:password`.
     Basic,
     /// `encoded`: a word of base64 in it spells six bytes or more.
@@ -81,6 +83,7 @@ impl FromStr for Check {
             "token" => Self::Token,
             "random" => Self::Random,
             "jwt" => Self::Jwt,
+            "no-sentence" => Self::NoSentence,
             "basic" => Self::Basic,
             "encoded" => Self::Encoded,
             "user-password" => Self::UserPassword,
@@ -118,6 +121,7 @@ impl Check {
             }
             Self::Random => is_random(text, sure),
             Self::Jwt => is_jwt(text),
+            Self::NoSentence => !spells_sentence(text),
             Self::Basic => is_basic(text),
             Self::Encoded => is_encoded(text),
             Self::UserPassword => value::could_be_user_password(text),
@@ -200,6 +204,14 @@ fn is_basic(text: &str) -> bool {
         // Cut or altered: then it is at least as random as what was encoded.
         _ => text.len() >= 32 && is_random(text, true),
     }
+}
+
+/// Random bytes of this length are not printable throughout.
+fn spells_sentence(text: &str) -> bool {
+    const LEAST_BLANKS: usize = 3;
+    let decoded = base64_prefix(text.as_bytes(), 512);
+    decoded.iter().all(|byte| matches!(byte, 0x20..0x7f))
+        && decoded.iter().filter(|&&byte| byte == b' ').count() >= LEAST_BLANKS
 }
 
 /// Of an entry `name: base64`, what stands behind the colon.

@@ -14,7 +14,9 @@ use std::ops::Range;
 
 /// Longer names than this are cut on the left.
 const MAX_NAME: usize = 80;
-/// An entity (`&quot;`) does not close a value further away than this.
+/// What stands for a quote in an attribute.
+const QUOTE: &[u8] = b"&quot;";
+/// It does not close a value further away than this.
 const MAX_ENTITY_VALUE: usize = 2048;
 /// As much of a bare value as is given; what stands behind it is asked for when the value is worth
 /// a finding.
@@ -152,7 +154,7 @@ fn next_name_word(bytes: &[u8], from: usize) -> Option<usize> {
 /// Reads what joins name and value; gives also where the value's quotes or first byte may be.
 fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
     let closed = skip(bytes, name_end, 6, |b| matches!(b, b'"' | b'\'' | b'`' | b']' | b')' | b'\\' | b'*'));
-    let closed = if bytes[closed..].starts_with(b"&quot;") { closed + 6 } else { closed };
+    let closed = if bytes[closed..].starts_with(QUOTE) { closed + QUOTE.len() } else { closed };
     let at = skip(bytes, closed, 16, is_blank);
     let was_closed = closed > name_end;
     match *bytes.get(at)? {
@@ -261,10 +263,14 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
     if open > start && bytes[open - 1] != b'\\' {
         return quoted(bytes, open, bytes[open - 1]);
     }
-    if bytes[start..].starts_with(b"&quot;") {
-        let open = start + 6;
-        let end = memchr::memchr(b'&', &bytes[open..bytes.len().min(open + MAX_ENTITY_VALUE)])?;
-        return (end > 0).then(|| (open..open + end, true));
+    if bytes[start..].starts_with(QUOTE) {
+        let open = start + QUOTE.len();
+        let rest = &bytes[open..bytes.len().min(open + MAX_ENTITY_VALUE)];
+        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+        return match memchr::memmem::find(line, QUOTE) {
+            Some(end) => (end > 0).then(|| (open..open + end, true)),
+            None => bare(bytes, open, Join::Operator).map(|range| (range, true)),
+        };
     }
     if let Some(open) = default_of_lookup(bytes, start) {
         return quoted(bytes, open, bytes[open - 1]);
@@ -357,7 +363,7 @@ fn quoted(bytes: &[u8], open: usize, quote: u8) -> Option<(Range<usize>, bool)> 
 }
 
 fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
-    let end = bare_end(&bytes[..bytes.len().min(start + MAX_BARE)], start);
+    let end = bare_end_behind_entities(&bytes[..bytes.len().min(start + MAX_BARE)], start);
     // A call or an index is an expression, not a value.
     if matches!(bytes.get(end), Some(b'(' | b'[')) && join != Join::Is {
         return None;
@@ -367,6 +373,25 @@ fn bare(bytes: &[u8], start: usize, join: Join) -> Option<Range<usize>> {
     }
     let trimmed = bytes[start..end].iter().rposition(|b| !matches!(b, b'.' | b':'))?;
     Some(start..start + trimmed + 1)
+}
+
+/// Where a bare word ends: what a page spells twice (`&amp;lt;`) is a sign of the word, while
+/// `&lt;` may begin a tag.
+fn bare_end_behind_entities(bytes: &[u8], from: usize) -> usize {
+    let mut end = bare_end(bytes, from);
+    while let Some(length) = doubled_entity(&bytes[end..]) {
+        end = bare_end(bytes, end + length);
+    }
+    end
+}
+
+/// How long the entity is that a text begins with and whose own ampersand is an entity.
+fn doubled_entity(bytes: &[u8]) -> Option<usize> {
+    const LONGEST: usize = 16;
+    let name = bytes.strip_prefix(b"&amp;")?;
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
+    let length = name.iter().take(LONGEST).take_while(|byte| is_part(byte)).count();
+    (length > 1 && name.get(length) == Some(&b';')).then_some(bytes.len() - name.len() + length + 1)
 }
 
 /// Where the bare word ends that `from` stands in, however far that is.
@@ -434,6 +459,16 @@ mod tests {
             ("if password == 'abc':", "pass", "if password", "abc", Join::Comparison),
             ("$fooToken .= \"abc\"", "Token", "$fooToken", "abc", Join::Operator),
             ("\"password&quot;: &quot;abc&quot;", "pass", "password", "abc", Join::Operator),
+            ("password: &quot;a&lt;b&quot;&lt;br&gt;", "pass", "password", "a&lt;b", Join::Operator),
+            ("password: &quot;abc &lt;br&gt;\n&quot;", "pass", "password", "abc", Join::Operator),
+            (
+                "password: a&amp;lt;b&amp;#39;c&lt;br&gt;",
+                "pass",
+                "password",
+                "a&amp;lt;b&amp;#39;c",
+                Join::Operator,
+            ),
+            ("?password=abc&amp;user=x", "pass", "password", "abc", Join::Operator),
             (
                 "acme-KEY-1123456789abcdef0123456789.",
                 "KEY",

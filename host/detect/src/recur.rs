@@ -26,8 +26,15 @@ const MOST: usize = 64;
 pub(crate) fn is_worth(value: &str) -> bool {
     (LEAST..=LONGEST).contains(&value.len()) && {
         let look = Look::of(value);
-        look.letters() < look.len && !look.wordy() && look.distinct >= 5
+        look.letters() < look.len && (!look.wordy() || is_dressed(value, &look)) && look.distinct >= 5
     }
+}
+
+/// `KornPr34Gg!`: letters as in words, but with digits and with a sign that names do not have.
+fn is_dressed(value: &str, look: &Look) -> bool {
+    let sign =
+        |byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'=');
+    look.digits >= 2 && look.upper > 0 && value.bytes().any(sign)
 }
 
 /// Calls `f` with each place of each value that is no part of a longer word, and with the value's
@@ -69,6 +76,8 @@ mod tests {
         let value = ["Prl23", "Db#@"].concat();
         assert_eq!(masked(&format!("root/{value},root password: {value}"), &value), 2);
         assert_eq!(masked(&format!("password: {value}\n\n{value}\nx{value} {value}y"), &value), 2);
+        let dressed = ["Kor", "nPr34Gg!"].concat();
+        assert_eq!(masked(&format!("account:{dressed} pw:{dressed}"), &dressed), 2);
         let word = "password = \"sunshine\"\n// let there be sunshine";
         assert_eq!(masked(word, "sunshine"), 1);
         assert!(engine.scan(&Input::new(&format!("{value} alone"))).is_empty());

@@ -291,7 +291,8 @@ impl<'a> Scan<'a> {
         }
         // `PASSWORD=word` is an environment file, `password=word` may be code.
         let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
-        let literal = found.quoted && !matches!(found.join, Join::Is | Join::Blank);
+        // What a sentence quotes is a literal: `the password is "braunkohl"`.
+        let literal = found.quoted && found.join != Join::Blank;
         let sure = literal || environment || found.join == Join::Tag;
         let mut value = found.value.clone();
         let judged = value.len().min(LONGEST_JUDGED);

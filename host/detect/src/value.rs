@@ -145,7 +145,7 @@ pub(crate) fn is_uuid(value: &str) -> bool {
 
 /// Words that stand where a password would, in schemas, forms and tests, and are none.
 #[rustfmt::skip]
-const NO_PASSWORD: [&str; 85] = [
+const NO_PASSWORD: [&str; 95] = [
     "string", "str", "text", "password", "passwd", "passwort", "pass", "pwd", "secret", "token", "required",
     "optional", "invalid", "valid", "true", "false", "null", "none", "nil", "undefined", "unknown", "empty",
     "default", "hidden", "input", "field", "label", "type", "value", "name", "username", "user", "admin",
@@ -154,7 +154,8 @@ const NO_PASSWORD: [&str; 85] = [
     "current-password", "new-password", "off", "on", "yes", "no", "never", "always", "prompt", "file",
     "env", "environment", "vault", "keyring", "keychain", "encrypted", "hashed", "hash", "reset", "forgot",
     "change", "update", "create", "confirm", "confirmation", "strong", "short", "long", "basic", "bearer",
-    "self", "this", "changed",
+    "self", "this", "changed", "expired", "incorrect", "wrong", "missing", "blank", "weak", "protected", "correct",
+    "stored", "visible",
 ];
 
 /// True where `value` could be a password that someone wrote down, and is not a name, a type or a
