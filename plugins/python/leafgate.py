@@ -252,7 +252,6 @@ def _export(
         module.Detect = type("Detect", (), {"detect": lambda self, leaves: plugin.detect(leaves)})
     else:
         module.Transform = type("Transform", (), {"transform": lambda self, *given: plugin.transform(*given)})
-    sys.stdout = sys.stderr = _Log()
     return function
 
 
@@ -360,7 +359,9 @@ def _word(value: Any) -> str:
 
 
 def _seal() -> None:
-    """What a plugin has not got would end it without a word: it raises instead."""
+    """What a plugin has not got would end it without a word: it raises instead. Output becomes the log here and not earlier: while
+    the module is imported, which is while it is built, there is no log, and whoever builds it reads what is printed and raised."""
+    sys.stdout = sys.stderr = _Log()
 
     def refuse(what: str) -> Callable:
         def refused(*_: Any, **__: Any) -> Any:

@@ -1,10 +1,11 @@
 //! `cargo xtask authors`: the example plugins in other languages, built by the tools of these
-//! languages and asked their cases in the gate's sandbox.
+//! languages and asked their cases in the gate's sandbox; and plugins in Python from their first
+//! command on.
 //!
-//! The tools are pinned beside each example and installed below `target/authors`. A language that is
-//! not there is skipped with a line that says so, and in CI fails the run. It is no part of `test`: a
-//! component of a whole interpreter takes minutes of a busy machine to compile, and the gate gives it
-//! a time that goes by the clock.
+//! The tools are pinned beside each example and installed below a `target`: `leafgate plugin build`
+//! installs those for Python. A language that is not there is skipped with a line that says so, and in
+//! CI fails the run. It is no part of `test`: tools come from a network, and a component of a whole
+//! interpreter takes minutes of a busy machine to build and to compile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::{kit, paths};
 struct Example {
     language: &'static str,
     name: &'static str,
-    build: fn(&Path, &Path) -> Result<PathBuf>,
+    /// By which gate, from which folder, into which.
+    build: fn(&Path, &Path, &Path) -> Result<PathBuf>,
 }
 
 const EXAMPLES: [Example; 2] = [
@@ -37,11 +39,11 @@ pub(crate) fn authors() -> Result<()> {
         }
     };
     let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-    let mut built = 0;
+    let mut built = Vec::new();
     for Example { language, name, build } in EXAMPLES {
         let example = paths::root().join("examples/plugins").join(name);
         let folder = paths::target().join("authors").join(name);
-        match build(&example, &folder) {
+        match build(&gate, &example, &folder) {
             Ok(plugin) => {
                 step(&format!("asks {name} its cases"));
                 run(Command::new(&gate)
@@ -49,7 +51,7 @@ pub(crate) fn authors() -> Result<()> {
                     .arg(plugin)
                     .arg("--cases")
                     .arg(example.join("cases.toml")))?;
-                built += 1;
+                built.push(language);
             }
             Err(why) if in_ci => {
                 return Err(why).context(format!("the plugin in {language} must be built in CI"));
@@ -57,43 +59,74 @@ pub(crate) fn authors() -> Result<()> {
             Err(why) => step(&format!("skipped the plugin in {language}: {why:#}")),
         }
     }
-    println!("\nxtask: {built} of {} plugins in other languages fulfil their cases", EXAMPLES.len());
+    // Where the example cannot be built, this cannot be either, and why has been said.
+    if built.contains(&"Python") {
+        for world in ["detector", "transformer"] {
+            begun(&gate, world)?;
+        }
+        unimportable(&gate)?;
+    }
+    let (built, all) = (built.len(), EXAMPLES.len());
+    println!("\nxtask: {built} of {all} plugins in other languages fulfil their cases");
     Ok(())
 }
 
-/// By componentize-py, in an environment of its own. Its tests in plain Python come first.
-fn python(example: &Path, folder: &Path) -> Result<PathBuf> {
-    let environment = folder.join("venv");
-    if changed(&example.join("requirements.txt"), folder)? {
-        let made = answers(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment));
-        ensure!(made, "`python3 -m venv` does not work; python3 or the package python3-venv is missing");
-        step("installing componentize-py");
-        run(Command::new(environment.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-            .arg(example.join("requirements.txt")))?;
-        installed(&example.join("requirements.txt"), folder)?;
-    }
-    let helper = paths::root().join("plugins/python");
+/// By `leafgate plugin build`, as its author would. Its tests in plain Python come first.
+fn python(gate: &Path, example: &Path, _: &Path) -> Result<PathBuf> {
+    ensure!(answers(Command::new("python3").args(["-m", "venv", "--help"])), "there is no python3 with venv");
+    unittest(example, &paths::root().join("plugins/python"))?;
+    step("`leafgate plugin build` builds it");
+    run(Command::new(gate).args(["plugin", "build"]).arg(example))?;
+    Ok(example.join("target/internal-addresses.wasm"))
+}
+
+fn unittest(folder: &Path, helper: &Path) -> Result<()> {
     step("tests of the plugin in plain Python");
-    run(Command::new(environment.join("bin/python"))
+    run(Command::new("python3")
         .args(["-m", "unittest"])
-        .env("PYTHONPATH", &helper)
+        .env("PYTHONPATH", helper)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(example))?;
-    step("componentize-py builds it");
-    let plugin = folder.join("internal-addresses.wasm");
-    let mut build = Command::new(environment.join("bin/componentize-py"));
-    build.args(["--quiet", "--wit-path"]).arg(paths::root().join("wit"));
-    build
-        .args(["--world", "detector", "componentize", "--stub-wasi", "plugin", "--python-path"])
-        .arg(example);
-    build.arg("--python-path").arg(helper).arg("--output").arg(&plugin);
-    run(&mut build)?;
-    Ok(plugin)
+        .current_dir(folder))
+}
+
+/// From nothing to a plugin in Python that fulfils its cases.
+fn begun(gate: &Path, world: &str) -> Result<()> {
+    step(&format!("begins a {world} in Python, and asks it its cases"));
+    let folder = fresh(world)?;
+    let name = format!("demo-{world}");
+    run(Command::new(gate)
+        .args(["plugin", "new", &name, "--lang", "python", "--world", world, "--dir"])
+        .arg(&folder))?;
+    unittest(&folder, &folder)?;
+    run(Command::new(gate).args(["plugin", "test"]).arg(&folder))
+}
+
+/// What a module raises behind its function, while it is imported, is told with its line.
+fn unimportable(gate: &Path) -> Result<()> {
+    step("breaks a plugin in Python, and looks for the line");
+    let folder = paths::target().join("authors/demo-detector");
+    let module = folder.join("plugin.py");
+    let text = fs::read_to_string(&module)? + "\n\nraise LookupError(\"on purpose\")\n";
+    fs::write(&module, &text)?;
+    let built = Command::new(gate).args(["plugin", "build"]).arg(&folder).stdin(Stdio::null()).output()?;
+    let told = String::from_utf8_lossy(&built.stderr);
+    let line = format!("plugin.py\", line {}", text.lines().count());
+    ensure!(!built.status.success(), "a plugin that cannot be imported is built");
+    ensure!(told.contains(&line) && told.contains("on purpose"), "what is wrong is not told:\n{told}");
+    Ok(())
+}
+
+/// An empty folder for a new project.
+fn fresh(world: &str) -> Result<PathBuf> {
+    let folder = paths::target().join("authors").join(format!("demo-{world}"));
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(folder),
+    }
 }
 
 /// By jco, beside its packages: Node looks for them where the source is.
-fn javascript(example: &Path, folder: &Path) -> Result<PathBuf> {
+fn javascript(_: &Path, example: &Path, folder: &Path) -> Result<PathBuf> {
     ensure!(answers(Command::new("npm").arg("--version")), "there is no npm");
     let lockfile = example.join("package-lock.json");
     let fresh = changed(&lockfile, folder)?;

@@ -88,6 +88,8 @@ pub enum Language {
     Rust,
     /// A script, which nothing builds.
     JavaScript,
+    /// A project that componentize-py builds, with the SDK in it.
+    Python,
 }
 
 /// A plugin that is to be begun.
@@ -167,7 +169,7 @@ impl NewPlugin {
         let own = self.files();
         let sdk = match self.language {
             Language::Rust => sdk::files(),
-            Language::JavaScript => vec![],
+            Language::JavaScript | Language::Python => vec![],
         };
         for (path, text) in own
             .iter()
@@ -185,6 +187,7 @@ impl NewPlugin {
         match self.language {
             Language::Rust => self.crate_files(),
             Language::JavaScript => self.script_files(),
+            Language::Python => self.python_files(),
         }
     }
 
@@ -204,6 +207,40 @@ impl NewPlugin {
         let files =
             [(&*script, code), ("README.md", &readme), ("cases.toml", cases), ("leafgate.d.ts", types)];
         files.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text))).collect()
+    }
+
+    fn python_files(&self) -> Vec<(String, String)> {
+        let (code, tests, cases) = match self.world {
+            World::Detector => (
+                include_str!("../../templates/detector.py"),
+                include_str!("../../templates/test_detector.py"),
+                include_str!("../../templates/detector.toml"),
+            ),
+            World::Transformer => (
+                include_str!("../../templates/transformer.py"),
+                include_str!("../../templates/test_transformer.py"),
+                include_str!("../../templates/transformer.toml"),
+            ),
+        };
+        let readme = self.readme(include_str!("../../templates/README-py.md"));
+        // The tools of the example, which is built in every full run of the tests.
+        let tools = include_str!("../../../../examples/plugins/internal-addresses/requirements.txt");
+        let own = [
+            ("pyproject.toml", include_str!("../../templates/pyproject.toml")),
+            (".gitignore", "/target\n__pycache__/\n"),
+            ("README.md", &readme),
+            ("plugin.py", code),
+            ("test_plugin.py", tests),
+            ("cases.toml", cases),
+            ("requirements.txt", tools),
+        ];
+        let own = own.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text)));
+        // The SDK is two files, which are its authors' to read: nothing is filled in.
+        let sdk = [
+            ("leafgate.py", include_str!("../../../../plugins/python/leafgate.py")),
+            ("wit/plugin.wit", include_str!("../../../../wit/plugin.wit")),
+        ];
+        own.chain(sdk.map(|(path, text)| (path.to_owned(), text.to_owned()))).collect()
     }
 
     /// How a rule file declares it.
@@ -242,7 +279,11 @@ impl NewPlugin {
 
     fn filled(&self, template: &str) -> String {
         let file = self.name.replace('-', "_");
-        template.replace("{{name}}", &self.name).replace("{{file}}", &file)
+        let world = match self.world {
+            World::Detector => "detector",
+            World::Transformer => "transformer",
+        };
+        template.replace("{{name}}", &self.name).replace("{{file}}", &file).replace("{{world}}", world)
     }
 }
 
@@ -265,6 +306,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LANGUAGES: [Language; 3] = [Language::Rust, Language::JavaScript, Language::Python];
 
     #[test]
     fn a_name_is_one_of_a_package() {
@@ -296,12 +339,28 @@ mod tests {
     fn no_placeholder_is_left_in_a_file() {
         for (world, language) in [World::Detector, World::Transformer]
             .into_iter()
-            .flat_map(|world| [(world, Language::Rust), (world, Language::JavaScript)])
+            .flat_map(|world| LANGUAGES.map(|language| (world, language)))
         {
             let plugin = NewPlugin::new("trim-results", world).unwrap().in_language(language);
             for (path, text) in plugin.files() {
                 assert!(!text.contains("{{"), "{path}: {text}");
             }
         }
+    }
+
+    /// What an author finds in a new project in Python, without the SDK.
+    #[test]
+    fn a_project_in_python_is_written_file_by_file() {
+        let mut all = String::new();
+        for world in [World::Detector, World::Transformer] {
+            let plugin = NewPlugin::new("trim-results", world).unwrap().in_language(Language::Python);
+            let files = plugin.files();
+            let sdk = |path: &str| path == "leafgate.py" || path.starts_with("wit/");
+            assert_eq!(files.iter().filter(|(path, _)| sdk(path)).count(), 2);
+            for (path, text) in files.iter().filter(|(path, _)| !sdk(path)) {
+                all += &format!("=== {path}\n{text}");
+            }
+        }
+        insta::assert_snapshot!(all);
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use leafgate_author::project::Language;
 use leafgate_policy::plugin::{Signer, World};
+use serde::Deserialize;
 
 use crate::args::{GateArgs, JsonArgs, RequestArgs};
 
@@ -43,7 +44,8 @@ pub(crate) struct NewArgs {
     /// What it is: a detector finds, a transformer edits
     #[arg(long, default_value = "detector")]
     pub(super) world: WorldArg,
-    /// What it is written in: a script in JavaScript needs nothing else, a project in Rust is faster
+    /// What it is written in: a script in JavaScript needs nothing else, a project in Rust is
+    /// fastest, one in Python is slowest and may use its libraries
     #[arg(long, default_value = "rust")]
     pub(super) lang: LanguageArg,
     /// The folder, which must be new or empty; without it, one of the plugin's name
@@ -51,10 +53,21 @@ pub(crate) struct NewArgs {
     pub(super) dir: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum WorldArg {
     Detector,
     Transformer,
+}
+
+impl WorldArg {
+    /// Its name in the contract.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            WorldArg::Detector => "detector",
+            WorldArg::Transformer => "transformer",
+        }
+    }
 }
 
 impl From<WorldArg> for World {
@@ -70,6 +83,7 @@ impl From<WorldArg> for World {
 pub(crate) enum LanguageArg {
     Rust,
     Js,
+    Python,
 }
 
 impl From<LanguageArg> for Language {
@@ -77,6 +91,7 @@ impl From<LanguageArg> for Language {
         match language {
             LanguageArg::Rust => Language::Rust,
             LanguageArg::Js => Language::JavaScript,
+            LanguageArg::Python => Language::Python,
         }
     }
 }
@@ -86,7 +101,7 @@ pub(crate) struct BuildArgs {
     /// The folder of the project
     #[arg(value_name = "DIR", default_value = ".")]
     pub(super) folder: PathBuf,
-    /// The profile of cargo; without it `plugin` where the project has it, else `release`
+    /// The profile of cargo, in Rust; without it `plugin` where the project has it, else `release`
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
 }

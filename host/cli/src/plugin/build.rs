@@ -1,4 +1,4 @@
-//! `plugin build`: has cargo build a project, and finds what it built.
+//! `plugin build`: has cargo or componentize-py build a project, and finds what it built.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::args::BuildArgs;
-use super::source;
+use super::{python, source};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -44,10 +44,17 @@ pub(super) fn run(args: &BuildArgs, printer: &mut Printer) -> anyhow::Result<Exi
 pub(super) fn build(folder: &Path, profile: Option<&str>) -> anyhow::Result<PathBuf> {
     let shown = folder.display();
     let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() && folder.join(python::MANIFEST).is_file() {
+        if profile.is_some() {
+            bail!("`--profile` is one of cargo, and {shown} is a project in Python");
+        }
+        return python::build(folder);
+    }
     if !manifest.is_file() {
         bail!(
-            "{shown} is no project of a plugin: it has no Cargo.toml; `leafgate plugin new NAME` begins one, and a \
-             plugin that another tool builds is named by its file"
+            "{shown} is no project of a plugin: it has neither Cargo.toml nor {}; `leafgate plugin new NAME` begins \
+             one, and a plugin that another tool builds is named by its file",
+            python::MANIFEST
         );
     }
     let manifest = manifest.canonicalize().with_context(|| format!("cannot find {shown}"))?;

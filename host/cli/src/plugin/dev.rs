@@ -20,7 +20,7 @@ use crate::print::{Printer, Style};
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What nobody writes by hand: a build would be the reason for the next one.
-const BUILT: [&str; 2] = ["target", "Cargo.lock"];
+const BUILT: [&str; 3] = ["target", "Cargo.lock", "__pycache__"];
 
 /// More files than this are no project of a plugin.
 const MOST_FILES: usize = 5_000;

@@ -8,6 +8,7 @@ mod check;
 mod dev;
 mod inspect;
 mod new;
+mod python;
 mod release;
 mod sign;
 mod source;

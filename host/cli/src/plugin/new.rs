@@ -29,7 +29,11 @@ pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit>
 /// What a file of a new project is for.
 fn about(path: &Path) -> &'static str {
     match path.to_str() {
-        Some("src/lib.rs") => "the plugin",
+        Some("src/lib.rs" | "plugin.py") => "the plugin",
+        Some("test_plugin.py") => "its tests in plain Python",
+        Some("requirements.txt") => "what it is built with",
+        Some("leafgate.py") => "the SDK",
+        Some("wit/plugin.wit") => "the contract",
         Some("cases.toml") => "what it must answer",
         Some("leafgate.d.ts") => "the types, for editors",
         Some(script) if script.ends_with(".js") => "the plugin",

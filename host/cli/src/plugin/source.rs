@@ -8,7 +8,7 @@ use leafgate_policy::plugin::{LoadError, PluginSource, config_json};
 use toml::Table;
 
 use super::args::ConfigArgs;
-use super::build;
+use super::{build, python};
 
 /// A plugin to be loaded.
 pub(super) struct Source {
@@ -18,7 +18,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Takes a file as it is, and of a folder its script, or what cargo builds there.
+    /// Takes a file as it is, and of a folder its script, or what is built there.
     pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
         if path.is_dir() {
             let file = match script_of(path)? {
@@ -44,7 +44,7 @@ impl Source {
 
 /// Returns the script of a project that nothing builds: the one file of JavaScript in its folder.
 pub(super) fn script_of(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
-    if folder.join("Cargo.toml").is_file() {
+    if ["Cargo.toml", python::MANIFEST].iter().any(|manifest| folder.join(manifest).is_file()) {
         return Ok(None);
     }
     let shown = folder.display();

@@ -196,6 +196,32 @@ fn a_plugin_that_cannot_be_begun() {
 fn a_begun_plugin_is_told_file_by_file() {
     let bench = Bench::new();
     insta::assert_snapshot!(bench.run(&["plugin", "new", "demo"], "").shown());
+    insta::assert_snapshot!(
+        "a_begun_plugin_in_python_is_told_file_by_file",
+        bench.run(&["plugin", "new", "demo-py", "--lang", "python"], "").shown()
+    );
+}
+
+#[test]
+fn what_a_project_in_python_lacks_is_told_in_a_line() {
+    let bench = Bench::new();
+    assert_eq!(bench.run(&["plugin", "new", "demo", "--lang", "python"], "").code, 0);
+    // With a PATH on which nothing is.
+    let build = |args: &[&str]| {
+        let ran = bench.command(&[&["plugin"], args].concat()).env("PATH", bench.path()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{args:?}");
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    let no_python = build(&["test", "demo"]);
+    assert!(no_python.contains("`python3` cannot be run") && no_python.lines().count() == 1, "{no_python}");
+    assert!(build(&["build", "demo", "--profile", "dev"]).contains("`--profile` is one of cargo"));
+    // A Python that cannot make an environment.
+    let python = bench.file("python3", "#!/bin/sh\nexit 1\n");
+    std::fs::set_permissions(python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let no_venv = build(&["build", "demo"]);
+    assert!(no_venv.contains("python3-venv") && no_venv.lines().count() == 1, "{no_venv}");
+    std::fs::remove_file(bench.path().join("demo/requirements.txt")).unwrap();
+    assert!(build(&["build", "demo"]).contains("lists componentize-py"));
 }
 
 const CASES: &str = r#"[[case]]
