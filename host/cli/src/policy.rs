@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
-use leafgate_wasm::{CodeCache, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
+use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -114,7 +114,7 @@ pub(crate) fn compile_if_asked() -> Option<Exit> {
     if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
         return None;
     }
-    let compiled = compile_worker(io::stdin().lock(), io::stdout().lock(), end_after);
+    let compiled = compile_worker(io::stdin().lock(), io::stdout().lock(), bind);
     Some(match compiled {
         Ok(true) => Exit::Done,
         Ok(false) => Exit::Unmet,
@@ -122,12 +122,15 @@ pub(crate) fn compile_if_asked() -> Option<Exit> {
     })
 }
 
-/// Ends this process a little after its loader's timeout, because the loader may have been killed.
-fn end_after(time: Duration) {
+/// Has this process end when its processor time is over, and a little after its loader's patience,
+/// because the loader may have been killed.
+fn bind(time: CompileTime) -> io::Result<()> {
+    time.bind_process()?;
     std::thread::spawn(move || {
-        std::thread::sleep(time + Duration::from_secs(5));
+        std::thread::sleep(time.clock + Duration::from_secs(5));
         std::process::exit(Exit::Bad.code().into());
     });
+    Ok(())
 }
 
 /// Returns a policy in a few words.

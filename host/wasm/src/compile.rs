@@ -2,18 +2,23 @@
 //!
 //! Compiling is the one step that no limit of WebAssembly bounds: a file of 31 KB can keep the
 //! compiler busy for half a minute, and one of 60 KB for minutes. A thread cannot be ended from
-//! outside, so the compiler runs in a process of its own, which can: it is killed when its time is
-//! over, or when its result is no longer needed. A loader without such a process compiles in place,
-//! for programs that trust the files they load.
+//! outside, so the compiler runs in a process of its own, which can: it ends when its time is over,
+//! and is killed when its result is no longer needed. A loader without such a process compiles in
+//! place, for programs that trust the files they load.
+//!
+//! Its time is processor time, which the system counts and ends: on a busy machine a sound plugin
+//! compiles for long by the clock. The clock bounds it too, far out, for a process that does not run.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -27,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The first of the pauses, each twice the one before, in which a process that has said all it had
 /// to say may end.
 const LAST_BREATH: Duration = Duration::from_micros(100);
+
+/// So many times its processor time a compiler may take by the clock.
+const PATIENCE: u32 = 20;
 
 /// Compiled code is larger than WebAssembly, hardly ever as much as this many times.
 const LARGEST_GROWTH: usize = 16;
@@ -48,6 +56,46 @@ pub enum Compiler {
         /// Its arguments.
         arguments: Vec<OsString>,
     },
+}
+
+/// How long compiling one component may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileTime {
+    /// Of the processor, over all threads.
+    pub processor: Duration,
+    /// By the clock.
+    pub clock: Duration,
+}
+
+impl CompileTime {
+    fn of(limits: &Limits, component: &[u8]) -> Self {
+        let processor = limits.compile_time(component.len());
+        CompileTime { processor, clock: processor.saturating_mul(PATIENCE) }
+    }
+
+    /// Has the system end this process, with the signal `SIGXCPU`, once it has used up its processor
+    /// time. A core is not written. Limits that are lower already stay.
+    ///
+    /// # Errors
+    /// The system's, where it takes no limit.
+    pub fn bind_process(&self) -> io::Result<()> {
+        let seconds = self.seconds();
+        // The second limit ends a process that does not hear the signal.
+        lower(Resource::Cpu, seconds, seconds.saturating_add(1))?;
+        lower(Resource::Core, 0, 0)
+    }
+
+    /// The system counts whole seconds.
+    fn seconds(&self) -> u64 {
+        self.processor.as_secs() + u64::from(self.processor.subsec_nanos() > 0)
+    }
+}
+
+fn lower(resource: Resource, current: u64, maximum: u64) -> io::Result<()> {
+    let known = getrlimit(resource);
+    let lower = |known: Option<u64>, wanted: u64| Some(known.map_or(wanted, |known| known.min(wanted)));
+    let limit = Rlimit { current: lower(known.current, current), maximum: lower(known.maximum, maximum) };
+    setrlimit(resource, limit).map_err(io::Error::from)
 }
 
 /// Compiles an admitted component, or takes its code from disk; gives up where `abandoned` says
@@ -98,20 +146,20 @@ fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 /// writes the code. Returns false where the output is a complaint instead.
 ///
 /// A process that calls this does nothing else, and ends with status 0, or with status 1 after a
-/// complaint. `began` is called with the time for which the loader waits, so that the process can
-/// see to it that it ends even if the loader is gone.
+/// complaint. `began` sees to it that the process ends when its time is over: it binds it
+/// ([`CompileTime::bind_process`]), and ends it by the clock even if the loader is gone.
 ///
 /// # Errors
-/// A pipe that breaks, because the loader is gone.
+/// A pipe that breaks, because the loader is gone, or a process that cannot be bound.
 pub fn compile_worker(
     mut input: impl Read,
     mut output: impl Write,
-    began: impl FnOnce(Duration),
+    began: impl FnOnce(CompileTime) -> io::Result<()>,
 ) -> io::Result<bool> {
     let limits = Limits::default();
     let mut component = Vec::new();
     input.read_to_end(&mut component)?;
-    began(limits.compile_time(component.len()));
+    began(CompileTime::of(&limits, &component))?;
     let compiled = runtime::engine(&limits).and_then(|engine| engine.precompile_component(&component));
     match &compiled {
         Ok(code) => output.write_all(code)?,
@@ -132,9 +180,9 @@ fn in_process(
     let mut running = Worker(command.spawn().map_err(broken)?);
     let limit = largest(component);
     let writer = running.feed(component.to_vec());
-    let time = limits.compile_time(component.len());
-    let end = Instant::now() + time;
-    let late = || Refusal::CompileTime { limit: time };
+    let time = CompileTime::of(limits, component);
+    let end = Instant::now() + time.clock;
+    let late = || Refusal::CompileClock { limit: time.clock };
     let output = running.listen(limit);
     let answer = heard(&output, end, abandoned, late)?.map_err(broken)?;
     if answer.len() > limit {
@@ -148,6 +196,9 @@ fn in_process(
         Some(1) => Err(Refusal::Compile(
             String::from_utf8_lossy(&answer[..answer.len().min(LONGEST_COMPLAINT)]).into_owned(),
         )),
+        None if status.signal() == Some(Signal::XCPU.as_raw()) => {
+            Err(Refusal::CompileTime { limit: time.processor })
+        }
         _ => Err(Refusal::Compile(format!("the compiler ended with {status}"))),
     }
 }
@@ -237,11 +288,29 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
 
     #[test]
-    fn a_compiler_that_does_not_end_is_ended() {
-        let refused =
-            in_process(shell("exec sleep 600"), b"x", &limits(Duration::from_millis(20)), &|| false)
-                .unwrap_err();
-        assert!(matches!(refused, Refusal::CompileTime { .. }), "{refused}");
+    fn a_compiler_that_does_not_run_is_ended_by_the_clock() {
+        let limits = limits(Duration::from_millis(5));
+        let refused = in_process(shell("exec sleep 600"), b"x", &limits, &|| false).unwrap_err();
+        assert!(matches!(refused, Refusal::CompileClock { .. }), "{refused}");
+    }
+
+    #[test]
+    fn a_compiler_whose_processor_time_is_over_is_told_as_such() {
+        // A second of work, which the system counts however long it takes.
+        let busy = "ulimit -c 0; ulimit -S -t 1; while :; do :; done";
+        let refused = in_process(shell(busy), b"x", &limits(LONG), &|| false).unwrap_err();
+        assert!(matches!(refused, Refusal::CompileTime { limit } if limit == LONG), "{refused}");
+        // Any other end by a signal is none of time.
+        let refused = in_process(shell("kill -9 $$"), b"x", &limits(LONG), &|| false).unwrap_err();
+        assert!(refused.to_string().contains("the compiler ended with signal: 9"), "{refused}");
+    }
+
+    #[test]
+    fn processor_time_is_rounded_up_to_seconds() {
+        for (time, seconds) in [(Duration::ZERO, 0), (Duration::from_millis(1), 1), (LONG, 600)] {
+            let time = CompileTime { processor: time, clock: time };
+            assert_eq!(time.seconds(), seconds);
+        }
     }
 
     #[test]
@@ -270,11 +339,24 @@ mod tests {
         let component = wat::parse_str("(component)").unwrap();
         let mut code = Vec::new();
         let mut time = None;
-        assert!(compile_worker(component.as_slice(), &mut code, |limit| time = Some(limit)).unwrap());
-        assert_eq!(time, Some(Limits::default().compile_time(component.len())));
+        let began = |limit| {
+            time = Some(limit);
+            Ok(())
+        };
+        assert!(compile_worker(component.as_slice(), &mut code, began).unwrap());
+        assert_eq!(time, Some(CompileTime::of(&Limits::default(), &component)));
         assert!(load(&runtime::engine(&Limits::default()).unwrap(), &code).is_ok());
         let mut complaint = Vec::new();
-        assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint, |_| ()).unwrap());
+        assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint, |_| Ok(())).unwrap());
         assert!(!complaint.is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_bound_compiles_nothing() {
+        let component = wat::parse_str("(component)").unwrap();
+        let mut code = Vec::new();
+        let unbound = |_| Err(io::ErrorKind::PermissionDenied.into());
+        assert!(compile_worker(component.as_slice(), &mut code, unbound).is_err());
+        assert!(code.is_empty());
     }
 }

@@ -59,7 +59,7 @@ mod ward;
 
 pub use anatomy::Layer;
 pub use cache::{CacheError, CodeCache};
-pub use compile::{Compiler, compile_worker};
+pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;
 pub use loader::{Configuring, LoaderConfig, WasmLoader};

@@ -23,7 +23,7 @@ pub struct Limits {
     pub table_elements: usize,
     /// Native stack for guest frames. Host threads that call plugins need at least twice this.
     pub stack_bytes: usize,
-    /// Wall time for compiling one file, whatever its size.
+    /// Processor time for compiling one file, whatever its size.
     pub compile_time: Duration,
     /// Added to [`Limits::compile_time`] for each MiB of the file. Python with its standard library
     /// takes about a second a MiB.
@@ -156,7 +156,7 @@ impl Limits {
         })
     }
 
-    /// Returns the wall time for compiling a file of so many bytes.
+    /// Returns the processor time for compiling a file of so many bytes.
     #[must_use]
     pub fn compile_time(&self, bytes: usize) -> Duration {
         let mib = u32::try_from(bytes.div_ceil(MIB)).unwrap_or(u32::MAX);

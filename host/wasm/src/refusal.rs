@@ -49,8 +49,10 @@ pub(crate) enum Refusal {
     NoLifecycle,
     #[error("it does not compile: {0}")]
     Compile(String),
-    #[error("it does not compile within {} s", .limit.as_secs())]
+    #[error("it does not compile within {} s of processor time", .limit.as_secs())]
     CompileTime { limit: std::time::Duration },
+    #[error("its compiler has not ended after {} s, and hardly ran", .limit.as_secs())]
+    CompileClock { limit: std::time::Duration },
     #[error("it was not compiled: newer files are there")]
     Abandoned,
     #[error("`{call}` failed on load: it {fault}")]
@@ -123,6 +125,9 @@ impl Refusal {
             }
             Refusal::CompileTime { .. } => {
                 "make its functions smaller: deeply nested loops and blocks cost most; `opt-level = \"s\"` helps"
+            }
+            Refusal::CompileClock { .. } => {
+                "the machine is too busy, or something stops the compiler: try again when it is idle"
             }
             Refusal::Compile(_) => {
                 "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"

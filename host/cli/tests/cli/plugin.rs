@@ -1,6 +1,6 @@
 //! `plugin`: from nothing to a plugin that answers its cases, and what its author reads on the way.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -200,6 +200,32 @@ fn a_begun_plugin_is_told_file_by_file() {
         "a_begun_plugin_in_python_is_told_file_by_file",
         bench.run(&["plugin", "new", "demo-py", "--lang", "python"], "").shown()
     );
+}
+
+/// The compiler of plugins has the system count its processor time.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_compiler_ends_by_its_processor_time() {
+    // More code than a pipe takes: it is all there once its first byte is, and the process still is.
+    let data = "a".repeat(1 << 20);
+    let text = format!("(component (core module (memory 16) (data (i32.const 0) \"{data}\")))");
+    let component = wat::parse_str(text).unwrap();
+    let bench = Bench::new();
+    let mut command = bench.command(&["--compile-component"]);
+    let mut compiler = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    compiler.stdin.take().unwrap().write_all(&component).unwrap();
+    let mut output = compiler.stdout.take().unwrap();
+    output.read_exact(&mut [0]).unwrap();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", compiler.id())).unwrap();
+    let of = |name: &str| {
+        let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Ten seconds, and five for each of the two MiB that it has begun.
+    assert_eq!(of("Max cpu time"), ["20", "21"], "{limits}");
+    assert_eq!(of("Max core file size"), ["0", "0"], "{limits}");
+    compiler.kill().unwrap();
+    compiler.wait().unwrap();
 }
 
 #[test]
