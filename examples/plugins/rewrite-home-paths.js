@@ -36,36 +36,42 @@ export function transform(request) {
 
 /** The text with its home directories as ~, or nothing where it has none. */
 function rewritten(text) {
-  const next = beginnings.map((beginning) => home(text, beginning, 0, 0));
   // Put together at the end: a text that grows piece by piece would be copied for each.
   const written = [];
   let kept = 0;
-  for (;;) {
-    let first;
-    for (const found of next) {
-      if (found !== undefined && (first === undefined || found.at < first.at)) first = found;
-    }
-    if (first === undefined) return kept > 0 ? written.join("") + text.slice(kept) : undefined;
-    written.push(text.slice(kept, first.start), "~");
-    kept = first.end;
-    for (let i = 0; i < next.length; i += 1) {
-      if (next[i] !== undefined && (next[i].at < kept || next[i].start < kept)) {
-        next[i] = home(text, beginnings[i], kept, kept);
-      }
-    }
+  for (const { at, beginning } of candidates(text)) {
+    const found = home(text, beginning, at, kept);
+    if (found === undefined) continue;
+    written.push(text.slice(kept, found.start), "~");
+    kept = found.end;
   }
+  return kept > 0 ? written.join("") + text.slice(kept) : undefined;
 }
 
-/** The first home directory that begins so, at or after a place. */
-function home(text, beginning, at, from) {
-  for (at = text.indexOf(beginning, at); at >= 0; at = text.indexOf(beginning, at + 1)) {
-    const windows = beginning[0] === ":";
-    const start = windows ? at - 1 : at;
-    if (start < from || (windows && !/[A-Za-z]/.test(text[start])) || !beginsPath(text, start)) continue;
-    const end = windows ? endOnWindows(text, at) : endOnUnix(text, at, beginning);
-    if (end !== undefined) return { at, start, end };
+/** Every place where a home directory may begin, in order. */
+function candidates(text) {
+  const all = [];
+  let kinds = 0;
+  for (const beginning of beginnings) {
+    // The engine looks for a word many times faster where it splits a text than in `indexOf`.
+    const pieces = text.split(beginning);
+    if (pieces.length > 1) kinds += 1;
+    for (let piece = 0, at = 0; piece < pieces.length - 1; piece += 1) {
+      at += pieces[piece].length;
+      all.push({ at, beginning });
+      at += beginning.length;
+    }
   }
-  return undefined;
+  return kinds > 1 ? all.sort((one, other) => one.at - other.at) : all;
+}
+
+/** The home directory that begins so at this place, unless it reaches back to what is written. */
+function home(text, beginning, at, kept) {
+  const windows = beginning[0] === ":";
+  const start = windows ? at - 1 : at;
+  if (start < kept || (windows && !/[A-Za-z]/.test(text[start])) || !beginsPath(text, start)) return undefined;
+  const end = windows ? endOnWindows(text, at) : endOnUnix(text, at, beginning);
+  return end === undefined ? undefined : { start, end };
 }
 
 function endOnUnix(text, at, beginning) {
