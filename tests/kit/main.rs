@@ -7,6 +7,7 @@
 
 mod clients;
 mod demo;
+mod hostile;
 mod plugins;
 mod run;
 mod soak;
@@ -40,12 +41,13 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("plugins", []) => plugins::plugins(),
         ("demo", []) => demo::demo(),
         ("soak", []) => soak::soak(),
+        ("hostile", []) => hostile::hostile(),
         ("turns", []) => turns::turns(),
         ("teams", []) => teams::teams(),
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
         _ => bail!(
-            "called by `cargo xtask`: plugins | demo | soak | turns | teams | clients LANGUAGE [--long]"
+            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long]"
         ),
     }
 }

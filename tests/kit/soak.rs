@@ -1,5 +1,5 @@
 //! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, many turns that
-//! wait at once, many runs of a team, and a thousand reloads under traffic, with the gate's memory watched.
+//! wait at once, many runs of a team, plugins that attack, and a thousand reloads under traffic, with the gate's memory watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use leafgate_tests::gate::Gate;
 use leafgate_tests::{plant, reloads, sample};
 
+use crate::hostile::hostile;
 use crate::plugins::demo_policy;
 use crate::run::step;
 use crate::teams::teams;
@@ -29,6 +30,7 @@ pub(crate) fn soak() -> Result<()> {
     requests()?;
     turns()?;
     teams()?;
+    hostile()?;
     reload()
 }
 
