@@ -343,8 +343,14 @@ pub struct Ruled {
     pub approved: u64,
     /// A person changed its tool calls.
     pub edited: u64,
+    /// A person let some of its tool calls go and refused the others.
+    #[serde(default)]
+    pub partly_refused: u64,
     /// Its tool calls were refused.
     pub refused: u64,
+    /// Its client left while its tool calls waited for a person.
+    #[serde(default)]
+    pub abandoned: u64,
     /// Its client got an error in its place.
     pub blocked: u64,
 }

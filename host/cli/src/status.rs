@@ -226,14 +226,17 @@ fn answers(answers: Answers) -> String {
 
 /// Returns what rules and people made of answers; `None` where no rule matched in one.
 fn ruled(ruled: Ruled) -> Option<String> {
-    let Ruled { passed, changed, held, approved, edited, refused, blocked } = ruled;
+    let Ruled { passed, changed, held, approved, edited, partly_refused, refused, abandoned, blocked } =
+        ruled;
     let counts = [
         (passed, "passed"),
         (changed, "changed"),
         (held, "held for a person"),
         (approved, "approved"),
         (edited, "edited"),
+        (partly_refused, "partly refused"),
         (refused, "refused"),
+        (abandoned, "left by their clients while a person was asked"),
         (blocked, "blocked"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);

@@ -457,7 +457,6 @@ impl Shared {
             Ok(response) => response,
             Err(refusal) => {
                 self.counters.unanswered();
-                told.inspect(Told::unanswered);
                 return Err(refusal);
             }
         };
@@ -499,7 +498,6 @@ impl Shared {
             Recorded::Refused => false,
         };
         if !kept {
-            told.unanswered();
             return Err(Refusal::internal(
                 "this gate must log every request and cannot write its log, so the request did not leave: \
                  `leafgate status` says why",

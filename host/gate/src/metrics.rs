@@ -119,7 +119,9 @@ impl Metrics {
                 ("held", ruled.held),
                 ("approved", ruled.approved),
                 ("edited", ruled.edited),
+                ("partly-refused", ruled.partly_refused),
                 ("refused", ruled.refused),
+                ("abandoned", ruled.abandoned),
                 ("blocked", ruled.blocked),
             ],
         );

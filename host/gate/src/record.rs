@@ -323,7 +323,7 @@ impl Recording {
         self.told = true;
         let waiting = self.waits.map(|since| since.elapsed());
         let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
-        let told = Told { recorder: Arc::clone(&self.recorder), id };
+        let told = Told { recorder: Arc::clone(&self.recorder), id, over: false };
         (told, self.recorder.request(Box::new(record)))
     }
 
@@ -355,10 +355,12 @@ impl fmt::Debug for Recording {
     }
 }
 
-/// A request that was told: its answer follows.
+/// A request that was told: its answer follows. Dropping it tells that there is none, or none that
+/// goes on: its client may leave at any moment.
 pub(crate) struct Told {
     recorder: Arc<dyn Recorder>,
     id: RecordId,
+    over: bool,
 }
 
 impl Told {
@@ -367,15 +369,22 @@ impl Told {
         (Arc::clone(&self.recorder), self.id)
     }
 
-    /// There is no answer, or none that the client gets.
-    pub(crate) fn unanswered(&self) {
-        self.recorder.answer(self.id, AnswerPart::End { complete: false });
-    }
-
     /// Tells the head of an answer, and its body while that passes.
     pub(crate) fn follow(self, head: AnswerPart, body: Content) -> Content {
         self.recorder.answer(self.id, head);
-        content::stream(FollowedAnswer { body, told: self, ended: false })
+        content::stream(FollowedAnswer { body, told: self })
+    }
+
+    fn end(&mut self, complete: bool) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.recorder.answer(self.id, AnswerPart::End { complete });
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.end(false);
     }
 }
 
@@ -383,15 +392,6 @@ impl Told {
 struct FollowedAnswer {
     body: Content,
     told: Told,
-    ended: bool,
-}
-
-impl FollowedAnswer {
-    fn end(&mut self, complete: bool) {
-        if !std::mem::replace(&mut self.ended, true) {
-            self.told.recorder.answer(self.told.id, AnswerPart::End { complete });
-        }
-    }
 }
 
 impl Body for FollowedAnswer {
@@ -409,11 +409,11 @@ impl Body for FollowedAnswer {
                     self.told.recorder.answer(self.told.id, AnswerPart::Bytes(data.clone()));
                 }
                 if self.body.is_end_stream() {
-                    self.end(true);
+                    self.told.end(true);
                 }
             }
-            Some(Err(_)) => self.end(false),
-            None => self.end(true),
+            Some(Err(_)) => self.told.end(false),
+            None => self.told.end(true),
         }
         Poll::Ready(frame)
     }
@@ -431,6 +431,6 @@ impl Drop for FollowedAnswer {
     fn drop(&mut self) {
         // A body without a byte is not polled.
         let complete = self.body.is_end_stream();
-        self.end(complete);
+        self.told.end(complete);
     }
 }

@@ -172,7 +172,9 @@ impl Counters {
             held: of(AnswerOutcome::Held),
             approved: of(AnswerOutcome::Approved),
             edited: of(AnswerOutcome::Edited),
+            partly_refused: of(AnswerOutcome::PartlyRefused),
             refused: of(AnswerOutcome::Refused),
+            abandoned: of(AnswerOutcome::Abandoned),
             blocked: of(AnswerOutcome::Blocked),
         }
     }

@@ -136,10 +136,12 @@ pub struct RequestLine {
     pub head_ms: Option<i64>,
     /// Milliseconds until it ended.
     pub answer_ms: Option<i64>,
-    /// `none`, `open` (it is coming, or the gate ended), `complete`, `broken`, `unread`.
+    /// `none`, `open` (it is coming, or the gate was killed and none has started since), `complete`,
+    /// `broken`, `unread`.
     pub answer: String,
     /// What rules and people made of it: `passed`, `changed`, `held` (a person was asked, and has not
-    /// decided), `approved`, `edited`, `refused`, `blocked`; `None` where no rule matched in it.
+    /// decided), `approved`, `edited`, `partly-refused`, `refused`, `abandoned` (its client left, or the
+    /// gate ended, while a person was asked), `blocked`; `None` where no rule matched in it.
     pub ruled: Option<String>,
     /// The rules that matched in it.
     pub ruled_by: Vec<String>,

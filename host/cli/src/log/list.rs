@@ -55,6 +55,8 @@ pub(super) fn outcome(request: &RequestLine) -> String {
     let ruled = match request.ruled.as_deref() {
         None | Some("passed") => String::new(),
         Some("held") => ", held for a person".to_owned(),
+        Some("partly-refused") => ", partly refused".to_owned(),
+        Some("abandoned") => ", left while a person was asked".to_owned(),
         Some(outcome) => format!(", {outcome}"),
     };
     format!("{status}{time}{state}{ruled}{tokens}")

@@ -13,21 +13,27 @@ pub enum AnswerOutcome {
     Approved,
     /// A person changed its tool calls.
     Edited,
+    /// A person let some of its tool calls go and refused the others: the model's words name those.
+    PartlyRefused,
     /// Its tool calls were refused: the model's words say so in their place.
     Refused,
+    /// Its client left, or the gate ended, while its tool calls waited for a person.
+    Abandoned,
     /// Its client got an error in its place.
     Blocked,
 }
 
 impl AnswerOutcome {
     /// All of them, in order.
-    pub const ALL: [AnswerOutcome; 7] = [
+    pub const ALL: [AnswerOutcome; 9] = [
         AnswerOutcome::Passed,
         AnswerOutcome::Changed,
         AnswerOutcome::Held,
         AnswerOutcome::Approved,
         AnswerOutcome::Edited,
+        AnswerOutcome::PartlyRefused,
         AnswerOutcome::Refused,
+        AnswerOutcome::Abandoned,
         AnswerOutcome::Blocked,
     ];
 
@@ -40,7 +46,9 @@ impl AnswerOutcome {
             AnswerOutcome::Held => "held",
             AnswerOutcome::Approved => "approved",
             AnswerOutcome::Edited => "edited",
+            AnswerOutcome::PartlyRefused => "partly-refused",
             AnswerOutcome::Refused => "refused",
+            AnswerOutcome::Abandoned => "abandoned",
             AnswerOutcome::Blocked => "blocked",
         }
     }

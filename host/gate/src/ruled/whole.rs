@@ -104,33 +104,29 @@ impl Shared {
         let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut whole = changed.unwrap_or_else(|| Value::clone(&whole));
-        let refused = match calls {
-            Calls::Pass => None,
-            Calls::Refused(why) => Some(why),
+        let why = match calls {
+            Calls::Pass => {
+                told(match was_changed || changed_before {
+                    true => AnswerOutcome::Changed,
+                    false => AnswerOutcome::Passed,
+                });
+                return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+            }
+            Calls::Refused(why) => {
+                told(AnswerOutcome::Refused);
+                why
+            }
             Calls::Wait(waiter) => {
-                told(AnswerOutcome::Held);
+                let waiting = Waiting::begin(told);
                 let decided = self.decided(ruling, waiter, &mut whole).await;
-                match decided.inspect_err(|_| told(AnswerOutcome::Blocked))? {
-                    Decided::Passed { edited: false } => {
-                        told(AnswerOutcome::Approved);
-                        return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
-                    }
-                    Decided::Passed { edited: true } => {
-                        told(AnswerOutcome::Edited);
-                        return Ok(Ruled::Changed(whole));
-                    }
-                    Decided::Refused(why) => Some(why),
+                waiting.end(decided.as_ref().map_or(AnswerOutcome::Blocked, Decided::outcome));
+                match decided? {
+                    Decided::Passed(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
+                    Decided::Passed(_) => return Ok(Ruled::Changed(whole)),
+                    Decided::Refused(why) => why,
                 }
             }
         };
-        let Some(why) = refused else {
-            told(match was_changed || changed_before {
-                true => AnswerOutcome::Changed,
-                false => AnswerOutcome::Passed,
-            });
-            return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
-        };
-        told(AnswerOutcome::Refused);
         let words = words(&ruling.answers.tool_calls(&whole), &why);
         ruling.answers.refuse_tool_calls(&mut whole, &words);
         Ok(Ruled::Changed(whole))
@@ -165,14 +161,54 @@ impl Shared {
             let words = words(&gone, A_PERSON_REFUSED);
             ruling.answers.refuse_some_tool_calls(whole, &refused, &words);
         }
-        Ok(Decided::Passed { edited: edited || !gone.is_empty() })
+        Ok(Decided::Passed(match gone.len() {
+            0 if edited => AnswerOutcome::Edited,
+            0 => AnswerOutcome::Approved,
+            _ => AnswerOutcome::PartlyRefused,
+        }))
     }
 }
 
 /// What a person made of calls.
 enum Decided {
-    Passed { edited: bool },
+    /// It leaves with what was made of it.
+    Passed(AnswerOutcome),
     Refused(String),
+}
+
+impl Decided {
+    fn outcome(&self) -> AnswerOutcome {
+        match self {
+            Decided::Passed(outcome) => *outcome,
+            Decided::Refused(_) => AnswerOutcome::Refused,
+        }
+    }
+}
+
+/// Calls that wait for a person. Their client may leave meanwhile: then this is dropped, and tells so.
+struct Waiting<T: Fn(AnswerOutcome)> {
+    told: T,
+    over: bool,
+}
+
+impl<T: Fn(AnswerOutcome)> Waiting<T> {
+    fn begin(told: T) -> Self {
+        told(AnswerOutcome::Held);
+        Waiting { told, over: false }
+    }
+
+    fn end(mut self, outcome: AnswerOutcome) {
+        self.over = true;
+        (self.told)(outcome);
+    }
+}
+
+impl<T: Fn(AnswerOutcome)> Drop for Waiting<T> {
+    fn drop(&mut self) {
+        if !self.over {
+            (self.told)(AnswerOutcome::Abandoned);
+        }
+    }
 }
 
 /// Says to a client, and to the model with its next request, what became of the calls.

@@ -2,7 +2,7 @@
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use leafgate_admin::{EditCommand, State};
+use leafgate_admin::{EditCommand, Ruled, State};
 use leafgate_answer::{Api, Finish, Reply as Words};
 use serde_json::{Value, json};
 
@@ -102,7 +102,10 @@ async fn a_person_decides_about_each_call_by_itself() {
             "{api:?} {stream}: {text}"
         );
         assert_eq!(said.reply.finish, Some(Finish::Calls), "{api:?} {stream}");
+        let ruled = Ruled { held: 1, partly_refused: 1, ..Ruled::default() };
+        assert_eq!(house.gate.status().requests.ruled, ruled, "{api:?} {stream}");
     }
+    assert!(logs::logged().contains("answer=\"partly-refused\""));
 }
 
 #[tokio::test]

@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use leafgate_admin::{Ruled, Status, StoreStatus};
 use leafgate_answer::Api;
+use leafgate_gate::GateConfig;
 use leafgate_gate::record::{
     AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord,
 };
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::answering::{ADDRESS, ASK, BUFFERED, everywhere, house, model, request};
+use crate::logs;
 use crate::support::{House, ask, read};
 
 /// A rule that reads a stream while it comes.
@@ -24,7 +28,32 @@ action = "redact"
 
 /// Keeps what becomes of answers.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<(RecordId, AnswerOutcome, Vec<String>)>>);
+pub(crate) struct Kept(Mutex<Vec<(RecordId, AnswerOutcome, Vec<String>)>>, Ended);
+
+/// Says that the gate has told what there is to tell: an answer's outcome, or its end.
+#[derive(Default)]
+struct Ended {
+    told: Notify,
+    /// Whether the answers were whole that have ended.
+    complete: Mutex<Vec<bool>>,
+}
+
+impl Kept {
+    fn outcomes(&self) -> Vec<AnswerOutcome> {
+        self.0.lock().unwrap().iter().map(|(_, outcome, _)| *outcome).collect()
+    }
+
+    /// Waits until what was told is so.
+    async fn until(&self, is_so: impl Fn(&Kept) -> bool) {
+        loop {
+            let told = self.1.told.notified();
+            if is_so(self) {
+                return;
+            }
+            told.await;
+        }
+    }
+}
 
 impl Recorder for Kept {
     fn request(&self, _: Box<RequestRecord>) -> Recorded {
@@ -32,9 +61,12 @@ impl Recorder for Kept {
     }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
-        if let AnswerPart::Ruled { outcome, rules } = part {
-            self.0.lock().unwrap().push((request, outcome, rules));
+        match part {
+            AnswerPart::Ruled { outcome, rules } => self.0.lock().unwrap().push((request, outcome, rules)),
+            AnswerPart::End { complete } => self.1.complete.lock().unwrap().push(complete),
+            AnswerPart::Head { .. } | AnswerPart::Bytes(_) => return,
         }
+        self.1.told.notify_one();
     }
 
     fn reveal(&self, _: RevealRecord) -> Recorded {
@@ -120,6 +152,8 @@ async fn what_becomes_of_an_answer_is_counted_and_told() {
                 approved: counted(Approved),
                 edited: counted(Edited),
                 refused: counted(Refused),
+                partly_refused: 0,
+                abandoned: 0,
                 blocked: counted(Blocked),
                 passed: 0,
             };
@@ -146,6 +180,41 @@ async fn texts_that_rules_change_while_they_come_are_told_with_what_becomes_of_t
     let ((outcomes, by), _) = told(Api::Chat, true, &rules, ADDRESS, None, Person::Nothing).await;
     assert_eq!((&outcomes[..], &by[..]), (&[AnswerOutcome::Changed][..], &["addresses".to_owned()][..]));
     assert_eq!(status.requests.faults, 0);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_while_a_person_is_asked_is_told_as_the_end_of_it() {
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &model("I run it", &[("run_sql", json!({ "q": "1" }))])).await;
+        let kept = Arc::new(Kept::default());
+        house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        events.paused().await;
+        client.abort();
+        kept.until(|kept| kept.outcomes() == [AnswerOutcome::Held, AnswerOutcome::Abandoned]).await;
+        let ruled = Ruled { held: 1, abandoned: 1, ..Ruled::default() };
+        assert_eq!(house.gate.status().requests.ruled, ruled, "{api:?} {stream}");
+    }
+    assert!(logs::logged().contains("answer=\"abandoned\""));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_its_answer_begins_ends_it_for_who_records() {
+    let silent = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let to = format!("http://{}", silent.local_addr().unwrap());
+    let house = House::with(ASK, crate::support::Reply::echo(), |config| {
+        config.upstream = GateConfig::new(to.parse().unwrap()).upstream;
+    })
+    .await;
+    let kept = Arc::new(Kept::default());
+    house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let client = house.send_raw(request(&house, Api::Chat, false));
+    // The upstream has the request, and says nothing.
+    let (asked, _) = silent.accept().await.unwrap();
+    asked.readable().await.unwrap();
+    client.abort();
+    kept.until(|kept| *kept.1.complete.lock().unwrap() == [false]).await;
 }
 
 #[tokio::test]
