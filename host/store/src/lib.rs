@@ -33,6 +33,7 @@ mod log;
 mod marks;
 mod mask;
 mod pieces;
+mod presence;
 pub mod receipt;
 mod reveals;
 mod schema;

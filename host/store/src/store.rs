@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::keys::StoreKeys;
+use crate::presence::Presence;
 use crate::schema::{self, SchemaError};
 use crate::writer::Writer;
 
@@ -158,9 +159,17 @@ impl Store {
         let open = || -> Result<Store, Why> {
             make_private(&config.folder, &path)?;
             let database = connect(&path, config.required)?;
+            let presence = Presence::begin(&config.folder);
+            if let Err(error) = &presence {
+                tracing::warn!(
+                    target: "leafgate::store",
+                    why = %error,
+                    "the folder of the log takes no lock: where this process is killed, its last requests stay open"
+                );
+            }
             let (sender, receiver) = mpsc::sync_channel(MESSAGES);
             let state = Arc::new(State::default());
-            let writer = Writer::new(database, keys, &config, receiver, Arc::clone(&state));
+            let writer = Writer::new(database, presence.ok(), keys, &config, receiver, Arc::clone(&state));
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
             let required = config.required;
             let run = move || {

@@ -62,6 +62,8 @@ pub(crate) struct Work<'t, 'd> {
     pub(crate) transaction: &'t Transaction<'d>,
     pub(crate) keys: &'t StoreKeys,
     pub(crate) masker: &'t Masker,
+    /// What rows name this process by, where they can.
+    pub(crate) writer: Option<i64>,
     pub(crate) known: &'t mut LruCache<[u8; 32], Known>,
     /// The last request and its receipt, once they were looked up.
     pub(crate) last: Option<(i64, String)>,
@@ -92,9 +94,9 @@ impl Work<'_, '_> {
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO request (id, at, session, agent, class, api, method, path, upstream, model, verdict, held,
              generation, rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent,
-             judging_us, waiting_ms, pieces, receipt, signature)
+             judging_us, waiting_ms, pieces, receipt, signature, writer)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-             ?21, ?22, ?23, ?24, ?25, ?26)",
+             ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         )?;
         insert.execute(params![
             row,
@@ -123,6 +125,7 @@ impl Work<'_, '_> {
             write_ids(&pieces),
             text,
             signature.as_ref(),
+            self.writer,
         ])?;
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));

@@ -15,6 +15,7 @@ use crate::bounds;
 use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
+use crate::presence::Presence;
 use crate::reveals;
 use crate::schema::EPOCH;
 use crate::store::{Message, State, StoreConfig};
@@ -35,6 +36,8 @@ const TIDY: Duration = Duration::from_secs(60);
 /// The thread's own.
 pub(crate) struct Writer {
     database: Connection,
+    /// `None` where the folder knows no locks.
+    presence: Option<Presence>,
     keys: StoreKeys,
     masker: Masker,
     receiver: Receiver<Message>,
@@ -55,6 +58,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(
         database: Connection,
+        presence: Option<Presence>,
         keys: StoreKeys,
         config: &StoreConfig,
         receiver: Receiver<Message>,
@@ -63,6 +67,7 @@ impl Writer {
         Writer {
             masker: Masker::new(keys.tokens.clone()),
             database,
+            presence,
             keys,
             receiver,
             state,
@@ -86,10 +91,17 @@ impl Writer {
                 self.tidy();
             }
             if stop {
-                // What has not ended stays as it was saved; a reader sees that it broke off.
-                self.live.values_mut().for_each(|live| live.saved = None);
-                return self.write(Vec::new());
+                return self.end();
             }
+        }
+    }
+
+    /// Nothing more is told: what has not ended breaks off, and nobody waits any more for a person.
+    fn end(mut self) {
+        let broken = |id: &RecordId| Message::Answer(*id, AnswerPart::End { complete: false });
+        self.write(self.live.keys().map(broken).collect());
+        if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
+            self.state.fails(Some(told(&error)));
         }
     }
 
@@ -170,6 +182,7 @@ impl Writer {
             transaction: &transaction,
             keys: &self.keys,
             masker: &self.masker,
+            writer: self.presence.as_ref().map(Presence::writer),
             known: &mut self.known,
             last: None,
         };
@@ -221,6 +234,10 @@ impl Writer {
         // What is removed may be among it.
         self.known.clear();
         let oldest = SystemTime::now().checked_sub(self.age).map_or(0, millis);
+        let others = self.presence.as_ref().map(|presence| presence.end_what_others_left(&self.database));
+        if let Some(Err(error)) = others {
+            self.state.fails(Some(told(&error)));
+        }
         let kept = reveals::keep(&self.database, oldest)
             .and_then(|()| bounds::keep(&mut self.database, oldest, self.limit));
         match kept {

@@ -9,8 +9,9 @@ use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder};
+use leafgate_gate::record::{AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RevealRecord};
 use leafgate_store::{Filter, Log, receipt};
 use rusqlite::Connection;
 
@@ -178,6 +179,71 @@ fn what_was_acknowledged_is_there_and_whole_whenever_processes_are_killed() {
         assert!(missing.is_empty(), "round {round}: {missing:?} were acknowledged and are not there");
         check_whole(folder.path(), &log, &rows);
         check_bodies(&log, &rows, kept.into_iter());
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_open_is_ended_by_the_next_and_what_a_living_one_writes_is_not() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return leave_open(folder.as_ref());
+    }
+    let test =
+        "killed::what_a_killed_process_left_open_is_ended_by_the_next_and_what_a_living_one_writes_is_not";
+    let folder = tempfile::tempdir().unwrap();
+    let states = || {
+        let log = Log::open(folder.path()).unwrap();
+        let page = log.list(&Filter::default(), None, 10).unwrap();
+        page.into_iter()
+            .map(|line| (line.agent, line.answer, line.ruled.unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let of = |agent: &str, answer: &str, ruled: &str| (agent.to_owned(), answer.to_owned(), ruled.to_owned());
+    let (killed, lives) =
+        (Writer::start(test, folder.path(), 1, 1 << 40), Writer::start(test, folder.path(), 2, 1 << 40));
+    killed.kill_after(1);
+    let mut lives = lives;
+    lives.said.next().unwrap().unwrap();
+    // One that begins ends what is over, and so does one that goes with its own.
+    let store = open(folder.path(), |config| config.required = true);
+    let mut record = request(3, &body(&said(3)));
+    record.agent = "3".into();
+    let Recorded::Awaited(kept) = store.request(record) else { panic!("it is not kept") };
+    kept.blocking_recv().unwrap();
+    store.answer(RecordId(3), head(true));
+    store.answer(RecordId(3), AnswerPart::Ruled { outcome: AnswerOutcome::Held, rules: Vec::new() });
+    store.close();
+    let mut after = states();
+    after.sort();
+    let expected = [of("1", "broken", "abandoned"), of("2", "open", "held"), of("3", "broken", "abandoned")];
+    assert_eq!(after, expected);
+    lives.kill_after(0);
+    open(folder.path(), |_| ()).close();
+    let mut after = states();
+    after.sort();
+    assert_eq!(after[1], of("2", "broken", "abandoned"));
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("writer")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Writes a request whose answer has begun and waits for a person, says so, and waits to be killed.
+fn leave_open(folder: &Path) {
+    let number: u64 = std::env::var(FIRST).unwrap().parse().unwrap();
+    let store = open(folder, |config| config.required = true);
+    let mut record = request(number, &body(&said(number)));
+    record.agent = number.to_string().into();
+    let Recorded::Awaited(kept) = store.request(record) else { panic!("it is not kept") };
+    kept.blocking_recv().unwrap();
+    store.answer(RecordId(number), head(true));
+    store.answer(RecordId(number), AnswerPart::Ruled { outcome: AnswerOutcome::Held, rules: Vec::new() });
+    // What is kept later comes behind all that was told before.
+    let reveal =
+        RevealRecord { at: SystemTime::now(), token: "T".into(), session: "s".into(), by: "t".into() };
+    let Recorded::Awaited(kept) = store.reveal(reveal) else { panic!("it is not kept") };
+    kept.blocking_recv().unwrap();
+    std::io::stderr().write_all(format!("{KEPT}{number}\n").as_bytes()).unwrap();
+    loop {
+        std::thread::park();
     }
 }
 
