@@ -75,13 +75,17 @@ fn profile(path: &str) -> Option<(Base, &str)> {
     (!id.is_empty() && id.bytes().all(plain)).then(|| (Base::Profile(id.into()), rest))
 }
 
+/// How the paths of APIs begin that a base URL of the team may lead to; teams do not speak all of them.
+const VERSIONS: [&str; 4] = ["v1", "v1beta", "v1alpha", "v1beta1"];
+
 /// The team and the path behind it. `/agents/v1/…` begins at the entry, and an agent called `v1` has
 /// the path `/agents/v1/v1/…`.
 fn team(path: &str) -> Option<(Base, &str)> {
     let rest = path.strip_prefix(TEAM)?;
     let behind = rest.strip_prefix('/')?;
     let (name, behind_name) = behind.split_at(behind.find('/')?);
-    if name == "v1" && !behind_name.starts_with("/v1/") {
+    let begins = |path: &str| VERSIONS.iter().any(|version| path.split('/').nth(1) == Some(version));
+    if VERSIONS.contains(&name) && !(begins(behind_name) && behind_name[1..].contains('/')) {
         return Some((Base::Team(None), rest));
     }
     let name = leafgate_agents::AgentName::new(name).ok()?;
@@ -113,6 +117,9 @@ mod tests {
             ("/agents/v1/chat/completions", Base::Team(None), "/v1/chat/completions"),
             ("/agents/reviewer/v1/messages?x=1", at("reviewer"), "/v1/messages?x=1"),
             ("/agents/v1/v1/responses", at("v1"), "/v1/responses"),
+            ("/agents/v1beta/models/m:generateContent", Base::Team(None), "/v1beta/models/m:generateContent"),
+            ("/agents/reviewer/v1beta/models/m:x", at("reviewer"), "/v1beta/models/m:x"),
+            ("/agents/v1/v1", Base::Team(None), "/v1/v1"),
         ] {
             assert_eq!(taken(target), (base, rest.to_owned()));
         }

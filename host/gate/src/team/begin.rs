@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::request;
+use http::{Uri, request};
 use leafgate_policy::Policy;
 use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
@@ -78,7 +78,10 @@ impl Shared {
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let Some(format) = api.format().filter(|format| api.converses() && wire::of(*format).is_some())
         else {
-            return Ok(ForTeam::No(came));
+            return match self.means_team(base, api, &parts.uri) {
+                true => Err(not_spoken(api)),
+                false => Ok(ForTeam::No(came)),
+            };
         };
         let by_base = match base {
             Base::Team(at) => Some(at.clone()),
@@ -101,6 +104,18 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         self.on_blocking_pool(move || shared.read_for_team(coming)).await?
+    }
+
+    /// Whether a conversation in an API that teams do not speak is meant for the team. It must not
+    /// leave as if there were none: its client would take the model's words for the team's.
+    fn means_team(&self, base: &Base, api: Api, uri: &Uri) -> bool {
+        let by_model = || api.model(uri.path()).is_some_and(|model| named(&model).is_some());
+        api.converses()
+            && match base {
+                Base::Team(_) => true,
+                Base::Plain => by_model() && self.teams.team().is_some(),
+                Base::Profile(_) => false,
+            }
     }
 
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
@@ -132,6 +147,15 @@ impl Shared {
             by_model: is_by_model,
         })))
     }
+}
+
+fn not_spoken(api: Api) -> Refusal {
+    let api = api.format().map_or("this API", |format| format.name());
+    Refusal::malformed(format!(
+        "a team answers chat completions, Responses and Messages, and not {api}: have the client speak one of \
+         those (/agents/v1/chat/completions), or ask the model without the team, at the same path without \
+         `/agents`"
+    ))
 }
 
 /// The agent that a model names, if it names the team at all.

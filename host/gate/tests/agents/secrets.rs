@@ -109,3 +109,24 @@ async fn who_asks_for_a_team_that_is_not_there_is_told_so() {
     assert!(answer.text().contains("has no team"), "{}", answer.text());
     assert_eq!(stage.upstream.seen().len(), 0);
 }
+
+#[tokio::test]
+async fn who_asks_the_team_in_an_api_that_it_does_not_speak_is_told_so_and_nothing_leaves() {
+    let stage = Stage::new(&team(&[agent("lead")]), [("lead", vec![])].into()).await;
+    let gemini = r#"{"contents":[{"role":"user","parts":[{"text":"Go."}]}]}"#;
+    for path in [
+        "/agents/v1beta/models/m:generateContent",
+        "/agents/v1beta/models/m:streamGenerateContent?alt=sse",
+        "/agents/lead/v1beta/models/m:streamGenerateContent",
+        "/agents/v1/models/m:generateContent",
+        "/v1beta/models/agents:generateContent",
+        "/v1beta/models/agents%2Flead:generateContent",
+    ] {
+        let answer = crate::support::once(&stage.gate, crate::support::post(path, gemini)).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {}", answer.text());
+        let said = answer.text();
+        assert!(said.contains("a team answers chat completions, Responses and Messages"), "{path}: {said}");
+        assert!(said.contains("without `/agents`"), "{path}: {said}");
+    }
+    assert_eq!(stage.upstream.seen().len(), 0);
+}
