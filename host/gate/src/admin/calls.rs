@@ -309,7 +309,7 @@ async fn carry_out(
         AdminCall::Dispose(session) => Ok(answer::json(&gate.turns.dispose(session)?)),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
-        AdminCall::AgentRun(run) => match gate.teams.records.find(run) {
+        AdminCall::AgentRun(run) => match gate.teams.run(run) {
             Some(run) => Ok(answer::json(&run)),
             None => Err(Failure::new(ErrorCode::NotFound, "there is no such run")
                 .hint("list the runs: the latest 64 are remembered")),

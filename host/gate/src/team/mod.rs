@@ -148,13 +148,18 @@ impl Teams {
 
     /// Gives back the run that some results are for, where this client has it.
     fn take<'i>(&self, key: &ClientKey, ids: impl IntoIterator<Item = &'i str>) -> Option<(Run, Began)> {
-        let mut waiting = self.waiting();
-        let now = self.now();
-        let late = waiting.runs.expire(now);
-        self.forget(&mut waiting, &late);
-        let run = waiting.runs.take(key, ids, now)?;
+        let mut waiting = self.expire();
+        let run = waiting.runs.take(key, ids, self.now())?;
         let began = waiting.began.remove(&run.id())?;
         Some((run, began))
+    }
+
+    /// Forgets runs whose clients do not come back.
+    fn expire(&self) -> MutexGuard<'_, Waiting> {
+        let mut waiting = self.waiting();
+        let late = waiting.runs.expire(self.now());
+        self.forget(&mut waiting, &late);
+        waiting
     }
 
     fn forget(&self, waiting: &mut Waiting, forgotten: &[Run]) {
@@ -175,8 +180,38 @@ impl Teams {
 mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
+    use std::time::Duration;
+
+    use leafgate_agents::{Opening, RunLimits};
+    use leafgate_policy::PolicySource;
+    use leafgate_policy::plugin::NoPlugins;
 
     use super::*;
+
+    /// Nobody comes back for it, and no other run begins: who looks sees that it is over.
+    #[tokio::test(start_paused = true)]
+    async fn a_run_whose_client_does_not_come_back_does_not_wait_for_ever() {
+        let teams = Teams::new(1);
+        let agent = r#"{"name":"lead","systemPrompt":"p","description":"d","useFor":"u",
+            "delegationPermissions":{"type":"all"},"toolPermissions":{"type":"all"}}"#;
+        let (team, _) = Team::read(&format!(r#"{{"entryAgent":"lead","agents":[{agent}]}}"#)).unwrap();
+        let opening =
+            Opening { id: RunId(1), model: Some("m".to_owned()), tools: Vec::new().into(), bytes: 0 };
+        let client = teams.key().unwrap().client(b"client");
+        let (run, _) =
+            Run::start(Arc::new(team), None, opening, client, RunLimits::default(), teams.now()).unwrap();
+        teams.records.at(&run, RunState::Waiting, None);
+        let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+        teams.keep(run, Began { opening: Arc::default(), policy });
+        let state = || teams.view().runs[0].state;
+        let wait = RunsLimits::default().wait;
+        tokio::time::advance(wait - Duration::from_secs(1)).await;
+        assert_eq!(state(), RunState::Waiting);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(teams.run(&teams.view().runs[0].id).map(|run| run.state), Some(RunState::Forgotten));
+        assert_eq!(state(), RunState::Forgotten);
+        assert_eq!(teams.waiting().runs.iter().len(), 0);
+    }
 
     /// However many runs there are, half as many pieces of their work are ready as the gate judges at
     /// a time: that is what any other request may wait behind.

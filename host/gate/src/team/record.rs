@@ -46,8 +46,7 @@ impl Records {
         self.kept().iter().map(|(_, view)| RunView { result: None, ..view.clone() }).collect()
     }
 
-    /// A run in full.
-    pub(crate) fn find(&self, id: &str) -> Option<RunView> {
+    fn find(&self, id: &str) -> Option<RunView> {
         self.kept().iter().find(|(_, view)| view.id == id).map(|(_, view)| view.clone())
     }
 }
@@ -65,6 +64,7 @@ impl Teams {
 
     /// The team and its latest runs.
     pub(crate) fn view(&self) -> AgentsView {
+        drop(self.expire());
         let serving = self.team();
         let team = serving.as_ref().map(|serving| &serving.team);
         let entry = team.and_then(|team| team.entry()).map(|agent| agent.name.to_string());
@@ -75,6 +75,12 @@ impl Teams {
             warnings: serving.map(|serving| serving.warnings.to_vec()).unwrap_or_default(),
             runs: self.records.list(),
         }
+    }
+
+    /// A run in full.
+    pub(crate) fn run(&self, id: &str) -> Option<RunView> {
+        drop(self.expire());
+        self.records.find(id)
     }
 }
 
