@@ -1,5 +1,6 @@
 //! Many runs of a team at a time: nothing crosses, and memory returns to its level. How long a plain
-//! request waits beside them is told: it says more about the machine than about the gate.
+//! request waits beside them is told, and beside programs that only keep the processors busy: what
+//! it waits there is the machine's, and only what it waits beyond is the gate's.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +36,7 @@ pub(crate) fn teams() -> Result<()> {
     let file = file.to_string_lossy().into_owned();
     let gate = Gate::start(&["--upstream", &upstream.url(), "--agents", &file, "--no-log"])?;
     let alone = p99(plain(&gate, |sent| sent >= PLAIN)?);
+    let busy = p99(beside_busy_threads(&gate)?);
     let mut levels = Vec::new();
     let mut beside = Vec::new();
     for round in 0..ROUNDS {
@@ -51,7 +53,8 @@ pub(crate) fn teams() -> Result<()> {
     }
     let beside = p99(beside);
     step(&format!(
-        "p99 of a plain request: {alone:.2?} alone, {beside:.2?} beside; memory after each round: {}",
+        "p99 of a plain request: {alone:.2?} alone, {busy:.2?} beside busy processors, {beside:.2?} beside \
+         the runs; memory after each round: {}",
         levels.iter().map(|level| format!("{} MiB", level / 1024)).collect::<Vec<_>>().join(", ")
     ));
     let (first, last) = (levels[0], levels[ROUNDS - 1]);
@@ -96,6 +99,25 @@ fn one(client: &mut Client, number: usize) -> Result<()> {
     let said = ask(&[&question, &called, &result])?;
     ensure!(said["content"] == format!("The file says NOTE-{number}."), "run {number} read another's note");
     Ok(())
+}
+
+/// Sends plain requests while each processor has a thread that does nothing but keep it busy, as runs
+/// with their clients and their model do.
+fn beside_busy_threads(gate: &Gate) -> Result<Vec<Duration>> {
+    let over = AtomicBool::new(false);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let waited = plain(gate, |sent| sent >= PLAIN);
+        over.store(true, Ordering::Relaxed);
+        waited
+    })
 }
 
 /// Sends plain requests one after the other, and returns how long each took.

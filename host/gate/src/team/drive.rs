@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
+use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response, request};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
@@ -16,7 +19,6 @@ use leafgate_policy::Policy;
 use leafgate_tree::Document;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep_until, timeout};
 
 use super::Began;
@@ -74,7 +76,13 @@ impl Shared {
         let streams = api.streams(&request.document);
         let progress = Arc::clone(&request.progress);
         let shared = Arc::clone(self);
-        let mut answer = Box::pin(async move { shared.team_answer(request).await });
+        let team = Arc::clone(self);
+        let mut answer = Box::pin(async move {
+            let run = shared.team_answer(request);
+            team.teams.pace.run(run).await.unwrap_or_else(|| {
+                Err(Refusal::internal("the gate failed at this run of agents, so it is given up"))
+            })
+        });
         if !streams {
             return answer.await;
         }
@@ -159,7 +167,7 @@ impl RunCase {
         let mut driver = Driver {
             case: Arc::clone(&case),
             run,
-            asked: JoinSet::new(),
+            asked: FuturesUnordered::new(),
             aborts: HashMap::new(),
             deadline: None,
             heard: Heard::default(),
@@ -278,7 +286,8 @@ enum End {
 struct Driver {
     case: Arc<RunCase>,
     run: Run,
-    asked: JoinSet<(RequestId, Asked)>,
+    /// Polled with the run itself, so that a run is one piece of work at a time.
+    asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, Asked)>>>,
     aborts: HashMap<RequestId, AbortHandle>,
     deadline: Option<Tick>,
     heard: Heard,
@@ -302,11 +311,11 @@ impl Driver {
             };
             effects = tokio::select! {
                 biased;
-                asked = self.asked.join_next() => match asked {
+                asked = self.asked.next() => match asked {
                     Some(Ok((request, asked))) => self.hear(request, asked),
-                    // What was aborted says nothing; what panicked is a request without an answer.
-                    Some(Err(error)) if error.is_cancelled() => Effects::new(),
-                    Some(Err(_)) | None => return End::Over,
+                    // What was aborted says nothing.
+                    Some(Err(Aborted)) => Effects::new(),
+                    None => return End::Over,
                 },
                 () = late => {
                     self.deadline = None;
@@ -354,14 +363,16 @@ impl Driver {
             chain: chain.join(" > ").into(),
             class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },
         };
-        let abort = self.asked.spawn(async move {
+        let asked = async move {
             let turn = case.shared.teams.turn().await;
             let asked = match case.shared.on_blocking_pool(spell).await {
                 Ok(body) => case.ask(body, agent, asker, turn).await,
                 Err(refusal) => case.not_asked(&refusal),
             };
             (request, asked)
-        });
+        };
+        let (abort, aborted) = AbortHandle::new_pair();
+        self.asked.push(Abortable::new(Box::pin(asked), aborted));
         self.aborts.insert(request, abort);
     }
 

@@ -8,8 +8,8 @@
 //!   secret is one token in every frame, and comes back only in what the client reads.
 //! - A run keeps the team and the generation that it began with.
 //! - A client that is gone takes its run along: what the run does lives in the client's answer.
-//! - Work for runs takes turns, half as many as the gate judges requests at a time: a hundred runs
-//!   are no reason for anybody else to wait.
+//! - Work for runs takes turns, half as many as the gate judges requests at a time, on the async
+//!   threads ([`pace`]) as on the blocking pool: a hundred runs are no reason for anybody else to wait.
 //! - Runs that wait for their clients are kept in memory, within bounds, under a key that no other
 //!   client can make.
 
@@ -17,6 +17,7 @@ mod ask;
 mod begin;
 mod drive;
 mod give;
+mod pace;
 mod plain;
 mod record;
 mod wire;
@@ -30,6 +31,7 @@ use leafgate_policy::Policy;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
+use self::pace::Pace;
 use self::record::Records;
 use crate::base::Base;
 use crate::refusal::Refusal;
@@ -60,9 +62,11 @@ pub(crate) struct Teams {
     /// Runs count their time from here.
     start: Instant,
     waiting: Mutex<Waiting>,
-    pub(crate) records: Records,
-    /// How many pieces of work for runs may be ready at a time.
+    records: Records,
+    /// How many pieces of work for runs may be judged, spelled or read at a time.
     turns: Semaphore,
+    /// And how many runs may go on at a time.
+    pace: Pace,
 }
 
 /// The runs that wait for their clients, and what each began with.
@@ -82,13 +86,15 @@ struct Began {
 impl Teams {
     /// No runs yet. `judges` is how many requests the gate judges at a time.
     pub(crate) fn new(judges: usize) -> Self {
+        let at_a_time = judges.div_ceil(2).max(1);
         Teams {
             source: OnceLock::new(),
             key: OnceLock::new(),
             start: Instant::now(),
             waiting: Mutex::new(Waiting { runs: Runs::new(RunsLimits::default()), began: HashMap::new() }),
             records: Records::default(),
-            turns: Semaphore::new(judges.div_ceil(2).max(1)),
+            turns: Semaphore::new(at_a_time),
+            pace: Pace::new(at_a_time),
         }
     }
 
