@@ -74,6 +74,9 @@ struct Narrow {
     width: usize,
     lines: usize,
     range: Range<usize>,
+    /// The first line without its padding.
+    first: Range<usize>,
+    /// What the lines spell together, from the second one on: most blocks are one line, a word.
     joined: Vec<u8>,
     ended: bool,
 }
@@ -96,26 +99,30 @@ impl Narrow {
         if !text[..length - padding].iter().all(|&byte| is_base64(byte)) {
             return false;
         }
+        let text = line.start..line.end - padding;
         if first {
-            (self.width, self.range) = (length, line.clone());
+            (self.width, self.range, self.first) = (length, line.clone(), text);
+        } else {
+            if self.lines == 1 {
+                self.joined.extend_from_slice(&bytes[self.first.clone()]);
+            }
+            self.joined.extend_from_slice(&bytes[text]);
         }
         self.lines += 1;
         self.range.end = line.end;
         self.ended = length < self.width || padding > 0;
-        self.joined.extend_from_slice(&text[..length - padding]);
         true
     }
 
     fn finish(&mut self, f: &mut impl FnMut(Block)) {
-        if self.lines == 0 {
-            return;
-        }
-        let Narrow { lines, range, joined, .. } = std::mem::take(self);
-        if lines >= LEAST_LINES && joined.len() >= LEAST {
-            runs::stretches(&joined, 0..joined.len(), &mut runs::Done::default(), &mut |block: Block| {
+        let Narrow { range, joined, .. } = self;
+        if self.lines >= LEAST_LINES && joined.len() >= LEAST {
+            runs::stretches(joined, 0..joined.len(), &mut runs::Done::default(), &mut |block: Block| {
                 f(Block { range: range.clone(), ..block })
             });
         }
+        self.lines = 0;
+        self.joined.clear();
     }
 }
 
