@@ -43,13 +43,16 @@ impl<'s, 'p> Search<'s, 'p> {
         }
         super::hits::work::step();
         let subject = Subject::of_leaf(self.run, leaf);
-        let mut applying = Rules::with_capacity(rules.len());
-        for &(rule, redact) in rules {
-            if self.applies_to(rule, &leaf, &subject) {
-                applying.push((rule, redact));
+        // All of them apply to most leaves: a list of its own is for a leaf to which one does not.
+        let mut applying: Option<Rules<'p>> = None;
+        for (place, &(rule, redact)) in rules.iter().enumerate() {
+            match (self.applies_to(rule, &leaf, &subject), &mut applying) {
+                (true, Some(applying)) => applying.push((rule, redact)),
+                (false, None) => applying = Some(rules[..place].to_vec()),
+                (true, None) | (false, Some(_)) => {}
             }
         }
-        self.text(&applying, subject);
+        self.text(applying.as_ref().unwrap_or(rules), subject);
     }
 
     /// Searches a text on behalf of all the rules that are given.
