@@ -15,9 +15,10 @@ pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
 pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
@@ -30,7 +31,7 @@ pub(crate) struct Projection {
     /// The messages among the sections, in the order in which they stand in the body.
     pub(crate) messages: Vec<SectionId>,
     /// The messages of each exchange.
-    pub(crate) exchanges: BTreeMap<u32, Vec<NodeId>>,
+    pub(crate) exchanges: ExchangeGroups,
     marks: Vec<Mark>,
 }
 
@@ -81,8 +82,12 @@ impl<'i> Projector<'i> {
     pub(crate) fn new(body: &'i Index, content_key: &'static str) -> Self {
         let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
         let marks = vec![mark; body.node_count()];
-        let projection =
-            Projection { sections: Vec::new(), messages: Vec::new(), exchanges: BTreeMap::new(), marks };
+        let projection = Projection {
+            sections: Vec::new(),
+            messages: Vec::new(),
+            exchanges: ExchangeGroups::default(),
+            marks,
+        };
         Projector { body, projection, calls: Calls::new(), content_key }
     }
 
@@ -94,11 +99,9 @@ impl<'i> Projector<'i> {
         let mut messages: Vec<SectionId> =
             (0..sections.len()).filter(is_message).map(SectionId::from_index).collect();
         messages.sort_by_key(|message| sections[message.index()].node);
-        for message in messages.iter().map(|message| &sections[message.index()]) {
-            if let Some(exchange) = message.exchange {
-                projection.exchanges.entry(exchange).or_default().push(message.node);
-            }
-        }
+        let numbered = messages.iter().map(|message| &sections[message.index()]);
+        let numbered = numbered.filter_map(|message| Some((message.exchange?, message.node)));
+        projection.exchanges = ExchangeGroups::new(numbered);
         projection.messages = messages;
         projection
     }
