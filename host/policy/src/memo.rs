@@ -39,10 +39,18 @@ const SHARDS: usize = 16;
 const LEAST: usize = 48;
 
 /// A larger answer is not kept: one text of a million findings would take the room of all others.
-const MOST_OF_ONE: usize = BYTES / SHARDS / 2 / 8;
+const MOST_OF_ONE: usize = HALF / 8;
 
-/// An entry without findings: key, answer and the table's own share.
-const ENTRY: usize = 64;
+/// What the young and the old half of a shard may each take.
+const HALF: usize = BYTES / SHARDS / 2;
+
+/// Places of the table of a half, of which it fills seven in eight before it grows to twice as many.
+const PLACES: usize = 4096;
+
+/// What an entry without findings takes: its share of a table that is full.
+const ENTRY: usize = HALF.div_ceil(PLACES / 8 * 7);
+
+const _: () = assert!(PLACES * (size_of::<(u128, Entry)>() + 1) <= HALF, "a table is within its half");
 
 /// What is remembered.
 #[derive(Clone, Debug)]
@@ -264,9 +272,11 @@ impl Shard {
 
     fn keep(&mut self, question: u128, answer: Entry) {
         self.bytes += answer.bytes();
-        if self.bytes > BYTES / SHARDS / 2 {
+        if self.bytes > HALF {
             self.bytes = answer.bytes();
-            self.old = std::mem::take(&mut self.young);
+            // Both keep their memory: a table that grows anew takes up to three times as much.
+            std::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
         }
         self.young.insert(question, answer);
     }
@@ -415,6 +425,8 @@ mod tests {
             })
             .sum();
         assert!(held <= BYTES, "{held} bytes");
+        let largest = memo.shards.iter().map(|shard| shard.lock().unwrap().young.capacity()).max();
+        assert!(largest <= Some(PLACES), "no table has grown beyond its share");
         assert!(held > BYTES / 4, "{held} bytes: it forgets more than it must");
         assert!(memo.recall(ask(&memo, 1)).is_none(), "what nobody asked for is gone");
     }
