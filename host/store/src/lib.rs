@@ -32,6 +32,7 @@ mod live;
 mod log;
 mod marks;
 mod mask;
+mod names;
 mod pieces;
 mod presence;
 pub mod receipt;

@@ -10,6 +10,7 @@
 
 use std::io::{BufRead, Write};
 
+use bytes::Bytes;
 use leafgate_gate::record::RequestRecord;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,11 @@ pub struct Receipt {
 impl Receipt {
     /// Returns the receipt of a request, but for its place in the chain.
     pub(crate) fn of(record: &RequestRecord, keys: &StoreKeys, path: &str, edits: &str) -> Receipt {
+        let received = keys.digest(&record.received);
+        let sent = record.sent.as_ref().map(|sent| match is_one(sent, &record.received) {
+            true => received.clone(),
+            false => keys.digest(sent),
+        });
         Receipt {
             number: 0,
             at: crate::writer::millis(record.at),
@@ -75,12 +81,12 @@ impl Receipt {
             verdict: record.verdict.to_owned(),
             policy: base16ct::lower::encode_string(&record.policy.digest()),
             rules: record.rules.clone(),
-            received: keys.digest(&record.received),
+            received,
             edits: record.edits.len(),
             edits_digest: sha256(edits),
             released_by: record.approved.as_ref().map(|approval| approval.by.to_owned()),
             approved: record.approved.as_ref().map(|approval| approval.digest.to_string()),
-            sent: record.sent.as_ref().map(|sent| keys.digest(sent)),
+            sent,
             previous: String::new(),
         }
     }
@@ -88,6 +94,11 @@ impl Receipt {
     pub(crate) fn text(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers always serialise")
     }
+}
+
+/// Returns whether two bodies are one buffer, as they are where nothing was edited.
+fn is_one(one: &Bytes, other: &Bytes) -> bool {
+    one.as_ptr() == other.as_ptr() && one.len() == other.len()
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal.

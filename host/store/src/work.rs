@@ -2,7 +2,6 @@
 
 use leafgate_desk::Digest;
 use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
-use leafgate_policy::Policy;
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,8 @@ use tokio::sync::oneshot;
 use crate::keys::StoreKeys;
 use crate::live::{Live, SavedCall, finish_name, settled};
 use crate::mask::{Masked, Masker, Start};
-use crate::pieces::{Piece, Within, cut, write_ids};
+use crate::names::{PieceName, PieceNames};
+use crate::pieces::{Within, cut, write_ids};
 use crate::receipt::{self, Receipt, sha256};
 use crate::schema::{EPOCH, words_of};
 use crate::writer::whole_millis;
@@ -64,7 +64,8 @@ pub(crate) struct Work<'t, 'd> {
     pub(crate) masker: &'t Masker,
     /// What rows name this process by, where they can.
     pub(crate) writer: Option<i64>,
-    pub(crate) known: &'t mut LruCache<[u8; 32], Known>,
+    pub(crate) names: &'t PieceNames,
+    pub(crate) known: &'t mut LruCache<PieceName, Known>,
     /// The last request and its receipt, once they were looked up.
     pub(crate) last: Option<(i64, String)>,
 }
@@ -186,7 +187,7 @@ impl Work<'_, '_> {
         let mut ids = Vec::new();
         for piece in cut(body) {
             let text = &body[piece.range.clone()];
-            let name = name_of(&piece, body, &record.policy);
+            let name = self.names.of(&piece, body, &record.policy);
             let known = match self.known.get(&name).copied() {
                 Some(known) => known,
                 None => {
@@ -316,21 +317,6 @@ fn logged_body(record: &RequestRecord) -> &[u8] {
         Some(sent) => sent,
         None => &record.source,
     }
-}
-
-/// Returns what a piece is remembered by: what decides how it is masked.
-fn name_of(piece: &Piece, body: &[u8], policy: &Policy) -> [u8; 32] {
-    let mut hash = blake3::Hasher::new();
-    hash.update(&policy.digest());
-    let within: &[u8] = match &piece.within {
-        Within::Start => b"start",
-        Within::Object => b"object",
-        Within::List(key) => &body[key.clone()],
-    };
-    hash.update(&(within.len() as u64).to_le_bytes());
-    hash.update(within);
-    hash.update(&body[piece.range.clone()]);
-    *hash.finalize().as_bytes()
 }
 
 /// Returns a display path with no numbers of elements: places of the same kind are counted together.

@@ -15,6 +15,7 @@ use crate::bounds;
 use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
+use crate::names::{PieceName, PieceNames};
 use crate::presence::Presence;
 use crate::reveals;
 use crate::schema::EPOCH;
@@ -47,8 +48,9 @@ pub(crate) struct Writer {
     live: HashMap<RecordId, Live>,
     /// The rows of the requests that left.
     rows: LruCache<RecordId, i64>,
-    /// The pieces that are in the database, by a digest of their text before it was masked.
-    known: LruCache<[u8; 32], Known>,
+    names: PieceNames,
+    /// The pieces that are in the database, by their names.
+    known: LruCache<PieceName, Known>,
     /// Changes when another process has written.
     data_version: i64,
     tidied: Instant,
@@ -75,6 +77,7 @@ impl Writer {
             age: config.age,
             live: HashMap::new(),
             rows: LruCache::new(DECIDED),
+            names: PieceNames::new(),
             known: LruCache::new(PIECES),
             data_version: 0,
             tidied: Instant::now(),
@@ -183,6 +186,7 @@ impl Writer {
             keys: &self.keys,
             masker: &self.masker,
             writer: self.presence.as_ref().map(Presence::writer),
+            names: &self.names,
             known: &mut self.known,
             last: None,
         };

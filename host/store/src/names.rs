@@ -1,0 +1,88 @@
+//! The names by which pieces of bodies are known again within a process.
+//!
+//! A turn that repeats a megabyte repeats a thousand pieces, so a name must be cheap: it is a keyed
+//! hash made for short texts, of 128 bits under a secret that this process made. Nobody is shown
+//! one. Who writes a piece can make none that is taken for another piece without a guess of the
+//! secret. In the database a piece is known by the digest of its masked text.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use highway::{HighwayHash, HighwayHasher, Key};
+use leafgate_policy::Policy;
+
+use crate::pieces::{Piece, Within};
+
+/// What a piece is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PieceName([u64; 2]);
+
+/// What makes names.
+pub(crate) struct PieceNames {
+    secret: [u64; 4],
+}
+
+impl PieceNames {
+    pub(crate) fn new() -> Self {
+        // Each state has keys of its own, from the operating system.
+        PieceNames { secret: std::array::from_fn(|_| RandomState::new().hash_one(0)) }
+    }
+
+    /// Returns the name of a piece: of its text before it was masked, and of all that decides how it
+    /// is masked.
+    pub(crate) fn of(&self, piece: &Piece, body: &[u8], policy: &Policy) -> PieceName {
+        self.of_parts(piece, body, &policy.digest())
+    }
+
+    fn of_parts(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
+        let within: &[u8] = match &piece.within {
+            Within::Start => b"start",
+            Within::Object => b"object",
+            Within::List(key) => &body[key.clone()],
+        };
+        let mut hasher = HighwayHasher::new(Key(self.secret));
+        hasher.append(policy);
+        // Its length keeps it apart from the text.
+        hasher.append(&(within.len() as u64).to_le_bytes());
+        hasher.append(within);
+        hasher.append(&body[piece.range.clone()]);
+        PieceName(hasher.finalize128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_piece_makes_another_name() {
+        let names = PieceNames::new();
+        let body = br#"{"a":["one","two","one"],"b":["one"]}"#;
+        let one = |at: usize, within: Within| Piece { range: at..at + 5, within };
+        let (a, b) = (|| Within::List(1..4), || Within::List(25..28));
+        assert_eq!((&body[a_range(&a())], &body[a_range(&b())]), (&b"\"a\""[..], &b"\"b\""[..]));
+        let [first, two, again] = [6, 12, 18];
+        let name = |piece: Piece| names.of_parts(&piece, body, &[1; 32]);
+        let known = name(one(first, a()));
+        assert_eq!(name(one(again, a())), known, "the same text in the same list");
+        let others = [
+            name(one(two, a())),
+            name(one(first, b())),
+            name(one(first, Within::Start)),
+            name(one(first, Within::Object)),
+            names.of_parts(&one(first, a()), body, &[2; 32]),
+            PieceNames::new().of_parts(&one(first, a()), body, &[1; 32]),
+        ];
+        for (place, other) in others.iter().enumerate() {
+            assert_ne!(*other, known, "name {place}");
+            assert_eq!(others.iter().filter(|one| *one == other).count(), 1, "name {place}");
+        }
+    }
+
+    fn a_range(within: &Within) -> std::ops::Range<usize> {
+        match within {
+            Within::List(key) => key.clone(),
+            Within::Start | Within::Object => 0..0,
+        }
+    }
+}
