@@ -347,17 +347,16 @@ impl Case {
         let flow = self.flow(&session.key, &session.vault, class, document);
         let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
+        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
+        let rendered =
+            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
         let received = Received {
             coded: !self.codings.is_empty(),
             body: self.body,
             wraps_more,
             reservation: Some(self.reservation),
         };
-        Outcome::Pass(Passed {
-            flow,
-            ruling,
-            ..received.passed(document.source(), draft.render(), restoring)
-        })
+        Outcome::Pass(Passed { flow, ruling, ..received.passed(document.source(), rendered, restoring) })
     }
 
     /// What its answer is judged by, where anything is asked of it.
