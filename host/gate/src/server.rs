@@ -26,6 +26,11 @@ use crate::throttle::Throttle;
 /// How long accepting rests after it failed, which it does when file descriptors run out: an immediate retry would spin.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
+/// Bytes of a connection that are read ahead, and so what a head may have: as much as large providers
+/// take. One of twice as many is refused, since hyper looks behind each read. By itself it sets three
+/// times as much aside, for each connection that sends a body.
+const READ_AHEAD: usize = 128 * 1024;
+
 /// How often a line is logged about connections that cannot be served at once.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
@@ -111,6 +116,7 @@ async fn serve_connection<A, F>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.idle)
+        .max_buf_size(READ_AHEAD)
         .serve_connection(WithoutStall::new(TokioIo::new(stream), timeouts.unread), service)
         // What is upgraded goes on beside this task.
         .with_upgrades();

@@ -105,6 +105,24 @@ async fn bodies_in_flight_are_bounded_together() {
 }
 
 #[tokio::test]
+async fn a_head_is_read_as_far_as_large_providers_read_it() {
+    let gate = gate_with("", "echo:", |_| ()).await;
+    let mut stream = TcpStream::connect(gate.address).await.unwrap();
+    let body = says("hi");
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nconnection: close\r\nx-much: {}\r\n\r\n",
+        gate.address,
+        body.len(),
+        "a ".repeat(60 * 1024)
+    );
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    tokio::time::timeout(SOON, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{}", answer.lines().next().unwrap_or_default());
+}
+
+#[tokio::test]
 async fn a_body_that_trickles_is_refused() {
     let gate = gate_with("", "echo:", |limits| limits.body_time = SHORT).await;
     let mut stream = TcpStream::connect(gate.address).await.unwrap();
