@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::spelling::{quote, unescape};
 pub use sample::Kind;
+use sample::Sample;
 
 /// Characters of a secret that must not be left in a row.
 const WINDOW: usize = 12;
@@ -96,13 +97,20 @@ impl Encoding {
     pub fn outcome(&self, kind: Kind, sent: &[u8], held: bool) -> Outcome {
         match held {
             true => Outcome::Held,
-            false if self.is_left(kind, &unescape(&String::from_utf8_lossy(sent))) => Outcome::Leaves,
+            false if self.is_any_left(&kind.sample(), sent) => Outcome::Leaves,
             false => Outcome::Replaced,
         }
     }
 
-    fn is_left(&self, kind: Kind, sent: &str) -> bool {
-        let sample = kind.sample();
+    /// Returns true if and only if a part of a secret that was spelled alone is left in what would
+    /// leave.
+    #[must_use]
+    pub fn is_left(&self, secret: &str, sent: &[u8]) -> bool {
+        self.is_any_left(&Sample { text: secret.to_owned(), secrets: vec![secret.to_owned()] }, sent)
+    }
+
+    fn is_any_left(&self, sample: &Sample, sent: &[u8]) -> bool {
+        let sent = unescape(&String::from_utf8_lossy(sent));
         let windows = |secret: &str| windows(secret, WINDOW);
         let plain =
             sample.secrets.iter().any(|secret| windows(secret).iter().any(|part| sent.contains(part)));
@@ -120,7 +128,9 @@ impl Encoding {
             }
     }
 
-    fn encode(&self, text: &str) -> String {
+    /// Returns a text spelled in this encoding.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> String {
         (self.encode)(text)
     }
 }

@@ -8,7 +8,9 @@ use leafgate_detect::{KnownKey, KnownValues};
 use leafgate_harness::recordings;
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
-use leafgate_tree::{Document, Limits};
+use leafgate_tree::{Access, Document, Limits};
+use leafgate_verify::encoding::{Encoding, Kind, encodings};
+use leafgate_verify::walk::{Place, PositionKind, Replacement, positions, rewrite};
 use serde_json::json;
 
 use super::support::*;
@@ -113,12 +115,13 @@ fn generated() -> Vec<String> {
     (0..100).map(|n| (0..12 + n % 30).map(|_| alphabet[next() % alphabet.len()]).collect()).collect()
 }
 
+const FORMATS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+
 #[test]
 fn a_hundred_known_values_raise_no_alarm_in_any_recording() {
     let policy = load(&PolicySource::Default, known(&generated()));
     let read = |folder: &&str| recordings::read(folder, ".request.json");
-    let formats = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
-    let files: Vec<_> = formats.iter().flat_map(read).collect();
+    let files: Vec<_> = FORMATS.iter().flat_map(read).collect();
     assert!(files.len() >= 9, "{} recordings: fewer than every clone has", files.len());
     for recordings::File { name, body, .. } in &files {
         let body = bytes::Bytes::from(body.clone());
@@ -127,4 +130,115 @@ fn a_hundred_known_values_raise_no_alarm_in_any_recording() {
         assert_forward(&evaluation);
         assert_eq!(evaluation.draft.render(), body, "{name}");
     }
+}
+
+/// A request with a spelled value at one of its positions.
+struct Planted {
+    body: String,
+    /// Bytes that the body shares with the recording: before the value, and behind it.
+    before: usize,
+    behind: usize,
+}
+
+/// Plants a value behind the text at one position, or in the place of what is no text.
+fn planted(body: &str, position: usize, spelled: &str) -> Option<Planted> {
+    let mut at = 0;
+    let mut visit = |place: &Place<'_>| {
+        let is_here = at == position;
+        at += 1;
+        let text = match place.position.what {
+            PositionKind::Document => return None,
+            PositionKind::Text => format!("{}\n{spelled}\n", place.text),
+            _ => spelled.to_owned(),
+        };
+        is_here.then_some(Replacement::Text(text))
+    };
+    let planted = rewrite(body, &mut visit).unwrap();
+    let (before, behind) = shared(body, &planted);
+    (planted != body).then_some(Planted { body: planted, before, behind })
+}
+
+/// How many bytes two bodies share at their beginnings and at their ends.
+fn shared(one: &str, other: &str) -> (usize, usize) {
+    let same = |(a, b): &(u8, u8)| a == b;
+    let before = one.bytes().zip(other.bytes()).take_while(same).count();
+    let most = one.len().min(other.len()) - before;
+    let behind = one.bytes().rev().zip(other.bytes().rev()).take(most).take_while(same).count();
+    (before, behind)
+}
+
+/// Returns true if and only if the value stands where nothing is decoded: in what the model's
+/// provider signed or encrypted, and behind the bytes of media.
+fn is_sealed(document: &Document, spelled: &str) -> bool {
+    let mut sealed =
+        document.leaves().filter(|leaf| matches!(leaf.access(), Access::Frozen | Access::Opaque));
+    sealed.any(|leaf| leaf.text().expose().contains(spelled))
+}
+
+/// Returns whether the request left, and panics where anything of the value left with it, or where
+/// anything else was changed. `None` where the value stands in what nobody decodes.
+fn leaves_without(policy: &Policy, planted: &Planted, encoding: &Encoding, value: &str) -> Option<bool> {
+    let body = bytes::Bytes::from(planted.body.clone());
+    // What the gate cannot read does not leave.
+    let Ok(document) = Document::detect(body, &Limits::default()) else { return Some(false) };
+    if is_sealed(&document, &encoding.encode(value)) {
+        return None;
+    }
+    let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault());
+    if !matches!(evaluation.verdict, Verdict::Forward) {
+        return Some(false);
+    }
+    let sent = evaluation.draft.render();
+    assert!(!encoding.is_left(value, &sent), "{value:?} leaves as {}: {}", encoding.name, planted.body);
+    let (before, behind) = shared(&planted.body, std::str::from_utf8(&sent).unwrap());
+    assert!(
+        before >= planted.before && behind >= planted.behind,
+        "{} changes more than the value: {}",
+        encoding.name,
+        planted.body
+    );
+    Some(true)
+}
+
+#[test]
+fn a_known_value_is_contained_in_every_encoding_at_every_position() {
+    /// Of all positions and encodings, so many are tried where nobody asks for all of them.
+    const TRIED: usize = 400;
+    /// In larger recordings nothing stands that smaller ones do not have.
+    const LARGE: usize = 48 << 10;
+    /// Shares no factor with any number of positions, so that they are met in a mixed order.
+    const STRIDE: usize = 7919;
+    /// What spells fewer bytes in base64, base32 or hexadecimal digits is taken for a word.
+    const LEAST_ENCODED: usize = 16;
+    let is_whole = std::env::var_os("LEAFGATE_SOAK").is_some();
+    let policy = load(&PolicySource::Default, known(&generated()));
+    let values: Vec<_> = generated().into_iter().filter(|value| value.len() >= LEAST_ENCODED).collect();
+    let read = |folder: &&str| recordings::read(folder, ".request.json");
+    let bodies: Vec<String> = FORMATS
+        .iter()
+        .flat_map(read)
+        .filter(|file| is_whole || file.body.len() <= LARGE)
+        .map(|file| String::from_utf8(file.body).unwrap())
+        .collect();
+    let places: Vec<(&str, usize)> = bodies
+        .iter()
+        .flat_map(|body| (0..positions(body).unwrap().len()).map(|at| (body.as_str(), at)))
+        .collect();
+    let read_by_gate: Vec<_> =
+        encodings().iter().filter(|known| known.promised && known.kinds.contains(&Kind::Token)).collect();
+    let all = places.len() * read_by_gate.len();
+    let (mut contained, mut left) = (0, 0);
+    for n in 0..if is_whole { all } else { TRIED } {
+        let (encoding, value) = (read_by_gate[n % read_by_gate.len()], &values[n % values.len()]);
+        let place = if is_whole { n / read_by_gate.len() } else { n * STRIDE % places.len() };
+        let (body, position) = places[place];
+        let planted = planted(body, position, &encoding.encode(value));
+        if let Some(has_left) = planted.and_then(|it| leaves_without(&policy, &it, encoding, value)) {
+            contained += 1;
+            left += usize::from(has_left);
+        }
+    }
+    println!("{contained} planted values contained, {left} of them in requests that left");
+    // Keys, ids and what is encoded as a block cannot be replaced, so most requests are held.
+    assert!(contained > TRIED / 2 && left > contained / 20, "{contained} planted, {left} left");
 }
