@@ -1,85 +1,61 @@
 //! The gate itself: takes connections, and takes each request through guard, route, body, policy, upstream and answer.
 
+mod judging;
+mod pool;
+mod sending;
+
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
-use std::time::{Instant, SystemTime};
 
-use bytes::Bytes;
 use http::header::EXPECT;
-use http::{Method, Request, Response, request};
+use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{MetadataField, Released, Status, TurnMode};
-use leafgate_policy::{Assembly, Policy};
+use leafgate_policy::Policy;
 use leafgate_tokenize::Counter;
-use leafgate_vault::{TokenKeys, Vault};
+use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
 
+pub(crate) use self::judging::{Came, INLINE_BODY, Walked};
 use crate::admin::{self, AdminToken};
 use crate::apis::Api;
 use crate::assembly::Assembler;
 use crate::base::Base;
 use crate::body::{self, Bounds};
-use crate::budget::{BodyBudget, Reservation};
-use crate::coding::{self, Caps, Coding};
+use crate::budget::BodyBudget;
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
 use crate::flow::Delivered;
-use crate::judge::{Bodyless, Case, Judged, Outcome, blocked};
+use crate::judge::{Outcome, blocked};
 use crate::listener::Listener;
-use crate::log::{self, RequestLog, RequestLogProgress, Tally};
+use crate::log::{RequestLog, RequestLogProgress};
 use crate::metrics::Metrics;
-use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::outside::OutsideTexts;
+use crate::outgoing::Outgoing;
 use crate::path::PathPattern;
-use crate::pending::{self, ClassHint, Turns};
+use crate::pending::Turns;
 use crate::plugins;
-use crate::record::{RecordId, Recorded, Recorder, Recording, RequestRecord, Told};
+use crate::record::Recorder;
 use crate::refusal::Refusal;
-use crate::restore::Restoring;
 use crate::route::Route;
 use crate::routed::Way;
 use crate::saved::{Saved, SavedStore};
 use crate::server::{self, Timeouts};
 use crate::serving::ServingPolicy;
-use crate::session::{Hints, Sessions};
+use crate::session::Sessions;
 use crate::shadow::Shadow;
 use crate::status::Counters;
 use crate::team::{ForTeam, TeamSource, Teams};
 use crate::upstream::ReachError;
 use crate::upstreams::{Lane, UpstreamName, Upstreams};
-use crate::{agent, answer, guard, headers};
-
-/// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
-pub(crate) const INLINE_BODY: usize = 64 * 1024;
+use crate::{guard, headers};
 
 /// A gate before its upstreams.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
-
-/// A body as it came.
-pub(crate) struct Came {
-    pub(crate) body: Bytes,
-    pub(crate) codings: Vec<Coding>,
-    pub(crate) reservation: Reservation,
-}
-
-/// A body that is to be judged: where it goes, and with what head.
-pub(crate) struct Walked<'w> {
-    pub(crate) lane: &'w Lane,
-    /// The head that came.
-    pub(crate) client: &'w request::Parts,
-    /// The head that leaves.
-    pub(crate) parts: &'w request::Parts,
-    /// The profile that its base URL chose.
-    pub(crate) chosen: Option<Arc<Assembly>>,
-    pub(crate) policy: Arc<Policy>,
-    /// The rule that sent it here.
-    pub(crate) routed: Option<Arc<str>>,
-}
 
 /// What a request is addressed to.
 struct Addressed {
@@ -427,344 +403,11 @@ impl Shared {
         }
     }
 
-    /// Sends a request on, and prepares the answer for its client.
-    pub(crate) async fn forward(
-        self: &Arc<Self>,
-        lane: &Lane,
-        mut outgoing: Outgoing,
-        progress: &Arc<RequestLogProgress>,
-    ) -> Result<Response<Content>, Refusal> {
-        let (restoring, ruling) = (outgoing.restoring.take(), outgoing.ruling.take());
-        let answer = self.send(lane, outgoing, progress).await?;
-        progress.recorded();
-        let answer = self.rule(answer, ruling.as_ref(), progress).await?;
-        self.prepare(answer, restoring).await
-    }
-
-    /// Sends a request on, and returns the answer as it comes.
-    pub(crate) async fn send(
-        &self,
-        lane: &Lane,
-        mut outgoing: Outgoing,
-        progress: &RequestLogProgress,
-    ) -> Result<Response<Content>, Refusal> {
-        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
-        self.counters.forwarded();
-        let has_body = !matches!(outgoing.body, OutgoingBody::None);
-        let told = self.tell(&mut outgoing, progress).await?;
-        let began = Instant::now();
-        let response = match lane.upstream.send(outgoing).await {
-            Ok(response) => response,
-            Err(refusal) => {
-                self.counters.unanswered();
-                return Err(refusal);
-            }
-        };
-        let after = began.elapsed();
-        self.counters.answered(response.status());
-        self.metrics.answered(after);
-        let response = match told {
-            Some(told) => answer::told(response, told, after),
-            None => response,
-        };
-        if has_body {
-            answer::refuse_redirect(response.status())?;
-        }
-        Ok(response)
-    }
-
-    /// Prepares an answer for its client.
-    pub(crate) async fn prepare(
-        &self,
-        answer: Response<Content>,
-        restoring: Option<Restoring>,
-    ) -> Result<Response<Content>, Refusal> {
-        answer::prepare(answer, restoring, self.limits.answer, self.answers.reserve()).await
-    }
-
-    /// Tells the recorder, if there is one, what is about to leave. One that must have every request
-    /// is waited for, and the request stays where it has none.
-    async fn tell(
-        &self,
-        outgoing: &mut Outgoing,
-        progress: &RequestLogProgress,
-    ) -> Result<Option<Told>, Refusal> {
-        let Some(body) = outgoing.body.whole() else { return Ok(None) };
-        let id = || RecordId(self.recorded.fetch_add(1, Relaxed) + 1);
-        let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
-        let kept = match recorded {
-            Recorded::Taken => true,
-            Recorded::Awaited(kept) => kept.await.is_ok(),
-            Recorded::Refused => false,
-        };
-        if !kept {
-            return Err(Refusal::internal(
-                "this gate must log every request and cannot write its log, so the request did not leave: \
-                 `leafgate status` says why",
-            ));
-        }
-        outgoing.ask_for_plain_answer();
-        Ok(Some(told))
-    }
-
-    /// Has a request without a body judged by what it says elsewhere.
-    async fn judge_bodyless(
-        &self,
-        lane: &Lane,
-        parts: &request::Parts,
-        policy: Arc<Policy>,
-        request_log: &mut RequestLog,
-    ) -> Result<(), Refusal> {
-        request_log.generation(policy.generation_name());
-        let elsewhere = policy.has_plugins();
-        let bodyless = Bodyless {
-            outside: OutsideTexts::of(parts),
-            agent: agent::agent(&parts.headers),
-            to: pending::destination(lane, parts),
-            lane: lane.name().map(Into::into),
-            policy,
-            vault: self.unnamed_vault(),
-        };
-        let (judged, tally) = match elsewhere {
-            true => self.on_blocking_pool(move || bodyless.judge()).await?,
-            false => bodyless.judge(),
-        };
-        self.counters.judged(&tally);
-        request_log.judged(tally);
-        judged
-    }
-
-    /// Returns a path as the log shows it, with all findings masked.
-    async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
-        if log::is_fixed_path(path) {
-            return path.to_owned();
-        }
-        let (path, vault) = (path.to_owned(), self.unnamed_vault());
-        if !policy.has_plugins() {
-            return policy.masked_target(&path, &vault);
-        }
-        let policy = Arc::clone(policy);
-        let masked = self.on_blocking_pool(move || policy.masked_target(&path, &vault)).await;
-        masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
-    }
-
-    /// What judges requests now, and the keys of its tokens.
-    pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
-        (self.policy.serving().load(), self.keys.clone())
-    }
-
-    /// A vault of no session: it knows our tokens and remembers nothing.
-    fn unnamed_vault(&self) -> Vault {
-        Vault::new(self.keys.clone())
-    }
-
-    /// Reads a body.
-    async fn read(
-        &self,
-        parts: &request::Parts,
-        policy: &Policy,
-        body: &mut Incoming,
-        request_log: &mut RequestLog,
-    ) -> Result<Came, Refusal> {
-        request_log.generation(policy.generation_name());
-        let codings = coding::codings(&parts.headers)?;
-        let mut reservation = self.bodies.reserve();
-        let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        request_log.progress().received(body.len());
-        Ok(Came { body, codings, reservation })
-    }
-
     pub(crate) fn upstreams(&self) -> &Upstreams {
         &self.upstreams
     }
 
-    /// Has a body judged.
-    pub(crate) async fn walk(
-        &self,
-        walked: Walked<'_>,
-        came: Came,
-        request_log: &mut RequestLog,
-    ) -> Result<Outcome, Refusal> {
-        let Walked { lane, client, parts, chosen, policy, routed } = walked;
-        let Came { body, codings, reservation } = came;
-        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let case = Case {
-            body,
-            codings,
-            reservation,
-            caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
-            limits: self.limits.document,
-            raw: lane.is_raw(parts.uri.path()),
-            restore: lane.restore,
-            intercepts: self.intercepts(parts.uri.path()),
-            api,
-            model: api.model(parts.uri.path()).map(Into::into),
-            outside: Arc::new(OutsideTexts::of(parts)),
-            hints: Hints::of(&client.headers),
-            class: ClassHint::of(&client.headers),
-            policy,
-            sessions: Arc::clone(&self.sessions),
-            turns: Arc::clone(&self.turns),
-            to: pending::destination(lane, parts),
-            lane: lane.name().map(Into::into),
-            may_route: routed.is_none(),
-            routed,
-            agent: agent::agent(&client.headers).into(),
-            chosen,
-            assembler: Some(Arc::clone(&self.assembler)),
-            assembly: None,
-            answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
-            session: None,
-            asker: None,
-            recorded: false,
-            trial: None,
-        };
-        let (outcome, tally) =
-            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
-        request_log.judged(tally);
-        outcome
-    }
-
-    /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
-    /// `progress`. `path` is masked.
-    pub(crate) async fn judge_told(
-        &self,
-        mut case: Case,
-        method: &Method,
-        path: &str,
-        progress: &RequestLogProgress,
-    ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
-        let recorder = self.recorder().cloned();
-        case.recorded = recorder.is_some();
-        case.trial = self.policy.turn(&case.policy);
-        let (at, began) = (SystemTime::now(), Instant::now());
-        let (received, coded) = (case.body.clone(), !case.codings.is_empty());
-        let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));
-        let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
-        let Judged { outcome, tally, seen } = self.judge(case).await?;
-        self.counters.judged(&tally);
-        let judging = began.elapsed();
-        self.metrics.judged(
-            judging,
-            tally.rules.iter().map(String::as_str),
-            tally.failed.iter().map(String::as_str),
-            tally.findings.iter().map(|(detector, count)| (detector.as_str(), *count)),
-        );
-        if let (Some(recorder), Some(seen)) = (recorder, seen) {
-            let record = Box::new(RequestRecord {
-                id: RecordId(0),
-                at,
-                method: method.to_string(),
-                path: path.to_owned(),
-                upstream,
-                api,
-                agent,
-                class: seen.class.name(),
-                session: seen.session,
-                model: seen.model,
-                policy,
-                verdict: "forwarded",
-                rules: tally.rules.clone(),
-                held: tally.held.clone(),
-                edits: seen.edits,
-                received,
-                source: seen.source,
-                sent: None,
-                coded,
-                approved: None,
-                judging,
-                waiting: None,
-            });
-            let waits = matches!(outcome, Ok(Outcome::Wait(_)));
-            progress.records(Recording::new(recorder, record, waits));
-        }
-        Ok((outcome, tally))
-    }
-
-    /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
-    pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
-        let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
-        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
-            return Ok(case.judge());
-        }
-        self.on_blocking_pool(move || case.judge()).await
-    }
-
-    /// Does work on the blocking pool, as much at a time as the limits say.
-    pub(crate) async fn on_blocking_pool<R: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
-        in_turn(&self.judges, work).await
-    }
-
-    /// Counts tokens on the blocking pool: however long it takes, no request waits for it.
-    pub(crate) async fn counted<R: Send + 'static>(
-        &self,
-        count: impl FnOnce(&Counter) -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
-        let counter = Arc::clone(&self.counter);
-        in_turn(&self.counts, move || count(&counter)).await
-    }
-
-    /// Returns whether a mode may pause requests of this path.
-    pub(crate) fn intercepts(&self, path: &str) -> bool {
-        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
-    }
-
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
-    }
-}
-
-/// Does work on the blocking pool when its turn has come.
-async fn in_turn<R: Send + 'static>(
-    turns: &Arc<Semaphore>,
-    work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Refusal> {
-    let turn = Arc::clone(turns).acquire_owned().await.expect("the semaphore is never closed");
-    let done = tokio::task::spawn_blocking(move || {
-        let result = work();
-        drop(turn);
-        result
-    });
-    // What panicked there says so by itself.
-    done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use leafgate_policy::PolicySource;
-    use leafgate_policy::plugin::NoPlugins;
-    use leafgate_vault::{ClientIdentity, InstallationKey};
-
-    use super::*;
-    use crate::UpstreamTarget;
-
-    #[tokio::test]
-    async fn a_count_takes_no_place_from_requests() {
-        let keys = TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("test"));
-        let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
-        let mut config = GateConfig::new(UpstreamTarget::Echo);
-        config.limits.judges = 1;
-        let gate = Gate::new(config, keys, policy).unwrap();
-        let (release, released) = mpsc::channel::<()>();
-        let (begins, begun) = tokio::sync::oneshot::channel();
-        let counting = Arc::clone(&gate.0);
-        let count = tokio::spawn(async move {
-            counting
-                .counted(move |_| {
-                    begins.send(()).unwrap();
-                    released.recv().unwrap();
-                })
-                .await
-        });
-        begun.await.unwrap();
-        // One that looks at a turn counts; the only place of a judge is free all the same.
-        gate.0.on_blocking_pool(|| ()).await.unwrap();
-        release.send(()).unwrap();
-        count.await.unwrap().unwrap();
     }
 }

@@ -3,35 +3,35 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
+mod blocked;
+mod bodyless;
+mod outcome;
+mod tally;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::StatusCode;
-use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModePause, ModelKey, Request, Title};
-use leafgate_policy::{
-    Assembly, Context, Evaluation, Hold, MAX_WOULD, Mode, Note, On, Policy, Recall, RuleReport, SAVED_EDITS,
-    STRUCTURE, Verdict,
-};
-use leafgate_tree::{Document, Draft, Limits, ParseError};
-use leafgate_vault::Vault;
+use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModelKey, Request};
+use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
+use leafgate_tree::{Document, Limits};
 
+pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
+pub(crate) use self::bodyless::Bodyless;
+pub(crate) use self::outcome::Outcome;
+use self::outcome::{Pauses, Reviewed};
+pub(crate) use self::tally::tally;
 use crate::apis::Api;
 use crate::assembly::{Assembler, Made, refuse_asked};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
-use crate::echo::Manner;
-use crate::flow::{Flow, Lessened};
 use crate::gate::Came;
-use crate::hold::{self, Held};
+use crate::hold;
 use crate::log::Tally;
-use crate::outgoing::{Passed, Received};
 use crate::outside::OutsideTexts;
-use crate::pending::{Answered, ClassHint, Dismissed, Paused, TurnGuard, Turns, Waiter};
+use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::record::{self, RecordedEdit};
-use crate::refusal::{Code, Refusal};
-use crate::restore::Restoring;
+use crate::refusal::Refusal;
 use crate::routed::Rerouted;
-use crate::ruled::{Asked, Ruling};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::{TrialTurn, Tried};
@@ -98,30 +98,6 @@ pub(crate) struct Asker {
     pub(crate) class: Class,
     /// The agents from the entry to it, for people.
     pub(crate) chain: Arc<str>,
-}
-
-/// What becomes of a request that is not refused.
-pub(crate) enum Outcome {
-    /// It may leave.
-    Pass(Passed),
-    /// A person must decide.
-    Wait(Held),
-    /// It must go elsewhere.
-    Route(Box<Rerouted>),
-}
-
-/// Who asks for a person.
-struct Pauses {
-    holds: Vec<Hold>,
-    class: Class,
-    mode: Option<ModePause>,
-}
-
-/// What the policy left for a person.
-struct Reviewed {
-    draft: Draft,
-    recall: Recall,
-    notes: Vec<Note>,
 }
 
 /// The outcome, and what the policy did on the way to it.
@@ -339,281 +315,5 @@ impl Case {
         });
         self.turns.note_saved(&session.key, outcomes, &evaluation.draft, class);
         evaluation
-    }
-
-    fn pass(self, session: Session, draft: &Draft, class: Class, wraps_more: bool) -> Outcome {
-        let document = draft.document();
-        let thread = self.sessions.thread(&session.key);
-        let flow = self.flow(&session.key, &session.vault, class, document);
-        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
-        let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
-        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
-        let rendered =
-            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
-        let received = Received {
-            coded: !self.codings.is_empty(),
-            body: self.body,
-            wraps_more,
-            reservation: Some(self.reservation),
-        };
-        Outcome::Pass(Passed { flow, ruling, ..received.passed(document.source(), rendered, restoring) })
-    }
-
-    /// What its answer is judged by, where anything is asked of it.
-    fn ruling(
-        &self,
-        policy: &Arc<Policy>,
-        session: &Arc<str>,
-        vault: &Vault,
-        class: Class,
-        document: &Document,
-    ) -> Option<Arc<Ruling>> {
-        let asked = Asked {
-            policy,
-            assembly: self.assembly.as_ref(),
-            api: self.api,
-            model: self.model.as_ref(),
-            session,
-            agent: &self.agent,
-            class,
-            to: &self.to,
-            lane: self.lane.as_ref(),
-            title: self.title(),
-            vault,
-        };
-        Ruling::of(asked, document)
-    }
-
-    /// What makes lesser forms of it, where a profile made it.
-    fn flow(
-        &self,
-        session: &Arc<str>,
-        vault: &Vault,
-        class: Class,
-        document: &Document,
-    ) -> Option<Box<Flow>> {
-        Some(Box::new(Flow {
-            assembly: Arc::clone(self.assembly.as_ref()?),
-            api: self.api,
-            format: document.format(),
-            streams: self.api.streams(document),
-            coded: !self.codings.is_empty(),
-            model: self.model.clone(),
-            outside: Arc::clone(&self.outside),
-            class,
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(session),
-            vault: vault.clone(),
-            thread: self.sessions.thread(session),
-            restore: self.restore,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            agent: Arc::clone(&self.agent),
-            title: self.title(),
-            ruling: self.ruling(&self.policy, session, vault, class, document),
-            lessened: Lessened::default(),
-        }))
-    }
-
-    fn pause(
-        self,
-        session: Session,
-        Reviewed { draft, recall, notes }: Reviewed,
-        pauses: Pauses,
-        wraps_more: bool,
-    ) -> Outcome {
-        let document = Arc::clone(draft.document());
-        let guard = TurnGuard {
-            on: On::Request,
-            policy: Arc::clone(&self.policy),
-            generation: self.policy.generation_name().into(),
-            session: session.key,
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
-            class: pauses.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::clone(&self.outside),
-            vault: session.vault,
-            recall,
-            notes,
-        };
-        let waiter = self.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title(),
-            draft,
-            holds: pauses.holds,
-            class: pauses.class,
-            mode: pauses.mode,
-            guard: Arc::new(guard),
-        });
-        // The desk counts the bytes of what waits there.
-        self.held(&document, wraps_more, waiter, None)
-    }
-
-    /// How its conversation is called.
-    fn title(&self) -> Title {
-        if let Some(asker) = &self.asker {
-            return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
-        }
-        let location = match self.hints.location() {
-            _ if !self.api.converses() => "request",
-            None => "chat",
-            Some(location) => location.name(),
-        };
-        Title { location: location.into(), name: Arc::clone(&self.agent) }
-    }
-
-    /// What the agent that asks is called, where anybody says it.
-    fn called(&self) -> Option<Arc<str>> {
-        self.asker.as_ref().map_or_else(|| self.class.agent(), |asker| Some(Arc::clone(&asker.chain)))
-    }
-
-    /// How a cancel is answered, where it is no error to the client.
-    fn manner(&self, document: &Document) -> Option<Box<Manner>> {
-        Manner::of(self.api, self.answers_cancel.as_deref()?, self.model.as_deref(), document)
-    }
-
-    fn held(
-        self,
-        document: &Document,
-        wraps_more: bool,
-        waiter: Waiter,
-        reservation: Option<Reservation>,
-    ) -> Outcome {
-        let manner = self.manner(document);
-        let guard = waiter.guard();
-        let thread = self.sessions.thread(&guard.session);
-        let restoring =
-            Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
-        let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
-        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document);
-        Outcome::Wait(Held {
-            flow,
-            ruling,
-            waiter,
-            restoring,
-            source: document.source().clone(),
-            streams: self.api.streams(document),
-            api: self.api,
-            manner,
-            received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
-        })
-    }
-}
-
-/// A request without a body to judge.
-pub(crate) struct Bodyless {
-    /// What it says.
-    pub(crate) outside: OutsideTexts,
-    pub(crate) agent: &'static str,
-    /// Where it goes.
-    pub(crate) to: Destination,
-    pub(crate) lane: Option<Arc<str>>,
-    pub(crate) policy: Arc<Policy>,
-    /// What tells our own tokens, which are no secrets.
-    pub(crate) vault: Vault,
-}
-
-impl Bodyless {
-    /// Judges what the request says outside the body that it lacks. There is nothing that a person could be shown, so it is blocked
-    /// where a rule asks for one.
-    pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
-        let outside = self.outside.list();
-        let context = Context {
-            agent: Some(self.agent),
-            upstream: Some(&self.to.upstream),
-            upstream_name: self.lane.as_deref(),
-            endpoint: Some(self.to.endpoint()),
-            outside: &outside,
-            ..Context::default()
-        };
-        let evaluation = self.policy.evaluate_outside(&context, &self.vault);
-        let tally = tally(&evaluation);
-        let judged = match &evaluation.verdict {
-            Verdict::Forward => Ok(()),
-            Verdict::Block(hold) => Err(blocked(hold)),
-            Verdict::Pause(holds) => Err(unshowable(holds)),
-            Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),
-        };
-        (judged, tally)
-    }
-}
-
-/// Why a request that a rule would send elsewhere is refused where that cannot be.
-pub(crate) const NOT_ELSEWHERE: &str = "a request like this one cannot be sent on";
-
-fn unshowable(holds: &[Hold]) -> Refusal {
-    let because: Vec<_> = holds.iter().map(because).collect();
-    blocked_as(format!(
-        "blocked by this gate: {}; the rule asks for a person, and a request without a body cannot be shown to one",
-        because.join("; ")
-    ))
-}
-
-/// Not JSON, or too much of it. The error says where, never what stood there.
-pub(crate) fn unreadable(error: ParseError) -> Refusal {
-    let message = format!("the request body cannot be read: {error}");
-    if error.is_cap() { Refusal::too_large(message) } else { Refusal::malformed(message) }
-}
-
-pub(crate) fn blocked(hold: &Hold) -> Refusal {
-    blocked_as(format!("blocked by this gate: {}", because(hold)))
-}
-
-/// The rule and its reason. The detail is for the operator, who finds it with `leafgate apply --json`.
-pub(crate) fn because(hold: &Hold) -> String {
-    match &*hold.rule {
-        STRUCTURE | SAVED_EDITS => hold.reason.clone(),
-        rule => format!("rule `{rule}`: {}", hold.reason),
-    }
-}
-
-/// 400, because SDKs read 401 and 403 as a failed login and retry 409 and 429.
-fn blocked_as(message: String) -> Refusal {
-    Refusal::new(StatusCode::BAD_REQUEST, Code::Blocked, message)
-}
-
-/// What a rule that only counts would have done, first of all, and where.
-fn would(rule: &RuleReport) -> Option<String> {
-    let first = rule.would.first()?;
-    let place = first.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-    let more = match rule.would.len() {
-        1 => String::new(),
-        MAX_WOULD => " and more".to_owned(),
-        count => format!(" and {} more", count - 1),
-    };
-    Some(format!("{}: {}{place}{more}", rule.rule, first.what))
-}
-
-/// Returns what rules did, in numbers and names.
-pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
-    let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
-    let found = evaluation.recall.detectors();
-    let errors = evaluation
-        .report
-        .rules
-        .iter()
-        .flat_map(|rule| rule.errors.iter().map(move |error| (&rule.rule, error)));
-    let failed = errors.clone().map(|(rule, _)| rule.to_string()).collect();
-    Tally {
-        held: match &evaluation.verdict {
-            Verdict::Block(hold) => Some(format!("{}: {}", hold.rule, hold.detail)),
-            _ => None,
-        },
-        waits: matches!(evaluation.verdict, Verdict::Pause(_)),
-        errors: errors.map(|(rule, error)| format!("{rule}: {error}")).collect(),
-        rules: matched().map(|rule| rule.rule.to_string()).collect(),
-        warnings: matched()
-            .filter(|rule| rule.mode == Mode::Warn)
-            .map(|rule| rule.rule.to_string())
-            .collect(),
-        would: evaluation.report.rules.iter().filter_map(would).collect(),
-        assembled: None,
-        findings: found.into_iter().map(|(detector, count)| (detector.to_owned(), count)).collect(),
-        failed,
-        edits: evaluation.draft.edits().count(),
-        redactions: evaluation.draft.redactions().count(),
     }
 }

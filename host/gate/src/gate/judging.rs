@@ -1,0 +1,236 @@
+//! How a request comes to be judged: its body is read, what is known beside it is put together, and
+//! the work is done here or on the blocking pool.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use bytes::Bytes;
+use http::{Method, request};
+use hyper::body::Incoming;
+use leafgate_policy::{Assembly, Policy};
+use leafgate_vault::{TokenKeys, Vault};
+
+use super::Shared;
+use crate::agent;
+use crate::apis::Api;
+use crate::body;
+use crate::budget::Reservation;
+use crate::coding::{self, Caps, Coding};
+use crate::judge::{Bodyless, Case, Judged, Outcome};
+use crate::log::{self, RequestLog, RequestLogProgress, Tally};
+use crate::outside::OutsideTexts;
+use crate::pending::{self, ClassHint};
+use crate::record::{RecordId, Recording, RequestRecord};
+use crate::refusal::Refusal;
+use crate::session::Hints;
+use crate::upstreams::Lane;
+
+/// Bodies above this are judged on the blocking pool: parsing and scanning 64 KB takes about as long as handing it over is worth.
+pub(crate) const INLINE_BODY: usize = 64 * 1024;
+
+/// A body as it came.
+pub(crate) struct Came {
+    pub(crate) body: Bytes,
+    pub(crate) codings: Vec<Coding>,
+    pub(crate) reservation: Reservation,
+}
+
+/// A body that is to be judged: where it goes, and with what head.
+pub(crate) struct Walked<'w> {
+    pub(crate) lane: &'w Lane,
+    /// The head that came.
+    pub(crate) client: &'w request::Parts,
+    /// The head that leaves.
+    pub(crate) parts: &'w request::Parts,
+    /// The profile that its base URL chose.
+    pub(crate) chosen: Option<Arc<Assembly>>,
+    pub(crate) policy: Arc<Policy>,
+    /// The rule that sent it here.
+    pub(crate) routed: Option<Arc<str>>,
+}
+
+impl Shared {
+    /// Has a request without a body judged by what it says elsewhere.
+    pub(super) async fn judge_bodyless(
+        &self,
+        lane: &Lane,
+        parts: &request::Parts,
+        policy: Arc<Policy>,
+        request_log: &mut RequestLog,
+    ) -> Result<(), Refusal> {
+        request_log.generation(policy.generation_name());
+        let elsewhere = policy.has_plugins();
+        let bodyless = Bodyless {
+            outside: OutsideTexts::of(parts),
+            agent: agent::agent(&parts.headers),
+            to: pending::destination(lane, parts),
+            lane: lane.name().map(Into::into),
+            policy,
+            vault: self.unnamed_vault(),
+        };
+        let (judged, tally) = match elsewhere {
+            true => self.on_blocking_pool(move || bodyless.judge()).await?,
+            false => bodyless.judge(),
+        };
+        self.counters.judged(&tally);
+        request_log.judged(tally);
+        judged
+    }
+
+    /// Returns a path as the log shows it, with all findings masked.
+    pub(super) async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
+        if log::is_fixed_path(path) {
+            return path.to_owned();
+        }
+        let (path, vault) = (path.to_owned(), self.unnamed_vault());
+        if !policy.has_plugins() {
+            return policy.masked_target(&path, &vault);
+        }
+        let policy = Arc::clone(policy);
+        let masked = self.on_blocking_pool(move || policy.masked_target(&path, &vault)).await;
+        masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
+    }
+
+    /// What judges requests now, and the keys of its tokens.
+    pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
+        (self.policy.serving().load(), self.keys.clone())
+    }
+
+    /// A vault of no session: it knows our tokens and remembers nothing.
+    fn unnamed_vault(&self) -> Vault {
+        Vault::new(self.keys.clone())
+    }
+
+    /// Reads a body.
+    pub(super) async fn read(
+        &self,
+        parts: &request::Parts,
+        policy: &Policy,
+        body: &mut Incoming,
+        request_log: &mut RequestLog,
+    ) -> Result<Came, Refusal> {
+        request_log.generation(policy.generation_name());
+        let codings = coding::codings(&parts.headers)?;
+        let mut reservation = self.bodies.reserve();
+        let body = body::read_within(body, self.bounds(), &mut reservation).await?;
+        request_log.progress().received(body.len());
+        Ok(Came { body, codings, reservation })
+    }
+
+    /// Has a body judged.
+    pub(crate) async fn walk(
+        &self,
+        walked: Walked<'_>,
+        came: Came,
+        request_log: &mut RequestLog,
+    ) -> Result<Outcome, Refusal> {
+        let Walked { lane, client, parts, chosen, policy, routed } = walked;
+        let Came { body, codings, reservation } = came;
+        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let case = Case {
+            body,
+            codings,
+            reservation,
+            caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
+            limits: self.limits.document,
+            raw: lane.is_raw(parts.uri.path()),
+            restore: lane.restore,
+            intercepts: self.intercepts(parts.uri.path()),
+            api,
+            model: api.model(parts.uri.path()).map(Into::into),
+            outside: Arc::new(OutsideTexts::of(parts)),
+            hints: Hints::of(&client.headers),
+            class: ClassHint::of(&client.headers),
+            policy,
+            sessions: Arc::clone(&self.sessions),
+            turns: Arc::clone(&self.turns),
+            to: pending::destination(lane, parts),
+            lane: lane.name().map(Into::into),
+            may_route: routed.is_none(),
+            routed,
+            agent: agent::agent(&client.headers).into(),
+            chosen,
+            assembler: Some(Arc::clone(&self.assembler)),
+            assembly: None,
+            answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
+            session: None,
+            asker: None,
+            recorded: false,
+            trial: None,
+        };
+        let (outcome, tally) =
+            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
+        request_log.judged(tally);
+        outcome
+    }
+
+    /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
+    /// `progress`. `path` is masked.
+    pub(crate) async fn judge_told(
+        &self,
+        mut case: Case,
+        method: &Method,
+        path: &str,
+        progress: &RequestLogProgress,
+    ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
+        let recorder = self.recorder().cloned();
+        case.recorded = recorder.is_some();
+        case.trial = self.policy.turn(&case.policy);
+        let (at, began) = (SystemTime::now(), Instant::now());
+        let (received, coded) = (case.body.clone(), !case.codings.is_empty());
+        let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));
+        let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
+        let Judged { outcome, tally, seen } = self.judge(case).await?;
+        self.counters.judged(&tally);
+        let judging = began.elapsed();
+        self.metrics.judged(
+            judging,
+            tally.rules.iter().map(String::as_str),
+            tally.failed.iter().map(String::as_str),
+            tally.findings.iter().map(|(detector, count)| (detector.as_str(), *count)),
+        );
+        if let (Some(recorder), Some(seen)) = (recorder, seen) {
+            let record = Box::new(RequestRecord {
+                id: RecordId(0),
+                at,
+                method: method.to_string(),
+                path: path.to_owned(),
+                upstream,
+                api,
+                agent,
+                class: seen.class.name(),
+                session: seen.session,
+                model: seen.model,
+                policy,
+                verdict: "forwarded",
+                rules: tally.rules.clone(),
+                held: tally.held.clone(),
+                edits: seen.edits,
+                received,
+                source: seen.source,
+                sent: None,
+                coded,
+                approved: None,
+                judging,
+                waiting: None,
+            });
+            let waits = matches!(outcome, Ok(Outcome::Wait(_)));
+            progress.records(Recording::new(recorder, record, waits));
+        }
+        Ok((outcome, tally))
+    }
+
+    /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
+    pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
+        let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
+        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
+            return Ok(case.judge());
+        }
+        self.on_blocking_pool(move || case.judge()).await
+    }
+
+    /// Returns whether a mode may pause requests of this path.
+    pub(crate) fn intercepts(&self, path: &str) -> bool {
+        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
+    }
+}

@@ -1,0 +1,100 @@
+//! A request on its way to an upstream: told to the recorder, sent, its answer prepared.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::Response;
+
+use super::Shared;
+use crate::answer;
+use crate::content::Content;
+use crate::log::RequestLogProgress;
+use crate::outgoing::{Outgoing, OutgoingBody};
+use crate::record::{RecordId, Recorded, Told};
+use crate::refusal::Refusal;
+use crate::restore::Restoring;
+use crate::upstreams::Lane;
+
+impl Shared {
+    /// Sends a request on, and prepares the answer for its client.
+    pub(crate) async fn forward(
+        self: &Arc<Self>,
+        lane: &Lane,
+        mut outgoing: Outgoing,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
+        let (restoring, ruling) = (outgoing.restoring.take(), outgoing.ruling.take());
+        let answer = self.send(lane, outgoing, progress).await?;
+        progress.recorded();
+        let answer = self.rule(answer, ruling.as_ref(), progress).await?;
+        self.prepare(answer, restoring).await
+    }
+
+    /// Sends a request on, and returns the answer as it comes.
+    pub(crate) async fn send(
+        &self,
+        lane: &Lane,
+        mut outgoing: Outgoing,
+        progress: &RequestLogProgress,
+    ) -> Result<Response<Content>, Refusal> {
+        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
+        self.counters.forwarded();
+        let has_body = !matches!(outgoing.body, OutgoingBody::None);
+        let told = self.tell(&mut outgoing, progress).await?;
+        let began = Instant::now();
+        let response = match lane.upstream.send(outgoing).await {
+            Ok(response) => response,
+            Err(refusal) => {
+                self.counters.unanswered();
+                return Err(refusal);
+            }
+        };
+        let after = began.elapsed();
+        self.counters.answered(response.status());
+        self.metrics.answered(after);
+        let response = match told {
+            Some(told) => answer::told(response, told, after),
+            None => response,
+        };
+        if has_body {
+            answer::refuse_redirect(response.status())?;
+        }
+        Ok(response)
+    }
+
+    /// Prepares an answer for its client.
+    pub(crate) async fn prepare(
+        &self,
+        answer: Response<Content>,
+        restoring: Option<Restoring>,
+    ) -> Result<Response<Content>, Refusal> {
+        answer::prepare(answer, restoring, self.limits.answer, self.answers.reserve()).await
+    }
+
+    /// Tells the recorder, if there is one, what is about to leave. One that must have every request
+    /// is waited for, and the request stays where it has none.
+    async fn tell(
+        &self,
+        outgoing: &mut Outgoing,
+        progress: &RequestLogProgress,
+    ) -> Result<Option<Told>, Refusal> {
+        let Some(body) = outgoing.body.whole() else { return Ok(None) };
+        let id = || RecordId(self.recorded.fetch_add(1, Relaxed) + 1);
+        let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
+        let kept = match recorded {
+            Recorded::Taken => true,
+            Recorded::Awaited(kept) => kept.await.is_ok(),
+            Recorded::Refused => false,
+        };
+        if !kept {
+            return Err(Refusal::internal(
+                "this gate must log every request and cannot write its log, so the request did not leave: \
+                 `leafgate status` says why",
+            ));
+        }
+        outgoing.ask_for_plain_answer();
+        Ok(Some(told))
+    }
+}

@@ -1,0 +1,51 @@
+//! A request without a body, judged by what it says elsewhere.
+
+use std::sync::Arc;
+
+use leafgate_desk::Destination;
+use leafgate_policy::{Context, Policy, Verdict};
+use leafgate_vault::Vault;
+
+use super::blocked::{NOT_ELSEWHERE, blocked, unshowable};
+use super::tally::tally;
+use crate::log::Tally;
+use crate::outside::OutsideTexts;
+use crate::refusal::Refusal;
+
+/// A request without a body to judge.
+pub(crate) struct Bodyless {
+    /// What it says.
+    pub(crate) outside: OutsideTexts,
+    pub(crate) agent: &'static str,
+    /// Where it goes.
+    pub(crate) to: Destination,
+    pub(crate) lane: Option<Arc<str>>,
+    pub(crate) policy: Arc<Policy>,
+    /// What tells our own tokens, which are no secrets.
+    pub(crate) vault: Vault,
+}
+
+impl Bodyless {
+    /// Judges what the request says outside the body that it lacks. There is nothing that a person could be shown, so it is blocked
+    /// where a rule asks for one.
+    pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
+        let outside = self.outside.list();
+        let context = Context {
+            agent: Some(self.agent),
+            upstream: Some(&self.to.upstream),
+            upstream_name: self.lane.as_deref(),
+            endpoint: Some(self.to.endpoint()),
+            outside: &outside,
+            ..Context::default()
+        };
+        let evaluation = self.policy.evaluate_outside(&context, &self.vault);
+        let tally = tally(&evaluation);
+        let judged = match &evaluation.verdict {
+            Verdict::Forward => Ok(()),
+            Verdict::Block(hold) => Err(blocked(hold)),
+            Verdict::Pause(holds) => Err(unshowable(holds)),
+            Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),
+        };
+        (judged, tally)
+    }
+}

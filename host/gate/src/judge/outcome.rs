@@ -1,0 +1,208 @@
+//! What becomes of a request that is not refused: what goes along when it leaves, and what is kept
+//! where it waits for a person.
+
+use std::sync::Arc;
+
+use leafgate_desk::{Class, ModePause, Title};
+use leafgate_policy::{Hold, Note, On, Policy, Recall};
+use leafgate_tree::{Document, Draft};
+use leafgate_vault::Vault;
+
+use super::Case;
+use crate::budget::Reservation;
+use crate::echo::Manner;
+use crate::flow::{Flow, Lessened};
+use crate::hold::Held;
+use crate::outgoing::{Passed, Received};
+use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::restore::Restoring;
+use crate::routed::Rerouted;
+use crate::ruled::{Asked, Ruling};
+use crate::session::Session;
+
+/// What becomes of a request that is not refused.
+pub(crate) enum Outcome {
+    /// It may leave.
+    Pass(Passed),
+    /// A person must decide.
+    Wait(Held),
+    /// It must go elsewhere.
+    Route(Box<Rerouted>),
+}
+
+/// Who asks for a person.
+pub(super) struct Pauses {
+    pub(super) holds: Vec<Hold>,
+    pub(super) class: Class,
+    pub(super) mode: Option<ModePause>,
+}
+
+/// What the policy left for a person.
+pub(super) struct Reviewed {
+    pub(super) draft: Draft,
+    pub(super) recall: Recall,
+    pub(super) notes: Vec<Note>,
+}
+
+impl Case {
+    pub(super) fn pass(self, session: Session, draft: &Draft, class: Class, wraps_more: bool) -> Outcome {
+        let document = draft.document();
+        let thread = self.sessions.thread(&session.key);
+        let flow = self.flow(&session.key, &session.vault, class, document);
+        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
+        let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
+        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
+        let rendered =
+            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
+        let received = Received {
+            coded: !self.codings.is_empty(),
+            body: self.body,
+            wraps_more,
+            reservation: Some(self.reservation),
+        };
+        Outcome::Pass(Passed { flow, ruling, ..received.passed(document.source(), rendered, restoring) })
+    }
+
+    /// What its answer is judged by, where anything is asked of it.
+    fn ruling(
+        &self,
+        policy: &Arc<Policy>,
+        session: &Arc<str>,
+        vault: &Vault,
+        class: Class,
+        document: &Document,
+    ) -> Option<Arc<Ruling>> {
+        let asked = Asked {
+            policy,
+            assembly: self.assembly.as_ref(),
+            api: self.api,
+            model: self.model.as_ref(),
+            session,
+            agent: &self.agent,
+            class,
+            to: &self.to,
+            lane: self.lane.as_ref(),
+            title: self.title(),
+            vault,
+        };
+        Ruling::of(asked, document)
+    }
+
+    /// What makes lesser forms of it, where a profile made it.
+    fn flow(
+        &self,
+        session: &Arc<str>,
+        vault: &Vault,
+        class: Class,
+        document: &Document,
+    ) -> Option<Box<Flow>> {
+        Some(Box::new(Flow {
+            assembly: Arc::clone(self.assembly.as_ref()?),
+            api: self.api,
+            format: document.format(),
+            streams: self.api.streams(document),
+            coded: !self.codings.is_empty(),
+            model: self.model.clone(),
+            outside: Arc::clone(&self.outside),
+            class,
+            policy: Arc::clone(&self.policy),
+            session: Arc::clone(session),
+            vault: vault.clone(),
+            thread: self.sessions.thread(session),
+            restore: self.restore,
+            to: self.to.clone(),
+            lane: self.lane.clone(),
+            agent: Arc::clone(&self.agent),
+            title: self.title(),
+            ruling: self.ruling(&self.policy, session, vault, class, document),
+            lessened: Lessened::default(),
+        }))
+    }
+
+    pub(super) fn pause(
+        self,
+        session: Session,
+        Reviewed { draft, recall, notes }: Reviewed,
+        pauses: Pauses,
+        wraps_more: bool,
+    ) -> Outcome {
+        let document = Arc::clone(draft.document());
+        let guard = TurnGuard {
+            on: On::Request,
+            policy: Arc::clone(&self.policy),
+            generation: self.policy.generation_name().into(),
+            session: session.key,
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone(),
+            stream: self.api.streams_by_path(),
+            class: pauses.class,
+            to: self.to.clone(),
+            lane: self.lane.clone(),
+            outside: Arc::clone(&self.outside),
+            vault: session.vault,
+            recall,
+            notes,
+        };
+        let waiter = self.turns.pause(Paused {
+            to: self.to.clone(),
+            title: self.title(),
+            draft,
+            holds: pauses.holds,
+            class: pauses.class,
+            mode: pauses.mode,
+            guard: Arc::new(guard),
+        });
+        // The desk counts the bytes of what waits there.
+        self.held(&document, wraps_more, waiter, None)
+    }
+
+    /// How its conversation is called.
+    pub(super) fn title(&self) -> Title {
+        if let Some(asker) = &self.asker {
+            return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
+        }
+        let location = match self.hints.location() {
+            _ if !self.api.converses() => "request",
+            None => "chat",
+            Some(location) => location.name(),
+        };
+        Title { location: location.into(), name: Arc::clone(&self.agent) }
+    }
+
+    /// What the agent that asks is called, where anybody says it.
+    pub(super) fn called(&self) -> Option<Arc<str>> {
+        self.asker.as_ref().map_or_else(|| self.class.agent(), |asker| Some(Arc::clone(&asker.chain)))
+    }
+
+    /// How a cancel is answered, where it is no error to the client.
+    pub(super) fn manner(&self, document: &Document) -> Option<Box<Manner>> {
+        Manner::of(self.api, self.answers_cancel.as_deref()?, self.model.as_deref(), document)
+    }
+
+    pub(super) fn held(
+        self,
+        document: &Document,
+        wraps_more: bool,
+        waiter: Waiter,
+        reservation: Option<Reservation>,
+    ) -> Outcome {
+        let manner = self.manner(document);
+        let guard = waiter.guard();
+        let thread = self.sessions.thread(&guard.session);
+        let restoring =
+            Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
+        let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
+        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document);
+        Outcome::Wait(Held {
+            flow,
+            ruling,
+            waiter,
+            restoring,
+            source: document.source().clone(),
+            streams: self.api.streams(document),
+            api: self.api,
+            manner,
+            received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
+        })
+    }
+}
