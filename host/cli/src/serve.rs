@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use leafgate_admin::{Status, TurnMode};
+use leafgate_config::shown_url;
 use leafgate_gate::record::Both;
 use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};
@@ -181,7 +182,7 @@ impl OpenGate {
             "leafgate {}: {} before {}; Ctrl-C stops it",
             env!("CARGO_PKG_VERSION"),
             policy::summary(&self.policy),
-            self.gate.status().upstream,
+            shown_url(&self.gate.status().upstream),
         ));
         for warning in self.policy.warnings() {
             printer.error_line(&warning.to_string());

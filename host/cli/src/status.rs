@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use leafgate_admin::{
     Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, SavedStatus, Status, StoreStatus,
 };
+use leafgate_config::shown_url;
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -86,13 +87,13 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
     };
-    row("gate", format!("{listen} before {upstream} (leafgate {version})"))?;
+    row("gate", format!("{listen} before {} (leafgate {version})", shown_url(upstream)))?;
     if !status.enabled {
         row("off", "switched off: everything passes as it comes (setting `enabled`)".to_owned())?;
     }
     for upstream in &status.upstreams {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
-        row("upstream", format!("{} before {}{own}", upstream.prefix, upstream.url))?;
+        row("upstream", format!("{} before {}{own}", upstream.prefix, shown_url(&upstream.url)))?;
     }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;

@@ -8,9 +8,15 @@ use leafgate_policy::diagnostics::{Diagnostics, hint_for};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, variable};
+use crate::keys::{KEYS, Key, OF_TESTS, OTHERS, UPSTREAM_KEYS, UPSTREAMS, variable};
 use crate::resolve::Source;
 use crate::value::{Kind, Value};
+
+/// How the names of all variables of this program begin.
+const PREFIX: &str = "LEAFGATE_";
+
+/// The flag that sets any key, and so names it.
+const SET: &str = "--set";
 
 /// Values of one source, by key. Those of upstreams have `upstreams.<name>.<key>`.
 #[derive(Debug, Default)]
@@ -60,21 +66,32 @@ impl Layer {
     pub fn set_flag(&mut self, flag: &str, key: &str, text: &str) -> Result<(), String> {
         let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            return Err(format!("{flag} names no setting; {}", hint_for(key, &names)));
+            return Err(format!("{flag}: there is no setting `{key}`; {}", hint_for(key, &names)));
         };
-        let value = known.kind.parse(text).map_err(|error| format!("{flag} is wrong: {error}"))?;
+        let value = known.kind.parse(text).map_err(|error| match flag {
+            SET => format!("{SET} {key} is wrong: {error}"),
+            flag => format!("{flag} is wrong: {error}"),
+        })?;
         self.values.insert(key.to_owned(), (value, Source::Flag(flag.to_owned())));
         Ok(())
     }
 }
 
-/// A variable that can only be meant as a setting is not passed over. Others may be anybody's.
+/// A variable that can only be meant as a setting is not passed over: a gate with another policy than
+/// was meant would serve.
 fn refuse_slip(name: &str, known: &[(String, &Key)]) -> Result<(), String> {
-    let prefixes = ["LEAFGATE_LIMITS_", "LEAFGATE_ADMIN_"];
-    if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+    let is_of_tests = OF_TESTS.contains(&name) || name.starts_with("LEAFGATE_TEST");
+    if !name.starts_with(PREFIX) || OTHERS.contains(&name) || is_of_tests {
         return Ok(());
     }
-    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    if name.starts_with("LEAFGATE_UPSTREAMS_") {
+        return Err(format!(
+            "the variable {name} is no setting: upstreams have names in a configuration file alone, as \
+             `[upstreams.name]`"
+        ));
+    }
+    let settings = known.iter().map(|(name, _)| name.as_str());
+    let names: Vec<&str> = settings.chain(OTHERS).collect();
     Err(format!("the variable {name} is no setting; {}", hint_for(name, &names)))
 }
 

@@ -17,7 +17,7 @@ const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
     Key { name, kind, about }
 }
 
-use Kind::{Count, Path, Paths, Policy, Secret, Size, Switch, Text, Texts, Time};
+use Kind::{Command, Count, Path, Paths, Policy, Size, Switch, Text, Texts, Time, Url};
 
 /// Levels of the log.
 const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]);
@@ -29,7 +29,7 @@ pub const UPSTREAMS: &str = "upstreams";
 pub const KEYS: &[Key] = &[
     key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy"),
     key("listen", Text, "The loopback address that clients send their requests to"),
-    key("upstream", Text, "Where requests go: a URL, `echo:`, or the name of an upstream"),
+    key("upstream", Url, "Where requests go: a URL, `echo:`, or the name of an upstream"),
     key("policy", Policy, "The rules: a folder, `default` or `none`"),
     key("require-tests", Switch, "Whether a policy serves only where it passes the tests in its folder"),
     key("workspace", Path, "The folder whose saved edits are used"),
@@ -53,12 +53,12 @@ pub const KEYS: &[Key] = &[
         "Tokens that prompts may have, and the tokenizer where it is public: `llama-4* = 131072`, \
          `house/coder = 200000 o200k_base`",
     ),
-    key("notify-command", Text, "A command for `sh -c` when a request begins to wait"),
+    key("notify-command", Command, "A command for `sh -c` when a request begins to wait"),
     key("restore", Switch, "Whether values are put back into answers"),
     key("ca", Paths, "Files with further certificate authorities for https upstreams"),
     key("client-certificate", Path, "A file with the certificate that the gate shows to upstreams"),
     key("client-key", Path, "A file with the key of that certificate"),
-    key("proxy", Secret, "The proxy on the way to upstreams: a URL, `environment` or `none`"),
+    key("proxy", Url, "The proxy on the way to upstreams: a URL, `environment` or `none`"),
     key(
         "raw",
         Texts,
@@ -73,10 +73,10 @@ pub const KEYS: &[Key] = &[
         Texts,
         "Files whose secrets are looked for, as `.env*`: from the workspace, from `~/`, or absolute",
     ),
-    key("known.command", Secret, "A command for `sh -c` that writes further such secrets, one a line"),
+    key("known.command", Command, "A command for `sh -c` that writes further such secrets, one a line"),
     key(
         "traces",
-        Text,
+        Url,
         "The OpenTelemetry collector that is sent a span of each request, without content: http://127.0.0.1:4318",
     ),
     key(
@@ -124,13 +124,13 @@ pub const KEYS: &[Key] = &[
 
 /// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
 pub const UPSTREAM_KEYS: &[Key] = &[
-    key("url", Text, "Where its requests go"),
+    key("url", Url, "Where its requests go"),
     key("policy", Policy, "Its rules"),
     key("restore", Switch, "Whether values are put back into its answers"),
     key("ca", Paths, "Files with further certificate authorities"),
     key("client-certificate", Path, "A file with the certificate that the gate shows to it"),
     key("client-key", Path, "A file with the key of that certificate"),
-    key("proxy", Secret, "The proxy on the way to it: a URL, `environment` or `none`"),
+    key("proxy", Url, "The proxy on the way to it: a URL, `environment` or `none`"),
     key("raw", Texts, "Paths whose bodies may be anything"),
 ];
 
@@ -140,6 +140,37 @@ pub fn variable(key: &str) -> String {
     let word = |c: char| if matches!(c, '.' | '-') { '_' } else { c.to_ascii_uppercase() };
     format!("LEAFGATE_{}", key.chars().map(word).collect::<String>())
 }
+
+/// Returns whether a variable of the environment sets a key.
+#[must_use]
+pub fn is_setting(name: &str) -> bool {
+    KEYS.iter().any(|key| variable(key.name) == name)
+}
+
+/// Variables of the program that set no key: where it keeps files, and what commands that it starts
+/// are told.
+pub(crate) const OTHERS: [&str; 7] = [
+    "LEAFGATE_CACHE_DIR",
+    "LEAFGATE_DATA_DIR",
+    "LEAFGATE_REASON",
+    "LEAFGATE_RULES",
+    "LEAFGATE_RUNTIME_DIR",
+    "LEAFGATE_SESSION",
+    "LEAFGATE_TURN",
+];
+
+/// Variables of the tests and of `cargo xtask`, which may stand in the environment of a gate that is
+/// worked on. Of tests alone are also all that begin with `LEAFGATE_TEST`.
+pub(crate) const OF_TESTS: [&str; 8] = [
+    "LEAFGATE_BIN",
+    "LEAFGATE_BLESS",
+    "LEAFGATE_CORPORA",
+    "LEAFGATE_FIXTURES",
+    "LEAFGATE_SOAK",
+    "LEAFGATE_SOURCES",
+    "LEAFGATE_UPDATE",
+    "LEAFGATE_WRITE_COUNTS",
+];
 
 #[cfg(test)]
 mod tests {

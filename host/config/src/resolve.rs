@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::file::Layer;
 use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
-use crate::value::Value;
+use crate::value::{Kind, Value};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct Shown {
     pub key: String,
     /// Its value as TOML, without passwords; `None` where nothing is set and nothing built in.
     pub value: Option<String>,
+    /// Whether people write it freely: a secret may stand where nobody expects one.
+    pub is_free: bool,
     /// Where that comes from.
     pub source: Source,
     /// What it does.
@@ -142,6 +144,7 @@ impl Settings {
         let show = |key: &str, known: &Key| Shown {
             key: key.to_owned(),
             value: self.get(key).map(|value| known.kind.show(value)),
+            is_free: matches!(known.kind, Kind::Url | Kind::Texts),
             source: self.source(key),
             about: known.about,
         };
@@ -172,10 +175,12 @@ impl<'s> UpstreamSettings<'s> {
         own.or_else(|| self.settings.get(key).filter(|_| !matches!(key, "url" | "policy")))
     }
 
-    /// Returns where a value comes from.
+    /// Returns where a value comes from: its own, or else that at the top.
     #[must_use]
     pub fn source(&self, key: &str) -> Source {
-        self.settings.source(&format!("{UPSTREAMS}.{}.{key}", self.name))
+        let own = format!("{UPSTREAMS}.{}.{key}", self.name);
+        let is_own = matches!(key, "url" | "policy") || self.settings.get(&own).is_some();
+        self.settings.source(if is_own { &own } else { key })
     }
 
     /// Returns a text, a path or a policy.
@@ -338,9 +343,30 @@ mod tests {
         assert!(said.contains("LEAFGATE_LIMITS_IDLE") && !said.contains("quoted"), "{said}");
         let said = Layer::of_environment([("LEAFGATE_LIMITS_BODYS", "1")].into_iter()).unwrap_err();
         assert!(said.contains("did you mean"), "{said}");
-        assert!(Layer::of_environment([("LEAFGATE_BIN", "x")].into_iter()).unwrap().values.is_empty());
         let mut flags = Layer::default();
-        assert!(flags.set_flag("--set", "limits.bodi", "1").unwrap_err().contains("limits.body"));
+        let unknown = flags.set_flag("--set", "limits.bodi", "1").unwrap_err();
+        assert!(unknown.contains("`limits.bodi`") && unknown.contains("`limits.body`"), "{unknown}");
+        let empty = flags.set_flag("--set", "limits.body", "").unwrap_err();
+        assert!(empty.contains("limits.body") && empty.contains("expected bytes"), "{empty}");
+    }
+
+    #[test]
+    fn a_variable_that_sets_nothing_is_refused_unless_it_is_known() {
+        let read = |name: &str| Layer::of_environment([(name, "x")].into_iter());
+        for (name, hint) in [
+            ("LEAFGATE_POLCY", "did you mean `LEAFGATE_POLICY`?"),
+            ("LEAFGATE_STORE_SIZ", "did you mean `LEAFGATE_STORE_SIZE`?"),
+            ("LEAFGATE_LIMIT_BODY", "did you mean `LEAFGATE_LIMITS_BODY`?"),
+            ("LEAFGATE_DATADIR", "did you mean `LEAFGATE_DATA_DIR`?"),
+            ("LEAFGATE_UPSTREAMS_A_URL", "`[upstreams.name]`"),
+            ("LEAFGATE_", "is no setting"),
+        ] {
+            let said = read(name).unwrap_err();
+            assert!(said.contains(name) && said.contains(hint), "{said}");
+        }
+        for name in ["LEAFGATE_DATA_DIR", "LEAFGATE_TURN", "LEAFGATE_BIN", "LEAFGATE_TEST_FOLDER", "PATH"] {
+            assert!(read(name).unwrap().values.is_empty(), "{name}");
+        }
     }
 
     #[test]

@@ -46,7 +46,9 @@ fn of_key(key: &Key) -> Value {
 fn of_kind(kind: Kind) -> Value {
     match kind {
         Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Text | Kind::Secret | Kind::Path | Kind::Policy => json!({ "type": "string", "minLength": 1 }),
+        Kind::Text | Kind::Url | Kind::Command | Kind::Path | Kind::Policy => {
+            json!({ "type": "string", "minLength": 1 })
+        }
         Kind::Texts | Kind::Paths => {
             json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
         }

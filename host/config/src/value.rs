@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
+use crate::url::shown_url;
+
 /// What a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -12,8 +14,10 @@ pub enum Kind {
     Switch,
     /// Any text.
     Text,
-    /// A text that may hold a password, which is shown to nobody.
-    Secret,
+    /// A URL or a word. Of a URL, what may be a password or a key is shown to nobody.
+    Url,
+    /// A command. It may hold anything, and is shown to nobody.
+    Command,
     /// Several texts.
     Texts,
     /// A path; in a file it is relative to that file's folder.
@@ -128,7 +132,7 @@ impl Kind {
                 "false" | "0" | "off" => Some(Value::Switch(false)),
                 _ => None,
             },
-            Kind::Text | Kind::Secret | Kind::Path | Kind::Policy => {
+            Kind::Text | Kind::Url | Kind::Command | Kind::Path | Kind::Policy => {
                 Some(Value::Text(text.to_owned())).filter(|_| !text.is_empty())
             }
             Kind::Texts | Kind::Paths => {
@@ -155,7 +159,9 @@ impl Kind {
     pub fn expected(self) -> String {
         match self {
             Kind::Switch => "`true` or `false`".to_owned(),
-            Kind::Text | Kind::Secret => "a text that is not empty".to_owned(),
+            Kind::Text => "a text that is not empty".to_owned(),
+            Kind::Url => "a URL, or a word that stands for one".to_owned(),
+            Kind::Command => "a command".to_owned(),
             Kind::Path => "a path".to_owned(),
             Kind::Policy => "a folder of rule files, `default` or `none`".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
@@ -173,7 +179,8 @@ impl Kind {
     #[must_use]
     pub fn show(self, value: &Value) -> String {
         match (self, value) {
-            (Kind::Secret, Value::Text(text)) => quoted(&without_password(text)),
+            (Kind::Url, Value::Text(text)) => quoted(&shown_url(text)),
+            (Kind::Command, Value::Text(_)) => quoted("…"),
             (_, Value::Text(text)) => quoted(text),
             (_, Value::Texts(texts)) => {
                 format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
@@ -195,17 +202,6 @@ impl Kind {
 
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
-}
-
-/// Returns a URL without its user name and password.
-fn without_password(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => match rest.rsplit_once('@') {
-            Some((_, host)) => format!("{scheme}://…@{host}"),
-            None => url.to_owned(),
-        },
-        None => url.to_owned(),
-    }
 }
 
 /// Reads a whole number and a unit. `bare` is what a number without one counts, 0 for nothing.
@@ -281,8 +277,10 @@ mod tests {
     #[test]
     fn a_password_is_neither_shown_nor_debugged() {
         let word = "hunter2";
-        let value = Kind::Secret.parse(&format!("http://ann:{word}@proxy.example:3128")).unwrap();
-        assert_eq!(Kind::Secret.show(&value), "\"http://…@proxy.example:3128\"");
+        let value = Kind::Url.parse(&format!("http://ann:{word}@proxy.example:3128")).unwrap();
+        assert_eq!(Kind::Url.show(&value), "\"http://…@proxy.example:3128\"");
         assert!(!format!("{value:?}").contains(word));
+        let command = Kind::Command.parse(&format!("TOKEN={word} notify")).unwrap();
+        assert_eq!(Kind::Command.show(&command), "\"…\"");
     }
 }

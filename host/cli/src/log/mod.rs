@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use leafgate_config::{Layer, Settings};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
@@ -68,6 +68,11 @@ impl KeepArgs {
     }
 }
 
+/// Reads the number of a request.
+pub(crate) fn number(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "give the number of a request, as `leafgate log list` shows it".to_owned())
+}
+
 /// Adds what is built in.
 pub(crate) fn add_defaults(settings: &mut Settings) {
     settings.default_to("store.enabled", true.into());
@@ -79,6 +84,13 @@ pub(crate) fn add_defaults(settings: &mut Settings) {
 /// Returns the log that settings describe; `None` where none is wanted.
 pub(crate) fn store_config(settings: &Settings) -> anyhow::Result<Option<StoreConfig>> {
     if settings.switch("store.enabled") == Some(false) {
+        ensure!(
+            settings.switch("store.required") != Some(true),
+            "requests must be in the log before they leave (`store.required`, {}), and there is none \
+             (`store.enabled`, {}): change one of them",
+            settings.source("store.required"),
+            settings.source("store.enabled")
+        );
         return Ok(None);
     }
     let days = settings.number("store.days").unwrap_or(DAYS);
@@ -164,7 +176,7 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = 1..=10_000)]
     limit: i64,
     /// Only those before this request: the next page
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = number)]
     before: Option<i64>,
 }
 
@@ -177,6 +189,7 @@ impl PageArgs {
 #[derive(Args)]
 pub(crate) struct ShowArgs {
     /// The request, by its number in lists
+    #[arg(value_parser = number)]
     id: i64,
     /// Write JSON
     #[arg(long, conflicts_with = "body")]
@@ -189,8 +202,10 @@ pub(crate) struct ShowArgs {
 #[derive(Args)]
 pub(crate) struct DiffArgs {
     /// A request
+    #[arg(value_parser = number)]
     id: i64,
     /// The other one; without it, the turn before the request in its conversation
+    #[arg(value_parser = number)]
     other: Option<i64>,
 }
 

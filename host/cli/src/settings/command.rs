@@ -22,8 +22,7 @@ pub(crate) fn run(args: &ConfigShowArgs, printer: &mut Printer) -> anyhow::Resul
     let settings = super::load(&args.config, Layer::default())?;
     let mut shown: Vec<Shown> = settings.shown().collect();
     for setting in &mut shown {
-        // A command may hold anything, and a path the name of a person.
-        if let ("notify-command", Some(value)) = (setting.key.as_str(), &mut setting.value) {
+        if let (true, Some(value)) = (setting.is_free, &mut setting.value) {
             *value = masking::masked(value);
         }
     }
@@ -43,7 +42,11 @@ pub(crate) fn run(args: &ConfigShowArgs, printer: &mut Printer) -> anyhow::Resul
         }
     }
     printer.flush()?;
-    Ok(Exit::Done)
+    let wrong = super::problems(&settings);
+    for error in &wrong {
+        printer.error_line(&masking::masked(&format!("leafgate: {error:#}")));
+    }
+    Ok(if wrong.is_empty() { Exit::Done } else { Exit::Bad })
 }
 
 /// Writes the JSON Schema of the configuration file.

@@ -6,19 +6,23 @@ mod limits;
 mod shown;
 mod upstream;
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use leafgate_config::{Layer, Settings};
+use leafgate_admin::MetadataField;
+use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_gate::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
-    listen_address,
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamConfig,
+    UpstreamName, listen_address,
 };
 use leafgate_policy::PolicySource;
 use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_tokenize::Models;
+use leafgate_trace::Collector;
 
 pub(crate) use self::command::{run, schema};
 pub(crate) use self::upstream::upstream_at;
@@ -41,10 +45,7 @@ const FREE_PORT: &str = "127.0.0.1:0";
 /// Reads all settings; `flags` are the strongest.
 pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settings> {
     let mut layers = files(args.config.as_deref())?;
-    let variables: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| name.starts_with("LEAFGATE_"))
-        .collect();
+    let variables = variables(std::env::vars_os())?;
     let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     layers.push(Layer::of_environment(variables).map_err(anyhow::Error::msg)?);
     for setting in &args.set {
@@ -56,6 +57,20 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
     let mut settings = Settings::of(layers);
     add_defaults(&mut settings);
     Ok(settings)
+}
+
+/// Returns the variables that are texts. A setting that is none would be passed over otherwise.
+fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> anyhow::Result<Vec<(String, String)>> {
+    let mut variables = Vec::new();
+    for (name, value) in all {
+        let Ok(name) = name.into_string() else { continue };
+        match value.into_string() {
+            Ok(value) => variables.push((name, value)),
+            Err(_) if is_setting(&name) => bail!("the variable {name} is wrong: it is no UTF-8"),
+            Err(_) => {}
+        }
+    }
+    Ok(variables)
 }
 
 /// Returns what the files say, the weakest first.
@@ -127,15 +142,12 @@ fn add_defaults(settings: &mut Settings) {
 /// Returns what a gate is started with that these settings describe.
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     let first = settings.text("upstream").with_context(no_upstream)?;
-    let mut setup = setup_before(settings, FirstUpstream::Own(Box::new(upstream_at(settings, "echo:")?)))?;
-    setup.config.upstream = match settings.upstream(first) {
+    refuse(problems(settings))?;
+    let upstream = match settings.upstream(first) {
         Some(_) => FirstUpstream::Named(first.parse()?),
-        None => {
-            let upstream = upstream_at(settings, first);
-            FirstUpstream::Own(Box::new(upstream.with_context(|| wrong(settings, "upstream"))?))
-        }
+        None => FirstUpstream::Own(Box::new(first_upstream(settings, first)?)),
     };
-    Ok(setup)
+    setup_of(settings, upstream)
 }
 
 fn no_upstream() -> String {
@@ -143,39 +155,111 @@ fn no_upstream() -> String {
     format!("there is no upstream: name one with --upstream URL, or set `upstream`{file}")
 }
 
+/// Returns the upstream of a URL that stands at the top. What is no URL may be the name of one.
+fn first_upstream(settings: &Settings, url: &str) -> anyhow::Result<UpstreamConfig> {
+    upstream_at(settings, url).map_err(|error| {
+        let names: Vec<&str> = settings.upstreams().map(|upstream| upstream.name()).collect();
+        match url.parse::<UpstreamName>() {
+            Ok(_) if names.is_empty() => {
+                error.context(format!("there is no upstream `{url}`: the configuration names none"))
+            }
+            Ok(name) => error.context(format!(
+                "there is no upstream `{name}`: the configuration names {}",
+                names.join(", ")
+            )),
+            Err(_) => error,
+        }
+    })
+}
+
 /// The same with another upstream than the settings name.
 pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSetup> {
+    refuse(problems_before(settings))?;
+    setup_of(settings, first)
+}
+
+/// Returns all that keeps a gate from being started with these settings.
+pub(crate) fn problems(settings: &Settings) -> Vec<anyhow::Error> {
+    let first = settings.text("upstream").filter(|first| settings.upstream(first).is_none());
+    let first = first.and_then(|first| first_upstream(settings, first).err());
+    first.into_iter().chain(problems_before(settings)).collect()
+}
+
+/// Returns the same but for the upstream at the top.
+fn problems_before(settings: &Settings) -> Vec<anyhow::Error> {
+    let mut problems: Vec<Option<anyhow::Error>> =
+        settings.upstreams().map(|upstream| named(&upstream).err()).collect();
+    problems.extend([
+        address(settings, "listen").err(),
+        address(settings, "admin.listen").err(),
+        intercept(settings).err(),
+        metadata_fields(settings).err(),
+        models(settings).err(),
+        traces(settings).err(),
+        crate::log::store_config(settings).err(),
+    ]);
+    problems.into_iter().flatten().collect()
+}
+
+/// One error is that error; several stand below each other.
+fn refuse(mut problems: Vec<anyhow::Error>) -> anyhow::Result<()> {
+    match problems.len() {
+        0 => Ok(()),
+        1 => Err(problems.remove(0)),
+        count => {
+            let said: String = problems.iter().map(|problem| format!("\n- {problem:#}")).collect();
+            bail!("the configuration is not used: {count} errors{said}")
+        }
+    }
+}
+
+fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
+    let name: UpstreamName = upstream
+        .name()
+        .parse()
+        .with_context(|| format!("the upstream at {} has a wrong name", upstream.source("url")))?;
+    Ok(NamedUpstream { name, upstream: upstream::named(upstream)? })
+}
+
+fn address(settings: &Settings, key: &str) -> anyhow::Result<SocketAddr> {
+    listen_address(settings.text(key).unwrap_or(FREE_PORT)).with_context(|| wrong(settings, key))
+}
+
+fn intercept(settings: &Settings) -> anyhow::Result<Vec<PathPattern>> {
+    patterns(settings.texts("intercept")).with_context(|| wrong(settings, "intercept"))
+}
+
+fn metadata_fields(settings: &Settings) -> anyhow::Result<Vec<MetadataField>> {
+    shown::fields(settings.texts("metadata-fields")).with_context(|| wrong(settings, "metadata-fields"))
+}
+
+fn traces(settings: &Settings) -> anyhow::Result<Option<Collector>> {
+    let collector = settings.text("traces").map(str::parse::<Collector>).transpose();
+    collector.with_context(|| wrong(settings, "traces"))
+}
+
+fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSetup> {
     let mut limits = GateLimits::default();
     limits::apply(settings, &mut limits);
-    let mut named = Vec::new();
+    let mut upstreams = Vec::new();
     let mut policies = Vec::new();
     for upstream in settings.upstreams() {
-        let name: UpstreamName = upstream
-            .name()
-            .parse()
-            .with_context(|| format!("the upstream at {} has a wrong name", upstream.source("url")))?;
-        let config =
-            upstream::named(&upstream).with_context(|| format!("the upstream `{name}` cannot be used"))?;
+        let named = named(&upstream)?;
         if let Some(policy) = upstream.text("policy") {
-            policies.push((name.clone(), source(policy)?));
+            policies.push((named.name.clone(), source(policy)?));
         }
-        named.push(NamedUpstream { name, upstream: config });
+        upstreams.push(named);
     }
-    let address = |key: &str| {
-        let text = settings.text(key).unwrap_or(FREE_PORT);
-        listen_address(text).with_context(|| wrong(settings, key))
-    };
     let admin = settings.switch("admin.enabled") == Some(true);
     Ok(GateSetup {
         config: GateConfig {
             upstream: first,
-            named,
+            named: upstreams,
             enabled: settings.switch("enabled") == Some(true),
-            intercept: patterns(settings.texts("intercept")).with_context(|| wrong(settings, "intercept"))?,
+            intercept: intercept(settings)?,
             policy_source: String::new(),
             answer_cancelled: settings.switch("answer-cancelled") == Some(true),
-            metadata_fields: shown::fields(settings.texts("metadata-fields"))
-                .with_context(|| wrong(settings, "metadata-fields"))?,
+            metadata_fields: metadata_fields(settings)?,
             trial: TrialConfig {
                 requests: settings.number("reload.shadow").unwrap_or(0),
                 rise: settings.number("reload.rise").unwrap_or_default(),
@@ -183,8 +267,8 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
             models: models(settings)?,
             limits,
         },
-        listen: address("listen")?,
-        admin_listen: admin.then(|| address("admin.listen")).transpose()?,
+        listen: address(settings, "listen")?,
+        admin_listen: admin.then(|| address(settings, "admin.listen")).transpose()?,
         policy: source(settings.text("policy").unwrap_or("default"))?,
         requires_tests: settings.switch("require-tests") == Some(true),
         upstream_policies: policies,
@@ -193,10 +277,7 @@ pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow:
         agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
         keep: crate::log::store_config(settings)?,
-        traces: settings
-            .text("traces")
-            .map(|url| url.parse().with_context(|| wrong(settings, "traces")))
-            .transpose()?,
+        traces: traces(settings)?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
     })
@@ -222,8 +303,6 @@ fn patterns(texts: &[String]) -> anyhow::Result<Vec<PathPattern>> {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_admin::MetadataField;
-
     use super::*;
 
     fn settings(text: &str) -> anyhow::Result<Settings> {
@@ -276,5 +355,39 @@ mod tests {
             let error = setup_error(text);
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_at_once_with_its_places() {
+        let text = "upstream = 'echo:'\nlisten = 'x'\nclient-key = 'k.pem'\n[upstreams.a]\nurl = 'https://a.example'\nca = ['gone.pem']\n[upstreams.b]\nurl = 'ftp://b.example'\n[store]\nenabled = false\nrequired = true\n";
+        let error = setup_error(text);
+        for (place, words) in [
+            ("config.toml:2", "`listen`"),
+            ("config.toml:3", "belong together"),
+            ("config.toml:6", "`ca` of the upstream `a`"),
+            ("config.toml:8", "`url` of the upstream `b`"),
+            ("config.toml:11", "log"),
+        ] {
+            let line = error.lines().find(|line| line.contains(place));
+            assert!(line.is_some_and(|line| line.contains(words)), "{place}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_upstream_has_is_told_those_that_there_are() {
+        let error = setup_error("upstream = 'foo'\n[upstreams.other]\nurl = 'echo:'\n");
+        assert!(error.contains("there is no upstream `foo`: the configuration names other"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_setting_that_is_no_text_is_not_passed_over() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let of = |name: &str| {
+            let all = [(name.into(), OsString::from_vec(vec![0xff]))];
+            variables(all.into_iter()).map_err(|error| error.to_string())
+        };
+        assert!(of("LEAFGATE_POLICY").unwrap_err().contains("LEAFGATE_POLICY"));
+        assert_eq!(of("LEAFGATE_DATA_DIR"), Ok(vec![]));
     }
 }

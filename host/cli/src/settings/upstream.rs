@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use leafgate_config::{Settings, UpstreamSettings};
-use leafgate_gate::{Identity, Proxy, Reach, UpstreamConfig};
+use leafgate_gate::{Identity, Proxy, Reach, UpstreamConfig, UpstreamTarget};
 
 use super::patterns;
 
@@ -16,6 +16,8 @@ const NO_PROXY: &str = "none";
 
 /// What is asked for an upstream: its own settings, or those at the top.
 struct Asked<'a> {
+    /// Says which setting is wrong, and where it stands.
+    wrong: &'a dyn Fn(&str) -> String,
     authorities: &'a [String],
     certificate: Option<&'a str>,
     key: Option<&'a str>,
@@ -30,7 +32,9 @@ pub(crate) fn upstream_at(settings: &Settings, url: &str) -> anyhow::Result<Upst
     if let Some(named) = settings.upstreams().find(|named| named.text("url") == Some(url)) {
         return self::named(&named);
     }
+    let wrong = |key: &str| super::wrong(settings, if key == "url" { "upstream" } else { key });
     let asked = Asked {
+        wrong: &wrong,
         authorities: settings.texts("ca"),
         certificate: settings.text("client-certificate"),
         key: settings.text("client-key"),
@@ -43,7 +47,12 @@ pub(crate) fn upstream_at(settings: &Settings, url: &str) -> anyhow::Result<Upst
 
 /// Returns a named upstream.
 pub(super) fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<UpstreamConfig> {
+    let wrong = |key: &str| {
+        let (name, source) = (upstream.name(), upstream.source(key));
+        format!("the setting `{key}` of the upstream `{name}` is wrong ({source})")
+    };
     let asked = Asked {
+        wrong: &wrong,
         authorities: upstream.texts("ca"),
         certificate: upstream.text("client-certificate"),
         key: upstream.text("client-key"),
@@ -51,14 +60,18 @@ pub(super) fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<UpstreamC
         restore: upstream.switch("restore"),
         raw: upstream.texts("raw"),
     };
-    asked.upstream(upstream.text("url").context("it has no `url`")?)
+    asked.upstream(
+        upstream.text("url").with_context(|| format!("the upstream `{}` has no `url`", upstream.name()))?,
+    )
 }
 
 impl Asked<'_> {
     fn upstream(&self, url: &str) -> anyhow::Result<UpstreamConfig> {
-        let mut upstream = UpstreamConfig::new(url.parse()?);
+        let wrong = |key: &'static str| move || (self.wrong)(key);
+        let mut upstream = UpstreamConfig::new(url.parse::<UpstreamTarget>().with_context(wrong("url"))?);
+        let authorities: anyhow::Result<Vec<_>> = self.authorities.iter().map(|file| read(file)).collect();
         upstream.reach = Reach {
-            authorities: self.authorities.iter().map(|file| read("ca", file)).collect::<Result<_, _>>()?,
+            authorities: authorities.with_context(wrong("ca"))?,
             identity: self.identity()?,
             proxy: match self.proxy {
                 None | Some(ENVIRONMENT) => Proxy::Environment,
@@ -67,29 +80,32 @@ impl Asked<'_> {
             },
         };
         upstream.restore = self.restore.unwrap_or(true);
-        upstream.raw = patterns(self.raw).context("the setting `raw` is wrong")?;
+        upstream.raw = patterns(self.raw).with_context(wrong("raw"))?;
         Ok(upstream)
     }
 
     fn identity(&self) -> anyhow::Result<Option<Identity>> {
-        match (self.certificate, self.key) {
-            (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => {
-                let mode = fs::metadata(key).map_or(0, |file| file.permissions().mode());
-                if mode & 0o007 != 0 {
-                    bail!(
-                        "everybody may use the key {key} (mode {:03o}): run `chmod 600` on it",
-                        mode & 0o777
-                    );
-                }
-                let certificate = read("client-certificate", certificate)?;
-                Ok(Some(Identity { certificate, key: read("client-key", key)? }))
+        let wrong = |key: &'static str| move || (self.wrong)(key);
+        let (certificate, key) = match (self.certificate, self.key) {
+            (None, None) => return Ok(None),
+            (Some(certificate), Some(key)) => (certificate, key),
+            (certificate, _) => {
+                let key = if certificate.is_some() { "client-certificate" } else { "client-key" };
+                let together = "`client-certificate` and `client-key` belong together: set both";
+                return Err(anyhow!(together)).with_context(wrong(key));
             }
-            _ => bail!("`client-certificate` and `client-key` belong together: set both"),
+        };
+        let mode = fs::metadata(key).map_or(0, |file| file.permissions().mode());
+        if mode & 0o007 != 0 {
+            let mode = mode & 0o777;
+            return Err(anyhow!("everybody may use the key {key} (mode {mode:03o}): run `chmod 600` on it"))
+                .with_context(wrong("client-key"));
         }
+        let certificate = read(certificate).with_context(wrong("client-certificate"))?;
+        Ok(Some(Identity { certificate, key: read(key).with_context(wrong("client-key"))? }))
     }
 }
 
-fn read(key: &str, file: &str) -> anyhow::Result<Vec<u8>> {
-    fs::read(Path::new(file)).with_context(|| format!("the file {file} of `{key}` cannot be read"))
+fn read(file: &str) -> anyhow::Result<Vec<u8>> {
+    fs::read(Path::new(file)).with_context(|| format!("the file {file} cannot be read"))
 }

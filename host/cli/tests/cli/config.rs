@@ -58,6 +58,74 @@ fn what_is_wrong_is_told_like_a_rule() {
     assert!(set.code == 2 && set.err.contains("did you mean `limits.body`?"), "{}", set.shown());
 }
 
+#[test]
+fn no_secret_of_the_configuration_is_shown() {
+    let bench = Bench::new();
+    let secret = crate::support::secret();
+    bench.file(
+        "config.toml",
+        &format!(
+            "upstream = \"https://a.example?key={secret}\"\nnotify-command = \"TOKEN={secret} notify\"\nmodels = [\"{secret} = 7\"]\n\
+             traces = \"http://127.0.0.1:4318/{secret}\"\nproxy = \"http://ann:{secret}@proxy.example\"\n\
+             [known]\ncommand = \"vault read {secret}\"\n[upstreams.a]\nurl = \"https://a.example/{secret}/v2\"\n"
+        ),
+    );
+    for more in [&[][..], &["--json"]] {
+        let ran = bench.run(&[&["config", "show", "--config", "config.toml"], more].concat(), "");
+        assert!(
+            ran.out.contains("upstreams.a.url") && ran.out.contains("https://a.example"),
+            "{}",
+            ran.shown()
+        );
+        assert!(!ran.out.contains(&secret) && !ran.err.contains(&secret), "{}", ran.shown());
+    }
+}
+
+#[test]
+fn the_first_line_of_a_gate_shows_no_key_of_its_upstream() {
+    let bench = Bench::new();
+    let secret = crate::support::secret();
+    let upstream = format!("http://127.0.0.1:9/{secret}/openai");
+    let mut gate = bench
+        .command(&["run", "--listen", "127.0.0.1:0", "--policy", "none", "--upstream", &upstream])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(gate.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok)
+        .find(|line| line.contains("before"));
+    let status = bench.run(&["status"], "");
+    gate.kill().unwrap();
+    gate.wait().unwrap();
+    for said in [said.unwrap(), status.out] {
+        assert!(said.contains("http://127.0.0.1:9/…/openai") && !said.contains(&secret), "{said}");
+    }
+}
+
+#[test]
+fn what_a_gate_would_refuse_is_refused_when_it_is_shown() {
+    let bench = Bench::new();
+    bench.file("config.toml", "upstream = \"echo:\"\nlisten = \"x\"\n[store]\nrequired = true\n");
+    let ran = bench.run(&["config", "show", "--config", "config.toml"], "");
+    assert!(ran.code == 2 && ran.out.contains("listen"), "{}", ran.shown());
+    assert!(ran.err.contains("the setting `listen` is wrong (config.toml:2)"), "{}", ran.err);
+    let ran = bench.run(&["run", "--config", "config.toml", "--set", "listen=127.0.0.1:0", "--no-log"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.shown());
+    assert!(ran.err.contains("config.toml:4") && ran.err.contains("--no-log"), "{}", ran.err);
+    let mut slip = bench.command(&["run", "--upstream", "echo:"]);
+    slip.env("LEAFGATE_POLCY", "strict");
+    let ran = bench.run_command(slip, "");
+    assert!(ran.code == 2 && ran.err.contains("did you mean `LEAFGATE_POLICY`?"), "{}", ran.shown());
+    bench.file(
+        "policy/rules.toml",
+        "[[rule]]\nid = \"away\"\nmatch = {}\naction = \"route\"\nto = \"nowhere\"\n",
+    );
+    let ran = bench.run(&["run", "--upstream", "echo:", "--policy", "policy", "--listen", "127.0.0.1:0"], "");
+    assert_eq!(ran.err.matches("routes to the upstream").count(), 1, "{}", ran.shown());
+}
+
 /// A gate that serves until it is dropped, and where.
 struct Serving(Child, String);
 
