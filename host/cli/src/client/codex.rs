@@ -15,7 +15,7 @@ use serde_json::Value;
 use toml::Table;
 
 use super::reuse::Running;
-use super::{Origin, text_variable};
+use super::{Origin, Place, text_variable};
 use crate::{home, private};
 
 /// The name of our provider.
@@ -38,6 +38,22 @@ const NAME: &str = "codex";
 /// The variable with OpenAI's key.
 const KEY: &str = "OPENAI_API_KEY";
 
+/// What the environment says of where OpenAI's API is.
+#[derive(Default)]
+struct BaseUrl {
+    /// A URL that leads to no gate.
+    elsewhere: Option<String>,
+    /// The place on a gate.
+    place: Option<Place>,
+}
+
+impl BaseUrl {
+    fn of(running: &Running) -> BaseUrl {
+        let variable = super::OPENAI.variable;
+        BaseUrl { elsewhere: running.base_url(variable), place: running.place(variable) }
+    }
+}
+
 /// How Codex would ask without a gate.
 pub(super) struct CodexLogin {
     /// The user's own `CODEX_HOME`.
@@ -52,23 +68,19 @@ pub(super) struct CodexLogin {
 impl CodexLogin {
     /// Reads configuration and login.
     pub(super) fn find(running: &Running) -> anyhow::Result<CodexLogin> {
-        let base_url = running.base_url(super::OPENAI.variable);
-        CodexLogin::in_home(
-            base_url,
-            home_folder().context("neither CODEX_HOME nor HOME is set: set one of them")?,
-        )
+        let home = home_folder().context("neither CODEX_HOME nor HOME is set: set one of them")?;
+        CodexLogin::in_home(BaseUrl::of(running), home)
     }
 
     /// Reads them where Codex was ever used.
     pub(super) fn find_if_any(running: &Running) -> anyhow::Result<Option<CodexLogin>> {
-        let base_url = running.base_url(super::OPENAI.variable);
         match home_folder().filter(|folder| folder.is_dir()) {
-            Some(folder) => CodexLogin::in_home(base_url, folder).map(Some),
+            Some(folder) => CodexLogin::in_home(BaseUrl::of(running), folder).map(Some),
             None => Ok(None),
         }
     }
 
-    fn in_home(base_url: Option<String>, home: PathBuf) -> anyhow::Result<CodexLogin> {
+    fn in_home(base_url: BaseUrl, home: PathBuf) -> anyhow::Result<CodexLogin> {
         let file = home.join(CONFIG);
         let config = read_config(&file)?;
         let chosen = config.get("model_provider").and_then(toml::Value::as_str).unwrap_or("openai");
@@ -124,14 +136,16 @@ fn read_config(file: &Path) -> anyhow::Result<Table> {
 }
 
 /// The built-in provider asks another address for each of its two logins.
-fn built_in(base_url: Option<String>, home: &Path, config: &Table) -> anyhow::Result<(Table, Origin)> {
+fn built_in(base_url: BaseUrl, home: &Path, config: &Table) -> anyhow::Result<(Table, Origin)> {
     let login = login(&home.join("auth.json"))?;
     let mut provider = Table::new();
     // By this name Codex knows what it may ask for.
     provider.insert("name".to_owned(), "OpenAI".into());
     provider.insert("wire_api".to_owned(), "responses".into());
     let configured = config.get("openai_base_url").and_then(toml::Value::as_str).map(str::to_owned);
-    let configured = configured.or(base_url);
+    // A URL of the configuration counts before that of the environment.
+    let place = base_url.place.filter(|_| configured.is_none());
+    let configured = configured.or(base_url.elsewhere);
     let origin = match (&login, &configured) {
         (_, Some(url)) => Origin::of(NAME, url)?,
         (Login::ChatGpt, None) => Origin { path: CHATGPT.1.to_owned(), ..Origin::of(NAME, CHATGPT.0)? },
@@ -142,7 +156,7 @@ fn built_in(base_url: Option<String>, home: &Path, config: &Table) -> anyhow::Re
     } else {
         provider.insert("requires_openai_auth".to_owned(), true.into());
     }
-    Ok((provider, origin))
+    Ok((provider, Origin { place, ..origin }))
 }
 
 /// How Codex is logged in.
@@ -327,7 +341,7 @@ mod tests {
         }
 
         fn login(&self) -> anyhow::Result<CodexLogin> {
-            CodexLogin::in_home(None, self.home())
+            CodexLogin::in_home(BaseUrl::default(), self.home())
         }
     }
 

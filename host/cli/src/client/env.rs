@@ -16,8 +16,8 @@ pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     };
     let mut variables: Vec<(&str, String)> = Vec::new();
     for provider in &PROVIDERS {
-        let url = Origin::of(provider.name, provider.url)?.at(&status);
-        variables.extend(url.map(|url| (provider.variable, url)));
+        let origin = Origin::of(provider.name, provider.url)?;
+        variables.extend(origin.at(&status).map(|way| (provider.variable, way.url)));
     }
     let no_proxy = super::exec::no_proxy();
     variables.extend(

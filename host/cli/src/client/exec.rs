@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context;
-use leafgate_config::{Layer, Settings};
+use leafgate_config::{Layer, Settings, shown_url};
 use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
 
 use super::child::{NotStarted, Program};
 use super::codex::PrivateHome;
-use super::reuse::{self, Found, Running, Wanted};
-use super::{Client, Known, Origin, PROVIDERS};
+use super::reuse::{self, Found, NO_POLICY, Running, Wanted};
+use super::{Client, Known, Origin, PROVIDERS, Way};
 use crate::args::{ExecArgs, policy_name};
 use crate::exit::Exit;
 use crate::print::Printer;
@@ -117,14 +117,7 @@ async fn start(
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let (variables, _home) = variables(client, origins, gate)?;
-    let status = &gate.status;
-    printer.error_line(&format!(
-        "leafgate: {} is behind {}, which looks with policy {} before {}",
-        args.command[0].to_string_lossy(),
-        status.listen,
-        status.policy.source,
-        status.upstream,
-    ));
+    printer.error_line(&told(&args.command[0].to_string_lossy(), gate, origins));
     match Program::start(&args.command, &variables)? {
         Ok(program) => program.ended().await,
         Err(NotStarted { why, exit }) => {
@@ -134,12 +127,36 @@ async fn start(
     }
 }
 
+/// Returns what is said of the gate that a program is behind.
+fn told(program: &str, gate: &Found, origins: &[Origin]) -> String {
+    let status = &gate.status;
+    let first = origins.iter().find_map(|origin| gate.way(origin));
+    let way = first.unwrap_or_else(|| Way::first(status, status.listen.clone()));
+    let place = way.url.strip_suffix("/v1").unwrap_or(&way.url);
+    let upstream = shown_url(way.upstream);
+    match way.policy {
+        _ if !status.enabled => format!(
+            "leafgate: WARNING: {program} is behind {place}, which is switched off (setting `enabled`): \
+             everything passes to {upstream} as it comes, and no rule looks at it"
+        ),
+        NO_POLICY => format!(
+            "leafgate: WARNING: {program} is behind {place}, which has no policy: everything passes to \
+             {upstream} as it comes"
+        ),
+        policy => {
+            format!(
+                "leafgate: {program} is behind {place}, which looks with policy {policy} before {upstream}"
+            )
+        }
+    }
+}
+
 /// What a client is started with, and the folder that it needs as long as it runs.
 type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
 
 fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Result<Variables> {
     let mut variables: Vec<(&'static str, OsString)> = Vec::new();
-    let url = |name: &str| gate.url(origins.iter().find(|origin| origin.name == name)?);
+    let url = |name: &str| Some(gate.way(origins.iter().find(|origin| origin.name == name)?)?.url);
     if !matches!(client, Client::Codex(_)) {
         let urls =
             PROVIDERS.iter().filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
@@ -173,4 +190,40 @@ pub(super) fn no_proxy() -> Option<OsString> {
         }
         None => LOOPBACK.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_admin::{PolicyStatus, Status};
+
+    use super::*;
+
+    #[test]
+    fn a_gate_that_does_not_look_is_not_said_to_guard() {
+        let gate = |enabled, policy: &str| Found {
+            status: Status {
+                listen: "http://127.0.0.1:4141".to_owned(),
+                upstream: "https://api.openai.com".to_owned(),
+                policy: PolicyStatus { source: policy.to_owned(), ..PolicyStatus::default() },
+                enabled,
+                ..Status::default()
+            },
+            by_name: true,
+        };
+        let origins = [Origin::of("openai", "https://api.openai.com/v1").unwrap()];
+        let said = |enabled, policy| told("codex", &gate(enabled, policy), &origins);
+        assert_eq!(
+            said(true, "default"),
+            "leafgate: codex is behind http://127.0.0.1:4141, which looks with policy default before https://api.openai.com"
+        );
+        for (enabled, policy, words) in
+            [(false, "default", "switched off (setting `enabled`)"), (true, "none", "has no policy")]
+        {
+            let said = said(enabled, policy);
+            assert!(
+                said.contains("WARNING") && said.contains(words) && !said.contains("looks with"),
+                "{said}"
+            );
+        }
+    }
 }

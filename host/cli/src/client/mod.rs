@@ -10,17 +10,20 @@ mod codex;
 pub(crate) mod env;
 pub(crate) mod exec;
 mod reuse;
+mod way;
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::Status;
-use leafgate_config::Settings;
+use leafgate_config::{Settings, shown_url};
 use leafgate_gate::UpstreamTarget;
 
 use self::codex::CodexLogin;
+pub(crate) use self::reuse::NO_POLICY;
 use self::reuse::Running;
+use self::way::{Place, Way};
 
 /// Where a client's requests would go without a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ struct Origin {
     target: UpstreamTarget,
     /// What the client's base URL has behind that, `/v1`.
     path: String,
+    /// The base URL, where it names a place on a gate already.
+    place: Option<Place>,
 }
 
 impl Origin {
@@ -40,31 +45,39 @@ impl Origin {
             Some(target) => (target, "/v1"),
             None => (url, ""),
         };
-        let target = target.parse().with_context(|| format!("{url} cannot be the upstream of a gate"))?;
-        Ok(Origin { name, target, path: path.to_owned() })
+        let target =
+            target.parse().with_context(|| format!("{} cannot be the upstream of a gate", shown_url(url)))?;
+        Ok(Origin { name, target, path: path.to_owned(), place: None })
     }
 
     /// Returns the same path of another upstream.
     fn to(self, upstream: &UpstreamTarget) -> Origin {
-        Origin { target: upstream.clone(), ..self }
+        Origin { target: upstream.clone(), place: None, ..self }
     }
 
-    /// Returns the base URL that leads through a gate to the same place, if the gate leads there.
-    fn through(&self, gate: &Status) -> Option<String> {
+    /// Returns the way through a gate to the same place, if the gate leads there.
+    fn through<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+        if let Some(place) = self.place.as_ref().filter(|place| place.listen == gate.listen) {
+            return place.way(gate);
+        }
         let wanted = self.target.to_string();
-        let named = || gate.upstreams.iter().find(|upstream| upstream.url == wanted);
-        let prefix = match gate.upstream == wanted {
-            true => "",
-            false => &named()?.prefix,
-        };
-        Some(format!("{}{prefix}{}", gate.listen, self.path))
+        if gate.upstream == wanted {
+            return Some(self.first(gate));
+        }
+        let named = gate.upstreams.iter().find(|upstream| upstream.url == wanted)?;
+        Some(Way::named(gate, named, format!("{}{}{}", gate.listen, named.prefix, self.path)))
     }
 
     /// Returns the same for a gate that a person has named: its upstream is good for any API, unless
     /// it is that of another provider.
-    fn at(&self, gate: &Status) -> Option<String> {
-        let first = || Some(format!("{}{}", gate.listen, self.path)).filter(|_| !is_provider(&gate.upstream));
+    fn at<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+        let leads_elsewhere = self.place.as_ref().is_some_and(|place| place.listen == gate.listen);
+        let first = || Some(self.first(gate)).filter(|_| !leads_elsewhere && !is_provider(&gate.upstream));
         self.through(gate).or_else(first)
+    }
+
+    fn first<'g>(&self, gate: &'g Status) -> Way<'g> {
+        Way::first(gate, format!("{}{}", gate.listen, self.path))
     }
 }
 
@@ -97,6 +110,9 @@ impl Provider {
             return Origin::of(self.name, &url).with_context(|| format!("{} is set", self.variable));
         }
         let own = Origin::of(self.name, self.url)?;
+        if let Some(place) = known.running.place(self.variable) {
+            return Ok(Origin { place: Some(place), ..own });
+        }
         match known.settings.upstream(self.name).and_then(|upstream| upstream.text("url")) {
             Some(url) => Ok(own.to(&url.parse().with_context(|| format!("the upstream `{}`", self.name))?)),
             None => Ok(own),
@@ -195,9 +211,10 @@ mod tests {
             ("https://a.example", None),
             ("http://api.anthropic.com", None),
         ] {
-            assert_eq!(Origin::of("x", url).unwrap().through(&gate).as_deref(), through, "{url}");
+            let origin = Origin::of("x", url).unwrap();
+            assert_eq!(origin.through(&gate).map(|way| way.url).as_deref(), through, "{url}");
         }
         let error = format!("{:#}", Origin::of("x", "https://user:word@a.example").unwrap_err());
-        assert!(error.contains("user name or password"), "{error}");
+        assert!(error.contains("user name or password") && !error.contains("word@"), "{error}");
     }
 }

@@ -2,13 +2,14 @@
 
 use anyhow::bail;
 use leafgate_admin::{RuntimeFile, Status};
+use leafgate_config::shown_url;
 
-use super::{Origin, PROVIDERS, text_variable};
+use super::{Origin, PROVIDERS, Place, Way, text_variable};
 use crate::admin::AdminClient;
 use crate::runtime::{self, GateName};
 
-/// The policy that lets everything pass. Who gets a gate without asking for one gets one that looks.
-const NO_POLICY: &str = "none";
+/// The policy that lets everything pass.
+pub(crate) const NO_POLICY: &str = "none";
 
 /// The gates that run.
 pub(super) struct Running(Vec<RuntimeFile>);
@@ -22,6 +23,12 @@ impl Running {
     /// Returns the base URL that a variable names, where it leads elsewhere than to a gate.
     pub(super) fn base_url(&self, variable: &str) -> Option<String> {
         text_variable(variable).filter(|url| self.at(url).is_none())
+    }
+
+    /// Returns the place on a gate that a variable names.
+    pub(super) fn place(&self, variable: &str) -> Option<Place> {
+        let url = text_variable(variable)?;
+        Place::of(&self.at(&url)?.listen, &url)
     }
 
     /// Returns the gate that the environment leads to already, as in a shell that `leafgate env` has
@@ -59,25 +66,40 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Returns the base URL that leads through it, if one does.
-    pub(super) fn url(&self, origin: &Origin) -> Option<String> {
+    /// Returns the way through it to where a client asks, if it leads there.
+    pub(super) fn way(&self, origin: &Origin) -> Option<Way<'_>> {
         if self.by_name { origin.at(&self.status) } else { origin.through(&self.status) }
     }
 
     /// Returns why it is not the one.
     fn misfit(&self, wanted: &Wanted<'_>) -> Option<String> {
-        let mut origins = wanted.origins.iter();
-        let leads = |origin: &Origin| self.url(origin).is_some();
+        let ways: Vec<Way<'_>> = wanted.origins.iter().filter_map(|origin| self.way(origin)).collect();
         // Who names a gate knows what the program asks for.
-        let fits = if self.by_name { origins.any(leads) } else { origins.all(leads) };
+        let fits = if self.by_name { !ways.is_empty() } else { ways.len() == wanted.origins.len() };
         if !fits {
-            let to: Vec<_> = wanted.origins.iter().map(|origin| origin.target.to_string()).collect();
+            let place = wanted.origins.iter().find_map(|origin| origin.place.as_ref());
+            if let Some(name) = place.filter(|place| place.listen == self.status.listen).and_then(Place::name)
+            {
+                let there: Vec<&str> = self.status.upstreams.iter().map(|one| one.name.as_str()).collect();
+                let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+                return Some(format!(
+                    "has no upstream `{name}`, which the environment names (it has {there})"
+                ));
+            }
+            let to: Vec<_> =
+                wanted.origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
             return Some(format!("does not lead to {}", to.join(", ")));
         }
-        let source = &self.status.policy.source;
-        match wanted.policy {
-            Some(policy) if policy != source => Some(format!("has another policy, {source}")),
-            None if !self.by_name && source == NO_POLICY => Some("has no policy".to_owned()),
+        if let Some(policy) = wanted.policy
+            && let Some(way) = ways.iter().find(|way| way.policy != policy)
+        {
+            return Some(format!("has another policy, {}", way.policy));
+        }
+        // Who gets a gate without asking for one gets one that looks.
+        let looks = |way: &Way<'_>| wanted.policy.is_some() || way.policy != NO_POLICY;
+        match self.by_name {
+            false if !self.status.enabled => Some("is switched off".to_owned()),
+            false if !ways.iter().all(looks) => Some("has no policy".to_owned()),
             _ => None,
         }
     }
@@ -114,7 +136,7 @@ fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_admin::PolicyStatus;
+    use leafgate_admin::{PolicyStatus, UpstreamStatus};
 
     use super::*;
 
@@ -124,6 +146,7 @@ mod tests {
         let status = |upstream: &str, source: &str| Status {
             upstream: upstream.to_owned(),
             policy: PolicyStatus { source: source.to_owned(), ..PolicyStatus::default() },
+            enabled: true,
             ..Status::default()
         };
         let why = |status: &Status, by_name, policy| {
@@ -131,11 +154,23 @@ mod tests {
             found.misfit(&Wanted { gate: None, elsewhere: false, policy, origins: &origins })
         };
         let here = |source| status("https://api.anthropic.com", source);
+        let with_named = |policy: &str| Status {
+            upstreams: vec![UpstreamStatus {
+                name: "a".to_owned(),
+                url: "https://api.anthropic.com".to_owned(),
+                prefix: "/u/a".to_owned(),
+                policy: Some(PolicyStatus { source: policy.to_owned(), ..PolicyStatus::default() }),
+            }],
+            ..status("https://a.example", "default")
+        };
+        assert_eq!(why(&with_named("/p"), false, Some("/p")), None, "an upstream's own policy looks");
         assert_eq!(why(&here("default"), false, None), None);
         assert_eq!(why(&here("/p"), false, None), None);
         assert_eq!(why(&here("/p"), false, Some("/p")), None);
         assert_eq!(why(&here("none"), true, None), None, "it was asked for");
         assert_eq!(why(&here("none"), false, Some("none")), None);
+        let off = Status { enabled: false, ..here("default") };
+        assert_eq!(why(&off, true, None), None, "who named it is told");
         let own = status("http://127.0.0.1:8000", "default");
         assert_eq!(why(&own, true, None), None, "it may speak any API");
         for (status, by_name, policy) in [
@@ -144,6 +179,9 @@ mod tests {
             (status("https://api.openai.com", "default"), false, None),
             (status("https://api.openai.com", "default"), true, None),
             (own, false, None),
+            (off, false, None),
+            (with_named("none"), false, None),
+            (with_named("/p"), true, Some("default")),
         ] {
             assert!(why(&status, by_name, policy).is_some(), "{policy:?}");
         }
@@ -159,6 +197,7 @@ mod tests {
             ("http://127.0.0.1:41/v1", true),
             ("http://127.0.0.1:4141/v1", false),
             ("https://api.openai.com/v1", false),
+            ("http://127.0.0.1:41/u/other/v1", true),
         ] {
             assert_eq!(running.at(url).is_some(), leads, "{url}");
         }

@@ -9,22 +9,26 @@ mod probe;
 mod trial;
 
 use leafgate_admin::Status;
+use leafgate_config::{Layer, shown_url};
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
 pub(crate) use self::trial::Known;
 use self::trial::Trial;
 use crate::admin::AdminClient;
-use crate::args::DoctorArgs;
+use crate::args::{ConfigArgs, DoctorArgs};
+use crate::client::NO_POLICY;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::runtime;
+use crate::{runtime, settings};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Good,
+    /// Neither good nor bad.
+    Note,
     Warning,
     Problem,
 }
@@ -53,6 +57,7 @@ impl Finding {
 pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let runtime = Runtime::new()?;
     let mut findings = gates(&runtime)?;
+    findings.extend(settings());
     let clients = Known::ALL.into_iter().filter(|known| args.client.is_none_or(|client| client == *known));
     for known in clients {
         findings.extend(client(known, args.client.is_some(), &runtime)?);
@@ -70,6 +75,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
 fn print(finding: &Finding, printer: &mut Printer) -> anyhow::Result<()> {
     let (style, word) = match finding.state {
         State::Good => (Style::Added, "good   "),
+        State::Note => (Style::Plain, "note   "),
         State::Warning => (Style::Marked, "warning"),
         State::Problem => (Style::Removed, "problem"),
     };
@@ -87,44 +93,77 @@ fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if running.is_empty() {
         findings.push(
-            Finding::new("gates", State::Good, "none runs")
+            Finding::new("gates", State::Note, "none runs")
                 .hint("`leafgate exec` starts one for a client, `leafgate run` one that stays"),
         );
     }
     for gate in running {
         match AdminClient::new(&gate)?.status() {
             Err(error) => findings.push(Finding::new(&gate.listen, State::Problem, error.message)),
-            Ok(status) => findings.extend(runtime.block_on(upstreams(&status))),
+            Ok(status) => {
+                findings.extend(off(&status));
+                findings.extend(runtime.block_on(upstreams(&status)));
+            }
         }
     }
     Ok(findings)
 }
 
+/// Says of a gate that it looks at nothing.
+fn off(status: &Status) -> Option<Finding> {
+    let text = "it is switched off: everything passes as it comes, and no rule looks at it";
+    let finding = Finding::new(&status.listen, State::Warning, text);
+    (!status.enabled).then(|| finding.hint("set `enabled = true`, and start the gate anew"))
+}
+
 async fn upstreams(status: &Status) -> Vec<Finding> {
-    let named = status.upstreams.iter().map(|upstream| (upstream.prefix.as_str(), upstream.url.as_str()));
+    let named = status.upstreams.iter().map(|upstream| {
+        let policy = upstream.policy.as_ref().unwrap_or(&status.policy);
+        (upstream.prefix.as_str(), upstream.url.as_str(), policy.source.as_str())
+    });
+    let first = ("", status.upstream.as_str(), status.policy.source.as_str());
     let mut findings = Vec::new();
-    for (prefix, upstream) in [("", status.upstream.as_str())].into_iter().chain(named) {
+    for (prefix, upstream, policy) in [first].into_iter().chain(named) {
         let at = format!("{}{prefix}", status.listen);
+        let upstream = &shown_url(upstream);
         findings.push(match exchange::get(&at, "/v1/models").await {
             Ok(answer) if answer.is_unreachable() => {
                 Finding::new(&at, State::Problem, format!("it cannot reach {upstream}: {}", answer.message()))
             }
-            Ok(_) => Finding::new(
-                &at,
-                State::Good,
-                format!("it reaches {upstream}, policy {}", status.policy.source),
-            ),
+            Ok(_) => reached(&at, upstream, policy, status.enabled),
             Err(error) => Finding::new(&at, State::Problem, format!("it does not answer: {error}")),
         });
     }
     findings
 }
 
+/// Only what a policy looks at is good.
+fn reached(at: &str, upstream: &str, policy: &str, is_on: bool) -> Finding {
+    match policy {
+        _ if !is_on => Finding::new(at, State::Note, format!("it reaches {upstream}; no policy looks")),
+        NO_POLICY => {
+            Finding::new(at, State::Note, format!("it reaches {upstream}, policy none: everything passes"))
+        }
+        policy => Finding::new(at, State::Good, format!("it reaches {upstream}, policy {policy}")),
+    }
+}
+
+/// Says that gates which start now would look at nothing, as that of each trial does.
+fn settings() -> Option<Finding> {
+    let settings = match settings::load(&ConfigArgs::default(), Layer::default()) {
+        Ok(settings) => settings,
+        Err(error) => return Some(Finding::new("settings", State::Problem, format!("{error:#}"))),
+    };
+    let is_off = settings.switch("enabled") == Some(false);
+    let text = format!("gates that start now are switched off ({})", settings.source("enabled"));
+    is_off.then(|| Finding::new("settings", State::Warning, text).hint("set `enabled = true`"))
+}
+
 /// Tries a client.
 fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
     let name = known.name();
     let Some(version) = known.version() else {
-        let state = if was_named { State::Problem } else { State::Good };
+        let state = if was_named { State::Problem } else { State::Note };
         return Ok(vec![Finding::new(name, state, "it is not installed")]);
     };
     let run = |question| runtime.block_on(trial::run(known, question));
@@ -174,6 +213,21 @@ fn steadiness(known: Known, one: &[u8], other: &[u8]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_policy_that_looks_is_good() {
+        let at = "http://127.0.0.1:1/u/a";
+        let found = |policy, is_on| reached(at, "https://a.example", policy, is_on);
+        assert_eq!(found("own", true).state, State::Good);
+        assert!(found("own", true).text.ends_with("policy own"));
+        assert_eq!(found("none", true).state, State::Note);
+        let off = found("own", false);
+        assert_eq!(off.state, State::Note);
+        assert!(!off.text.contains("own"), "{}", off.text);
+        let status = Status { enabled: false, ..Status::default() };
+        assert!(super::off(&status).unwrap().text.contains("switched off"));
+        assert_eq!(super::off(&Status { enabled: true, ..status }), None);
+    }
 
     #[test]
     fn what_changes_in_a_prompt_is_named_by_its_place_alone() {

@@ -1,0 +1,107 @@
+//! The way of a client's requests through a gate: which upstream they reach, and whose policy looks.
+
+use leafgate_admin::{Status, UpstreamStatus};
+
+/// What stands before the name of an upstream in a path.
+const NAMED: &str = "/u/";
+
+/// Where requests go that are sent to a base URL of a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Way<'g> {
+    /// The base URL.
+    pub(super) url: String,
+    /// The upstream behind it.
+    pub(super) upstream: &'g str,
+    /// The policy that judges what goes there.
+    pub(super) policy: &'g str,
+}
+
+impl<'g> Way<'g> {
+    /// Returns the way to the upstream that no path names.
+    pub(super) fn first(gate: &'g Status, url: String) -> Way<'g> {
+        Way { url, upstream: &gate.upstream, policy: &gate.policy.source }
+    }
+
+    /// Returns the way to one that a path names.
+    pub(super) fn named(gate: &'g Status, upstream: &'g UpstreamStatus, url: String) -> Way<'g> {
+        let own = upstream.policy.as_ref().unwrap_or(&gate.policy);
+        Way { url, upstream: &upstream.url, policy: &own.source }
+    }
+}
+
+/// A place on a gate that a base URL names: an upstream (`/u/NAME`), a profile (`/p/NAME`), the team.
+/// Who chose it would send elsewhere, with the keys for that, if only the gate were kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The gate's own URL.
+    pub(super) listen: String,
+    /// The path behind it.
+    path: String,
+}
+
+impl Place {
+    /// Returns the place that a URL names on the gate; `None` for the gate itself.
+    pub(super) fn of(listen: &str, url: &str) -> Option<Place> {
+        let path = url.strip_prefix(listen)?.trim_end_matches('/');
+        let names_nothing = matches!(path, "" | "/v1");
+        (!names_nothing).then(|| Place { listen: listen.to_owned(), path: path.to_owned() })
+    }
+
+    /// Returns the upstream that the path names.
+    pub(super) fn name(&self) -> Option<&str> {
+        let rest = self.path.strip_prefix(NAMED)?;
+        Some(rest.split_once('/').map_or(rest, |(name, _)| name))
+    }
+
+    /// Returns the way there, if the gate has the upstream that the path names.
+    pub(super) fn way<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+        let url = format!("{}{}", self.listen, self.path);
+        let Some(name) = self.name() else { return Some(Way::first(gate, url)) };
+        let named = gate.upstreams.iter().find(|upstream| upstream.name == name)?;
+        Some(Way::named(gate, named, url))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_admin::PolicyStatus;
+
+    use super::*;
+
+    const GATE: &str = "http://127.0.0.1:4141";
+
+    #[test]
+    fn the_path_of_a_url_that_leads_to_a_gate_is_kept() {
+        let policy = |source: &str| PolicyStatus { source: source.to_owned(), ..PolicyStatus::default() };
+        let named = |name: &str, own| UpstreamStatus {
+            name: name.to_owned(),
+            url: format!("https://{name}.example"),
+            prefix: format!("/u/{name}"),
+            policy: own,
+        };
+        let gate = Status {
+            listen: GATE.to_owned(),
+            upstream: "https://api.anthropic.com".to_owned(),
+            upstreams: vec![named("other", None), named("loc", Some(policy("none")))],
+            policy: policy("default"),
+            ..Status::default()
+        };
+        let first = ("https://api.anthropic.com", "default");
+        for (path, to) in [
+            ("/u/other", Some(("https://other.example", "default"))),
+            ("/u/other/v1", Some(("https://other.example", "default"))),
+            ("/u/loc/p/vault", Some(("https://loc.example", "none"))),
+            ("/p/vault", Some(first)),
+            ("/agents/v1", Some(first)),
+            ("/u/gone", None),
+        ] {
+            let place = Place::of(GATE, &format!("{GATE}{path}/")).unwrap_or_else(|| panic!("{path}"));
+            let way = place.way(&gate);
+            assert_eq!(way.as_ref().map(|way| (way.upstream, way.policy)), to, "{path}");
+            assert!(way.is_none_or(|way| way.url == format!("{GATE}{path}")), "{path}");
+        }
+        for url in ["", "/", "/v1", "/v1/"] {
+            assert_eq!(Place::of(GATE, &format!("{GATE}{url}")), None, "{url}");
+        }
+    }
+}
