@@ -10,12 +10,13 @@ use leafgate_store::{Log, RuleHits};
 use crate::args::PolicyArg;
 use crate::except::Target;
 use crate::exit::Exit;
-use crate::log;
 use crate::print::Printer;
+use crate::{log, policy};
 
 #[derive(Args)]
 pub(crate) struct PromoteArgs {
-    /// The rule, which has `mode = "monitor"` or `"warn"`
+    /// The rule, which has `mode = "monitor"` or `"warn"`. What matched counts where the policy judged
+    /// it as it stands now: a change of its folder begins anew
     #[arg(value_name = "RULE")]
     rule: String,
     #[command(flatten)]
@@ -34,7 +35,10 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     };
     let rule = &args.rule;
     let promotion = promotion(folder, rule)?;
-    let hits = Log::open(&log::folder()?)?.hits(rule, &log::since(args.since))?;
+    // The log has rules by id, and other folders may have that id too: what counts is what this very
+    // policy has judged, in which the rule only counts.
+    let generation = policy::load(&args.policy.source)?.generation_name();
+    let hits = Log::open(&log::folder()?)?.hits(rule, &generation, &log::since(args.since))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
     let target = Target::new(&args.policy.source, name.as_ref())?;
@@ -58,6 +62,15 @@ fn is_proven(hits: &RuleHits, rule: &str, wanted: i64) -> anyhow::Result<()> {
             hits.wrong,
             hits.requests,
             named.join(", ")
+        );
+    }
+    if hits.requests < wanted && hits.elsewhere > 0 {
+        bail!(
+            "rule `{rule}` matched in {} requests of the log that this policy judged as it stands, and {wanted} are \
+             wanted: wait, or say `--hits`. {} more do not count: a rule of this id matched there under another policy, \
+             or under this one before it was changed",
+            hits.requests,
+            hits.elsewhere
         );
     }
     if hits.requests < wanted {

@@ -10,7 +10,7 @@ use crate::store::FILE;
 /// Wrong matches that are named.
 const NAMED: usize = 8;
 
-/// The matches of one rule.
+/// The matches of one rule under one generation of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleHits {
     /// In how many requests it matched.
@@ -21,29 +21,36 @@ pub struct RuleHits {
     pub wrong: i64,
     /// The newest requests in which it is called wrong, at most eight.
     pub wrong_in: Vec<i64>,
+    /// In how many requests a rule of this id matched under other generations: of another folder, or
+    /// of this one before it was changed. What that rule was, the log does not say.
+    pub elsewhere: i64,
 }
 
 impl Log {
-    /// Returns in how many requests, or answers to them, a rule matched, and what people say of that.
+    /// Returns in how many requests, or answers to them, a rule matched that a generation of a policy
+    /// has, and what people say of that.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn hits(&self, rule: &str, filter: &Filter) -> Result<RuleHits, LogError> {
+    pub fn hits(&self, rule: &str, generation: &str, filter: &Filter) -> Result<RuleHits, LogError> {
         let first = self.first_since(filter)?;
         let matched = "FROM request LEFT JOIN mark ON mark.request = request.id AND mark.rule = ?1
             WHERE request.id >= ?2 AND (?1 IN (SELECT value FROM json_each(request.rules))
             OR ?1 IN (SELECT value FROM json_each(request.ruled_by)))";
         let counts = format!(
-            "SELECT count(*), coalesce(sum(mark.is_right), 0), coalesce(sum(NOT mark.is_right), 0) {matched}"
+            "SELECT coalesce(sum(generation = ?3), 0), coalesce(sum(generation = ?3 AND mark.is_right), 0),
+                coalesce(sum(generation = ?3 AND NOT mark.is_right), 0), coalesce(sum(generation <> ?3), 0) {matched}"
         );
-        let (requests, right, wrong) = self
-            .database
-            .query_row(&counts, params![rule, first], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let wrong_in =
-            format!("SELECT request.id {matched} AND NOT mark.is_right ORDER BY request.id DESC LIMIT ?3");
+        let counted = self.database.query_row(&counts, params![rule, first, generation], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+        });
+        let [requests, right, wrong, elsewhere] = counted?;
+        let wrong_in = format!(
+            "SELECT request.id {matched} AND generation = ?3 AND NOT mark.is_right ORDER BY request.id DESC LIMIT ?4"
+        );
         let mut wrong_in = self.database.prepare(&wrong_in)?;
-        let wrong_in = wrong_in.query_map(params![rule, first, NAMED], |row| row.get(0))?;
-        Ok(RuleHits { requests, right, wrong, wrong_in: wrong_in.collect::<Result<_, _>>()? })
+        let wrong_in = wrong_in.query_map(params![rule, first, generation, NAMED], |row| row.get(0))?;
+        Ok(RuleHits { requests, right, wrong, wrong_in: wrong_in.collect::<Result<_, _>>()?, elsewhere })
     }
 }
 
