@@ -4,22 +4,28 @@
 //! the policy does not load with it. A value that nobody may read is named by its token, which is keyed:
 //! the file gives nothing away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand};
-use leafgate_policy::{Context, Policy, PolicySource, Verdict};
+use leafgate_policy::{Context, Hold, Policy, PolicySource, Verdict, has_ended};
+use leafgate_store::{Filter, Log};
 use leafgate_tree::{Author, Format};
 use leafgate_vault::Vault;
 
 use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
+use crate::masking::masked;
 use crate::print::Printer;
-use crate::{home, policy, request};
+use crate::{home, log, policy, request};
+
+/// Requests of the log that are read at a time.
+const PAGE: usize = 200;
 
 #[derive(Subcommand)]
 pub(crate) enum ExceptCommand {
@@ -81,10 +87,16 @@ pub(crate) struct BaselineArgs {
     #[arg(long, value_name = "FILE", default_value = "baseline.toml")]
     file: PathBuf,
     /// The format of the requests; without it, of each the one whose shape it has
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), conflicts_with = "log")]
     format: Option<Format>,
+    /// Allow what rules of this policy redacted in the requests of the log
+    #[arg(long)]
+    log: bool,
+    /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
+    #[arg(long, value_name = "TIME", value_parser = log::span, requires = "log")]
+    since: Option<Duration>,
     /// The requests whose findings are allowed from now on
-    #[arg(value_name = "REQUEST", required = true)]
+    #[arg(value_name = "REQUEST", required_unless_present = "log", conflicts_with = "log")]
     requests: Vec<PathBuf>,
 }
 
@@ -94,7 +106,37 @@ pub(crate) fn run(command: &ExceptCommand, printer: &mut Printer) -> anyhow::Res
     }
 }
 
+impl SaidArgs {
+    /// Refuses a day that is over: what is written with it would be in force no moment.
+    fn must_hold(&self) -> anyhow::Result<()> {
+        if has_ended(&self.until, SystemTime::now()) == Some(true) {
+            bail!(
+                "`--until {}` is over: name the last day on which the exception is in force, or `never`",
+                self.until
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what is no token that this installation made: it would stand for nothing, and the value that
+/// was meant would not be allowed.
+fn must_be_ours(token: &str) -> anyhow::Result<()> {
+    if !home::token_keys()?.verify(token) {
+        bail!(
+            "`--finding {}` is no token of this installation: its label or its letters are not as they were \
+             made; copy the whole word, label included, as in EMAIL_k7f3q2xw9mz4ab6c",
+            masked(token)
+        );
+    }
+    Ok(())
+}
+
 fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    args.said.must_hold()?;
+    if let Some(token) = &args.allowed.finding {
+        must_be_ours(token)?;
+    }
     let target = Target::new(&args.policy.source, &args.file)?;
     let AllowedArgs { value, pattern, finding } = &args.allowed;
     let (key, allowed) = [("value", value), ("pattern", pattern), ("finding", finding)]
@@ -116,17 +158,26 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 /// What is found in some requests is allowed from now on, so that a policy can begin to act on what is
 /// new.
 pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    args.said.must_hold()?;
     let target = Target::new(&args.policy.source, &args.file)?;
     if target.read()?.is_some() {
         bail!("{} is there already: name another file, or remove it", target.path.display());
     }
     let loaded = policy::load(&args.policy.source)?;
     let mut found = Found::default();
+    if args.log {
+        found.look_at_log(&loaded, &log::since(args.since))?;
+    }
     for file in &args.requests {
         found.look_at(&loaded, file, args.format)?;
     }
     if found.tokens.is_empty() {
-        printer.line("nothing is found in these requests that a token stands for: nothing is written")?;
+        let nothing = if args.log {
+            "no rule of this policy put a token into a request of the log: nothing is written"
+        } else {
+            "nothing is found in these requests that a token stands for: nothing is written"
+        };
+        printer.line(nothing)?;
     } else {
         let tables: Vec<String> = found
             .tokens
@@ -135,23 +186,29 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
             .collect();
         target.replace(None, &tables.join("\n"))?;
         let count: usize = found.tokens.values().map(Vec::len).sum();
-        let plural = if count == 1 { "" } else { "s" };
-        printer.line(&format!("{}: allows {count} value{plural}", target.path.display()))?;
+        printer.line(&format!("{}: allows {}", target.path.display(), counted(count, "value")))?;
     }
     printer.flush()?;
     if found.without_token > 0 {
         printer.error_line(&format!(
-            "leafgate: not allowed: {} findings of rules that put no token there (`with`), which nothing can name",
-            found.without_token
+            "leafgate: not allowed: {} of rules that put no token there (`with`), which nothing can name",
+            counted(found.without_token, "finding")
         ));
     }
-    if found.held > 0 {
-        printer.error_line(&format!(
-            "leafgate: not allowed: {} places that hold a request; allow them with `leafgate except add --value`",
-            found.held
-        ));
+    for hold in &found.holds {
+        printer.error_line(&format!("leafgate: not allowed: {hold}"));
+    }
+    if !found.holds.is_empty() {
+        printer.error_line(
+            "leafgate: exceptions are for what redact rules find: what holds a request stays held until its rule is \
+             changed, or has `mode = \"monitor\"`",
+        );
     }
     Ok(Exit::Done)
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What is found in requests.
@@ -160,7 +217,8 @@ struct Found {
     /// By rule, each once.
     tokens: BTreeMap<String, Vec<String>>,
     without_token: usize,
-    held: usize,
+    /// What holds them, by rule and place, each once.
+    holds: BTreeSet<String>,
 }
 
 impl Found {
@@ -172,22 +230,60 @@ impl Found {
         let evaluation = policy.evaluate(document.into(), &Context::default(), &vault);
         for made in evaluation.draft.redactions() {
             let Author::Rule { id } = &made.author else { continue };
-            if !vault.keys().verify(&made.replacement) {
+            if vault.keys().verify(&made.replacement) {
+                self.allow(id, &made.replacement);
+            } else {
                 self.without_token += 1;
-                continue;
-            }
-            let tokens = self.tokens.entry(id.to_string()).or_default();
-            if !tokens.iter().any(|token| **token == *made.replacement) {
-                tokens.push(made.replacement.to_string());
             }
         }
-        self.held += match &evaluation.verdict {
-            Verdict::Forward | Verdict::Route(_) => 0,
-            Verdict::Pause(holds) => holds.iter().map(|hold| hold.total).sum(),
-            Verdict::Block(hold) => hold.total,
+        let holds = match &evaluation.verdict {
+            Verdict::Forward | Verdict::Route(_) => &[][..],
+            Verdict::Pause(holds) => holds,
+            Verdict::Block(hold) => std::slice::from_ref(hold),
         };
+        for hold in holds {
+            let Hold { rule, detail, .. } = hold;
+            self.holds.insert(format!("rule `{rule}` holds {}: {detail}", file.display()));
+        }
         Ok(())
     }
+
+    /// Looks at what the log has. Values are not in it, but the tokens that stand for them are.
+    fn look_at_log(&mut self, policy: &Policy, filter: &Filter) -> anyhow::Result<()> {
+        let keys = home::token_keys()?;
+        let rules: BTreeSet<&str> = policy.rules().map(|rule| &**rule).collect();
+        let log = Log::open(&log::folder()?)?;
+        let mut before = None;
+        loop {
+            let page = log.list(filter, before, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            before = Some(last.id);
+            for line in page.iter().filter(|line| line.redactions > 0) {
+                let view = log.show(line.id)?;
+                let body = String::from_utf8_lossy(&view.body.0);
+                let tokens: BTreeSet<&str> = keys.find(&body).into_iter().map(|at| &body[at]).collect();
+                let found = view.edits.iter().filter(|edit| rules.contains(&*edit.rule));
+                for edit in found {
+                    let Some(label) = &edit.label else { continue };
+                    for token in tokens.iter().filter(|token| is_labelled(token, label)) {
+                        self.allow(&edit.rule, token);
+                    }
+                }
+            }
+        }
+    }
+
+    fn allow(&mut self, rule: &str, token: &str) {
+        let tokens = self.tokens.entry(rule.to_owned()).or_default();
+        if !tokens.iter().any(|known| known == token) {
+            tokens.push(token.to_owned());
+        }
+    }
+}
+
+/// Returns whether a token stands for a value of this label.
+fn is_labelled(token: &str, label: &str) -> bool {
+    token.rsplit_once('_').is_some_and(|(of_token, _)| of_token == label)
 }
 
 /// An `[[exception]]` as it stands in a file.

@@ -152,6 +152,14 @@ impl Allowed {
     }
 }
 
+/// Returns whether an exception whose last day is this (`2027-03-31`) has ended; `None` for a text that
+/// is no day.
+#[must_use]
+pub fn has_ended(until: &str, now: SystemTime) -> Option<bool> {
+    let date = until.parse::<toml::value::Datetime>().ok()?.date?;
+    Some(Day::of_date(date.year, date.month, date.day) < Day::of(now))
+}
+
 /// A day of the calendar in UTC: days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Day(i64);
@@ -215,6 +223,20 @@ mod tests {
         for (value, shown) in [(secret.clone(), "*".repeat(secret.len())), ("jane".into(), "jane".into())] {
             let allowed = Allowed { values: [value].into(), ..Allowed::default() };
             assert_eq!(allowed.shown(), format!("{shown:?}"));
+        }
+    }
+
+    #[test]
+    fn an_exception_is_in_force_on_its_last_day() {
+        let day = SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400);
+        for (until, ended) in [
+            ("2000-02-28", Some(true)),
+            ("2000-02-29", Some(false)),
+            ("2000-03-01", Some(false)),
+            ("never", None),
+            ("2000-02-30", None),
+        ] {
+            assert_eq!(has_ended(until, day), ended, "{until}");
         }
     }
 

@@ -68,6 +68,7 @@ pub mod diagnostics {
     pub use crate::diagnostic::{Diagnostic, Diagnostics, Severity, hint_for};
 }
 pub use evaluate::{Evaluation, Recall, Unredactable};
+pub use exception::has_ended;
 pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;

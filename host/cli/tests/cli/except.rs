@@ -86,3 +86,55 @@ fn a_baseline_allows_what_is_there_today_and_names_no_value() {
     assert!(!sent(&bench).contains("john.roe"), "what is new is found");
     assert!(baseline(&["request.json"]).err.contains("is there already"));
 }
+
+#[test]
+fn a_token_that_is_not_ours_and_a_day_that_is_over_are_refused() {
+    let bench = bench();
+    let token = token(&sent(&bench));
+    let (label, tail) = token.rsplit_once('_').unwrap();
+    let turned: String = tail.chars().rev().collect();
+    for wrong in [format!("PHONE_{tail}"), format!("{label}_{turned}"), "EMAIL_".to_owned()] {
+        let ran = add(&bench, &["--finding", &wrong]);
+        assert_eq!(ran.code, 2, "{}", ran.shown());
+        assert!(ran.err.contains("no token of this installation") && ran.err.contains("copy the whole word"));
+    }
+    for command in [&["except", "add", "--value", "x"][..], &["baseline", "request.json"]] {
+        let said = ["--reason", "r", "--by", "b", "--until", "2020-02-29", "--policy", "policy"];
+        let ran = bench.run(&[command, &said].concat(), "");
+        assert!(ran.code == 2 && ran.err.contains("`--until 2020-02-29` is over"), "{}", ran.shown());
+    }
+    for file in ["exceptions.toml", "baseline.toml"] {
+        assert!(!bench.path().join("policy").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn what_holds_a_request_is_named_and_no_exception_is_advised() {
+    let bench = bench();
+    bench.file("policy/rules.toml", &crate::support::holding("block"));
+    let ran = bench.run(&[&["baseline", "--policy", "policy", "request.json"], &SAID[..]].concat(), "");
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert!(ran.err.contains("rule `no-projects` holds request.json"), "{}", ran.err);
+    assert!(ran.err.contains("/messages/1"), "{}", ran.err);
+    assert!(!ran.err.contains("except add") && !ran.err.contains("1 places"), "{}", ran.err);
+}
+
+#[test]
+fn a_baseline_of_the_log_allows_what_was_redacted() {
+    let bench = bench();
+    let gate = crate::running::Running::start(bench, &["--policy", "policy"]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let bench = gate.stop();
+    let baseline = |more: &[&str]| {
+        bench.run(&[&["baseline", "--policy", "policy", "--log"], more, &SAID[..]].concat(), "")
+    };
+    let ran = baseline(&["--since", "1h"]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "policy/baseline.toml: allows 2 values"), "{}", ran.shown());
+    let written = std::fs::read_to_string(bench.path().join("policy/baseline.toml")).unwrap();
+    assert!(!written.contains(EMAIL) && !written.contains(&secret()), "{written}");
+    let after = sent(&bench);
+    assert!(after.contains(EMAIL) && after.contains(&secret()));
+    let both =
+        bench.run(&[&["baseline", "--policy", "policy", "--log", "request.json"], &SAID[..]].concat(), "");
+    assert!(both.code == 2 && both.err.contains("cannot be used with"), "{}", both.shown());
+}
