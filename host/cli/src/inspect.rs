@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -34,7 +34,11 @@ pub(crate) fn rules_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
 
 /// Writes the help of the program or of a subcommand, or the reference of rule files.
 pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Exit> {
-    if words.len() == 1 && words.iter().all(|word| word == "rules") {
+    if words.first().is_some_and(|word| word == "rules") {
+        ensure!(
+            words.len() == 1,
+            "there is nothing below `leafgate help rules`, which has all keys of rule files"
+        );
         printer.line(leafgate_policy::REFERENCE.trim_end())?;
     } else {
         let mut command = Cli::command();

@@ -28,7 +28,7 @@ pub(crate) struct ExportArgs {
     #[arg(default_value = "-")]
     file: PathBuf,
     /// Only receipts from this number on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = log::number)]
     from: Option<i64>,
 }
 
@@ -38,8 +38,17 @@ pub(crate) struct VerifyArgs {
     file: PathBuf,
     /// The key that must have signed it, as `leafgate receipt key` printed it there. Without it, the
     /// file's own key is believed, and printed
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", value_parser = key)]
     key: Option<String>,
+}
+
+/// Digits of a key of Ed25519.
+const KEY_DIGITS: usize = 64;
+
+fn key(text: &str) -> Result<String, String> {
+    let is_key = text.len() == KEY_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let wrong = || format!("a key has {KEY_DIGITS} hexadecimal digits, as `leafgate receipt key` prints it");
+    is_key.then(|| text.to_ascii_lowercase()).ok_or_else(wrong)
 }
 
 pub(crate) fn run(command: &ReceiptCommand, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -171,6 +171,14 @@ impl Metrics {
             let held = u64::from(plugin.quarantine.is_some());
             page.sample("leafgate_plugin_quarantined", &[("plugin", &plugin.name)], held);
         }
+        page.head(
+            "leafgate_plugin_faults",
+            "gauge",
+            "Different texts on which a plugin failed lately; many of them end in quarantine.",
+        );
+        for plugin in &status.policy.plugins {
+            page.sample("leafgate_plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
+        }
         page.family(
             "leafgate_redaction_tokens_total",
             "Tokens for redacted values in answers, by what became of them.",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use crate::live::SavedCall;
@@ -64,11 +64,23 @@ pub enum LogError {
         id: i64,
     },
     /// The database does not answer.
-    #[error("the log cannot be read: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    #[error("the log cannot be read")]
+    Sqlite(#[source] rusqlite::Error),
+    /// The file is no database any more.
+    #[error("the log {} is damaged: move it away, and the next gate begins a new one", path.display())]
+    NoDatabase {
+        /// Which.
+        path: PathBuf,
+    },
     /// What was read cannot be written.
-    #[error("cannot write: {0}")]
+    #[error("cannot write")]
     Io(#[from] std::io::Error),
+}
+
+impl From<rusqlite::Error> for LogError {
+    fn from(error: rusqlite::Error) -> Self {
+        LogError::Sqlite(error)
+    }
 }
 
 /// Which requests are meant.
@@ -275,9 +287,13 @@ impl Log {
             return Err(LogError::None { path });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let database = Connection::open_with_flags(path, flags)?;
+        let database = Connection::open_with_flags(&path, flags)?;
         database.busy_timeout(std::time::Duration::from_secs(5))?;
-        let (found, expected) = (schema::version_of(&database)?, schema::version());
+        let found = schema::version_of(&database).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => LogError::NoDatabase { path },
+            _ => LogError::Sqlite(error),
+        })?;
+        let expected = schema::version();
         if found != expected {
             return Err(LogError::Version { found, expected });
         }

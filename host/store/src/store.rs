@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use leafgate_admin::{StoreStatus, TokenCounts};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 use crate::keys::StoreKeys;
@@ -70,12 +70,23 @@ pub struct StoreError {
 enum Why {
     #[error("others may read it (mode {0:03o}): run `chmod -R go= ` on its folder")]
     Open(u32),
-    #[error("{0}")]
+    #[error("it is damaged: move it away, and a new one is begun")]
+    Damaged,
+    #[error(transparent)]
     Io(#[from] std::io::Error),
-    #[error("{0}")]
+    #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{0}")]
-    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Why {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Why::Damaged,
+            _ => Why::Sqlite(error),
+        }
+    }
 }
 
 /// What the writer tells and everybody reads.
@@ -106,7 +117,7 @@ impl State {
         *failing = why;
     }
 
-    fn failing(&self) -> Option<String> {
+    pub(crate) fn failing(&self) -> Option<String> {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

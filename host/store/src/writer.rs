@@ -34,6 +34,9 @@ const DECIDED: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0")
 /// How often the bounds are looked at, beside every [`EPOCH`] requests.
 const TIDY: Duration = Duration::from_secs(60);
 
+/// How often the writer looks whether it can write again, where it could not.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The thread's own.
 pub(crate) struct Writer {
     database: Connection,
@@ -89,6 +92,9 @@ impl Writer {
         self.tidy();
         loop {
             let (batch, stop) = self.gather();
+            if batch.is_empty() && !stop && self.state.failing().is_some() {
+                self.try_again();
+            }
             self.write(batch);
             if self.since_tidied >= EPOCH || self.tidied.elapsed() >= TIDY {
                 self.tidy();
@@ -113,7 +119,8 @@ impl Writer {
         let now = Instant::now();
         let due = self.live.values().filter_map(|live| live.due(now)).min();
         let mut batch = Vec::new();
-        match self.receiver.recv_timeout(due.unwrap_or(TIDY)) {
+        let patience = if self.state.failing().is_some() { RETRY } else { TIDY };
+        match self.receiver.recv_timeout(due.unwrap_or(patience).min(patience)) {
             Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return (batch, true),
             Ok(message) => batch.push(message),
             Err(RecvTimeoutError::Timeout) => {}
@@ -126,6 +133,18 @@ impl Writer {
             }
         }
         (batch, false)
+    }
+
+    /// Looks whether the log can be written again, so that nobody is told otherwise until the next
+    /// request comes. To take the lock is not enough: a page is written, as a full disk refuses that.
+    fn try_again(&mut self) {
+        let written =
+            self.database.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|try_it| {
+                let version: i64 = try_it.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                try_it.pragma_update(None, "user_version", version)?;
+                try_it.commit()
+            });
+        self.state.fails(written.err().map(|error| told(&error)));
     }
 
     fn write(&mut self, batch: Vec<Message>) {

@@ -9,6 +9,7 @@ use crate::print::Printer;
 #[derive(Args)]
 pub(crate) struct MarkArgs {
     /// The request, by its number in lists
+    #[arg(value_parser = super::number)]
     id: i64,
     /// Whether the rules were right to match
     #[arg(value_enum)]

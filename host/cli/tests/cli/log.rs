@@ -346,8 +346,31 @@ fn a_log_that_another_program_keeps_locked_is_said_and_stops_what_must_be_logged
         }
         assert!(said.contains("another program keeps it locked") && said.contains(then), "{said}");
         other.execute_batch("COMMIT").unwrap();
-        while gate.chat(&request()).status != 200 || gate.run(&["status"]).out.contains("CANNOT BE WRITTEN") {
-        }
+        // It is said no more once the lock is gone, whether a request comes or not.
+        while gate.run(&["status"]).out.contains("CANNOT BE WRITTEN") {}
+        assert_eq!(gate.chat(&request()).status, 200);
+    }
+}
+
+#[test]
+fn what_is_no_number_no_key_and_no_log_is_said_in_plain_words() {
+    let bench = bench();
+    for args in [&["log", "show", "abc"][..], &["log", "diff", "1", "x"], &["log", "mark", "x", "right"]] {
+        let ran = bench.run(args, "");
+        assert!(ran.code == 2 && ran.err.contains("give the number of a request"), "{}", ran.shown());
+    }
+    let ran = bench.run(&["receipt", "verify", "--key", "abc", "receipts.jsonl"], "");
+    assert!(ran.code == 2 && ran.err.contains("64 hexadecimal digits"), "{}", ran.shown());
+    let file = bench.file("data/log/log.db", &"no database ".repeat(100));
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    for args in [&["log", "list"][..], &["run", "--upstream", "echo:", "--listen", "127.0.0.1:0"]] {
+        let ran = bench.run(args, "");
+        assert!(
+            ran.code == 2 && ran.err.contains("log.db") && ran.err.contains("move it away"),
+            "{}",
+            ran.shown()
+        );
+        assert!(!ran.err.contains("not a database"), "{}", ran.err);
     }
 }
 
@@ -402,6 +425,9 @@ fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     let wrong = promote(&["--hits", "1"]);
     assert!(wrong.err.contains("is called wrong in 1 of 2 requests (2)"), "{}", wrong.shown());
     assert_eq!(std::fs::read_to_string(bench.path().join("policy/rules.toml")).unwrap(), rules);
+    bench.file("other/rules.toml", &rules.replace("!!", "??"));
+    let other = bench.run(&["promote", "shout", "--policy", "other", "--hits", "1"], "");
+    assert!(other.code == 2 && other.err.contains("2 more do not count"), "{}", other.shown());
     assert_eq!(bench.run(&["log", "mark", "2", "right", "--rule", "shout"], "").code, 0);
     let unmatched = bench.run(&["log", "mark", "3", "right"], "");
     assert!(unmatched.err.contains("no rule matched in request 3"), "{}", unmatched.shown());

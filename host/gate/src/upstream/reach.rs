@@ -80,7 +80,7 @@ pub enum ReachError {
     #[error("there is no upstream of the name `{0}`")]
     Name(UpstreamName),
     /// A rule routes to one that is not there.
-    #[error("{0}")]
+    #[error(transparent)]
     Route(#[from] UnknownRoute),
     /// `proxy`, or a variable of the environment.
     #[error("the proxy cannot be used: {0}; write http://host:port, `environment` or `none`")]
