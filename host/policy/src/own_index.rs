@@ -119,7 +119,7 @@ mod tests {
             detector(&words(&["Acme Corporation"]), &[], None, true),
             detector(&[], &words(&["CASE-"]), Some("CASE-[0-9]+"), false),
             detector(&[], &[], Some("TICKET-[0-9]+"), false),
-            detector(&[], &[], Some("[0-9]{9}"), false),
+            detector(&[], &[], Some("[a-z]{9}"), false),
         ];
         let index = OwnIndex::new(sets.iter());
         assert_eq!(index.may_find("nothing of them"), [false, false, false, true]);
