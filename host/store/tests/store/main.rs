@@ -405,8 +405,9 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
         taken(store.request(request));
     }
     store.close();
+    let generation = policy("").generation_name();
     let hits =
-        |rule: &str| Log::open(folder.path()).unwrap().hits(rule, GENERATION, &Filter::default()).unwrap();
+        |rule: &str| Log::open(folder.path()).unwrap().hits(rule, &generation, &Filter::default()).unwrap();
     assert_eq!((hits("mail").requests, hits("mail").right, hits("mail").wrong), (2, 0, 0));
     assert_eq!(hits("nobody").requests, 0);
     assert_eq!(mark(folder.path(), 1, None, true).unwrap(), ["mail", "secrets"]);
@@ -426,16 +427,18 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
         assert!(error.starts_with(said), "{error}");
     }
     let later = Filter { since: Some(i64::MAX), session: None };
-    assert_eq!(Log::open(folder.path()).unwrap().hits("mail", GENERATION, &later).unwrap().requests, 0);
+    assert_eq!(Log::open(folder.path()).unwrap().hits("mail", &generation, &later).unwrap().requests, 0);
 }
 
 #[test]
 fn matches_under_another_generation_are_counted_apart() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
-    for (id, generation) in [(1, GENERATION), (2, "another"), (3, "another"), (4, "another")] {
+    let rule = "[[rule]]\nid = \"mail\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"token\"\n";
+    let (one, another) = (policy(""), policy(rule));
+    for (id, judge) in [(1, &one), (2, &another), (3, &another), (4, &another)] {
         let mut request = request(id, &body(&["hello".to_owned()]));
-        request.generation = generation.into();
+        request.policy = judge.clone();
         request.rules = if id == 4 { Vec::new() } else { vec!["mail".to_owned()] };
         taken(store.request(request));
     }
@@ -445,8 +448,8 @@ fn matches_under_another_generation_are_counted_apart() {
         let hits = Log::open(folder.path()).unwrap().hits("mail", generation, &Filter::default()).unwrap();
         (hits.requests, hits.wrong, hits.wrong_in, hits.elsewhere)
     };
-    assert_eq!(hits(GENERATION), (1, 0, vec![], 2));
-    assert_eq!(hits("another"), (2, 1, vec![3], 1));
+    assert_eq!(hits(&one.generation_name()), (1, 0, vec![], 2));
+    assert_eq!(hits(&another.generation_name()), (2, 1, vec![3], 1));
     assert_eq!(hits("none of them"), (0, 0, vec![], 3));
 }
 
