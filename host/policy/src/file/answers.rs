@@ -32,12 +32,54 @@ pub(super) fn default_replacement(raw: &RawRule) -> With {
     }
 }
 
+/// What a rule says about streams.
+#[derive(Clone, Copy)]
+pub(super) struct Streamed {
+    /// Whether it waits for the whole answer.
+    buffers: bool,
+    look_behind: usize,
+}
+
 impl Compiler<'_, '_> {
-    /// Checks a rule about answers, and returns how it reads a stream.
-    pub(super) fn streaming(&mut self, rule: &Rule, raw: &RawRule, header: Range<usize>) -> Streaming {
-        if rule.on != On::Response {
-            self.means_nothing(rule.on, raw);
+    /// Reads `stream` and `look_behind`, whatever else is wrong with the rule.
+    pub(super) fn streamed(&mut self, on: Option<On>, raw: &RawRule) -> Streamed {
+        if let Some(on) = on.filter(|on| *on != On::Response) {
+            self.means_nothing(on, raw);
+            return Streamed { buffers: true, look_behind: LOOK_BEHIND };
         }
+        let word = raw.stream.as_ref().and_then(|word| {
+            self.complaints.word("stream", word, &["buffer"], |word| (word == "buffer").then_some(()))
+        });
+        let look_behind = raw.look_behind.as_ref().map(|bytes| self.look_behind(bytes, word.is_some()));
+        Streamed {
+            buffers: raw.stream.is_some() || raw.broken.contains("stream"),
+            look_behind: look_behind.flatten().unwrap_or(LOOK_BEHIND),
+        }
+    }
+
+    fn look_behind(&mut self, written: &Spanned<i64>, buffers: bool) -> Option<usize> {
+        if buffers {
+            let hint = "take one of the two out";
+            let message = "a rule that waits for the whole answer looks behind nothing";
+            self.complaints.error(written.span(), message, hint);
+        }
+        let bytes = *written.get_ref();
+        if !(LEAST_LOOK_BEHIND..=MOST_LOOK_BEHIND).contains(&bytes) {
+            let message = format!("`look_behind` must be {LEAST_LOOK_BEHIND} to {MOST_LOOK_BEHIND} bytes");
+            let hint = "so many bytes of a text stay behind while a stream comes";
+            self.complaints.error(written.span(), message, hint);
+        }
+        usize::try_from(bytes).ok()
+    }
+
+    /// Checks a rule about answers, and returns how it reads a stream.
+    pub(super) fn streaming(
+        &mut self,
+        rule: &Rule,
+        raw: &RawRule,
+        streamed: Streamed,
+        header: Range<usize>,
+    ) -> Streaming {
         match rule.on {
             On::Request => Streaming::Buffer,
             On::ToolCall => {
@@ -52,7 +94,7 @@ impl Compiler<'_, '_> {
             On::Response => {
                 self.of_the_answer(rule, raw);
                 self.acts_on_responses(rule, raw, &header);
-                self.reads_streams(rule, raw, header)
+                self.reads_streams(rule, streamed, header)
             }
         }
     }
@@ -132,41 +174,15 @@ impl Compiler<'_, '_> {
         );
     }
 
-    fn reads_streams(&mut self, rule: &Rule, raw: &RawRule, header: Range<usize>) -> Streaming {
-        let buffers = raw
-            .stream
-            .as_ref()
-            .and_then(|word| {
-                self.complaints.word("stream", word, &["buffer"], |word| (word == "buffer").then_some(()))
-            })
-            .is_some();
-        let look_behind = raw.look_behind.as_ref().and_then(|look_behind| {
-            let bytes = *look_behind.get_ref();
-            if buffers {
-                let hint = "take one of the two out";
-                self.complaints.error(
-                    look_behind.span(),
-                    "a rule that waits for the whole answer looks behind nothing",
-                    hint,
-                );
-            }
-            if !(LEAST_LOOK_BEHIND..=MOST_LOOK_BEHIND).contains(&bytes) {
-                let message =
-                    format!("`look_behind` must be {LEAST_LOOK_BEHIND} to {MOST_LOOK_BEHIND} bytes");
-                let hint = "so many bytes of a text stay behind while a stream comes";
-                self.complaints.error(look_behind.span(), message, hint);
-            }
-            usize::try_from(bytes).ok()
-        });
-        if buffers || raw.stream.is_some() {
+    fn reads_streams(&mut self, rule: &Rule, streamed: Streamed, header: Range<usize>) -> Streaming {
+        if streamed.buffers {
             return Streaming::Buffer;
         }
-        let bytes = look_behind.unwrap_or(LOOK_BEHIND);
-        if let Some(why) = needs_all(rule, bytes) {
+        if let Some(why) = needs_all(rule, streamed.look_behind) {
             let hint = "say `stream = \"buffer\"` to have a stream wait for its end";
             self.complaints.error(header, format!("{why}, so the rule cannot run on a stream"), hint);
         }
-        Streaming::LookBehind(bytes)
+        Streaming::LookBehind(streamed.look_behind)
     }
 }
 

@@ -19,10 +19,10 @@ pub(crate) fn check(raw: &RawRule, action: &str, complaints: &mut Complaints<'_>
     }
 }
 
-type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Range<usize>>);
+pub(super) type Field = (&'static str, &'static [&'static str], fn(&RawRule) -> Option<Range<usize>>);
 
 /// To which actions a field belongs; those that are not here belong to all.
-const FIELDS: &[Field] = &[
+pub(super) const FIELDS: &[Field] = &[
     ("detect", &["redact"], |raw| raw.detect.as_ref().map(Spanned::span)),
     ("with", &["redact"], |raw| raw.with.as_ref().map(Spanned::span)),
     ("restore", &["redact"], |raw| raw.restore.as_ref().map(Spanned::span)),

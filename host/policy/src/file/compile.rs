@@ -95,18 +95,27 @@ impl Compiler<'_, '_> {
         let id = self.id(raw, header.clone());
         let selector = self.selector(raw, header.clone());
         let action_name = self.action_name(raw, header.clone());
-        let action = action_name.and_then(|action| {
-            belongs::check(raw, action, &mut self.complaints);
-            self.action(raw, action, header.clone())
-        });
+        let action = match action_name {
+            Some(action) => {
+                belongs::check(raw, action, &mut self.complaints);
+                self.action(raw, action, header.clone())
+            }
+            None => {
+                self.keys_of_no_action(raw, &header);
+                None
+            }
+        };
         let finds = action_name == Some("redact");
         let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
         let mode = self.optional("mode", &raw.mode, Mode::WORDS, Mode::from_word).unwrap_or(self.mode);
         let on_error = self.optional("on_error", &raw.on_error, OnError::WORDS, OnError::from_word);
-        let on = self.optional("on", &raw.on, On::WORDS, On::from_word).unwrap_or_default();
+        let on = self.on(raw);
+        // Each key is read before the rule is given up for any of them.
+        let (reason, about) = (self.reason(raw), self.about(raw));
+        let streamed = self.streamed(on, raw);
         let rule = Rule {
             id: id?.into(),
-            on,
+            on: on?,
             streaming: Streaming::Buffer,
             origin: self.origin(&header),
             selector: selector?,
@@ -114,10 +123,10 @@ impl Compiler<'_, '_> {
             action: action?,
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
-            reason: self.reason(raw),
-            about: self.about(raw),
+            reason,
+            about,
         };
-        let rule = Rule { streaming: self.streaming(&rule, raw, header), ..rule };
+        let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
         self.model_is_of_request(&rule, raw);
         if let (Some(written), true) =
             (&raw.when, finds && rule.when.as_ref().is_some_and(Condition::spares_texts))
@@ -136,6 +145,15 @@ impl Compiler<'_, '_> {
         let file = self.complaints.file;
         let diagnostics = &self.complaints.diagnostics;
         format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, header))
+    }
+
+    /// What a rule is about; `None` where nobody can tell.
+    fn on(&mut self, raw: &RawRule) -> Option<On> {
+        match &raw.on {
+            None if raw.broken.contains("on") => None,
+            None => Some(On::default()),
+            Some(word) => self.complaints.word("on", word, On::WORDS, On::from_word),
+        }
     }
 
     fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
@@ -217,11 +235,11 @@ impl Compiler<'_, '_> {
     }
 
     fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
-        let with = self.optional("with", &raw.with, With::WORDS, With::from_word);
+        let with = self.with(raw);
         let with = with.unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
-        let published = self.optional("published", &raw.published, Published::WORDS, Published::from_word);
+        let published = self.published(raw);
         if raw.broken.contains("detect") {
             return None;
         }
@@ -261,6 +279,14 @@ impl Compiler<'_, '_> {
         })
     }
 
+    pub(super) fn with(&mut self, raw: &RawRule) -> Option<With> {
+        self.optional("with", &raw.with, With::WORDS, With::from_word)
+    }
+
+    pub(super) fn published(&mut self, raw: &RawRule) -> Option<Published> {
+        self.optional("published", &raw.published, Published::WORDS, Published::from_word)
+    }
+
     fn restore(&mut self, raw: &RawRule, with: With) -> Restore {
         let restore = self.optional("restore", &raw.restore, Restore::WORDS, Restore::from_word);
         if let Some(span) = raw.restore.as_ref().map(Spanned::span).filter(|_| with != With::Token) {
@@ -270,7 +296,7 @@ impl Compiler<'_, '_> {
         restore.unwrap_or(Restore::On)
     }
 
-    fn on_unredactable(&mut self, raw: &RawRule) -> Option<OnUnredactable> {
+    pub(super) fn on_unredactable(&mut self, raw: &RawRule) -> Option<OnUnredactable> {
         self.optional(
             "on_unredactable",
             &raw.on_unredactable,
@@ -299,7 +325,7 @@ impl Compiler<'_, '_> {
     }
 
     /// `classify`: whose words a section holds. What an API must find together is no matter of words.
-    fn classify(&mut self, raw: &RawRule, header: Range<usize>) -> Option<SectionKind> {
+    pub(super) fn classify(&mut self, raw: &RawRule, header: Range<usize>) -> Option<SectionKind> {
         let words: Vec<&str> =
             SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect();
         let Some(kind) = &raw.kind else {
@@ -313,7 +339,7 @@ impl Compiler<'_, '_> {
         self.complaints.word("as", kind, &words, read)
     }
 
-    fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
+    pub(super) fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
         let Some(from) = &raw.from else { return Some(Pin::Protect { edit: true, delete: true }) };
         let (mut edit, mut delete) = (false, false);
         for (word, span) in from.get_ref().words(from.span()) {
@@ -359,9 +385,18 @@ impl Compiler<'_, '_> {
             _ => {
                 let hint = format!("give exactly one of {}; two changes are two rules", one_of_changes());
                 self.complaints.error(header, "`rewrite` does one thing", hint);
+                self.each_change(raw);
                 None
             }
         }
+    }
+
+    /// Reads each key of `rewrite` that can be wrong, whether or not they go together.
+    pub(super) fn each_change(&mut self, raw: &RawRule) {
+        self.shorten(raw);
+        self.options(raw);
+        self.replace(raw);
+        raw.model.as_ref().map(|model| self.model(model));
     }
 
     /// `max_lines` and `max_chars`, which may stand together.
@@ -422,6 +457,7 @@ impl Compiler<'_, '_> {
     }
 
     fn insert(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Insert> {
+        let path = self.inserted_path(raw);
         if raw.broken.contains("text") {
             return None;
         }
@@ -431,16 +467,26 @@ impl Compiler<'_, '_> {
             return None;
         };
         let text = text.get_ref();
-        let Some(path) = &raw.path else { return Some(Insert { text: text.clone() }) };
+        Some(match path {
+            None => Insert { text: text.clone() },
+            Some(path) => Insert { text: format!("Context from {path}:\n\n{text}") },
+        })
+    }
+
+    /// The name that an inserted text is known by.
+    pub(super) fn inserted_path<'r>(&mut self, raw: &'r RawRule) -> Option<&'r str> {
+        let path = raw.path.as_ref()?;
         if path.get_ref().trim().is_empty() || path.get_ref().contains(['\n', '\r']) {
             let hint = "the name that the model is to know the text by: `path = \"notes.md\"`";
             self.complaints.error(path.span(), "`path` must be the name of a file", hint);
             return None;
         }
-        Some(Insert { text: format!("Context from {}:\n\n{text}", path.get_ref()) })
+        Some(path.get_ref())
     }
 
     fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {
+        let sees = self.sees(raw).unwrap_or(Sees::Redacted);
+        let on_unredactable = self.on_unredactable(raw).unwrap_or(OnUnredactable::Block);
         let Some(plugin) = &raw.plugin else {
             if raw.broken.contains("plugin") {
                 return None;
@@ -450,20 +496,24 @@ impl Compiler<'_, '_> {
         };
         Some(Transform {
             plugin: self.plugin(plugin.get_ref(), plugin.span(), World::Transformer)?,
-            sees: self.optional("sees", &raw.sees, Sees::WORDS, Sees::from_word).unwrap_or(Sees::Redacted),
-            on_unredactable: self.on_unredactable(raw).unwrap_or(OnUnredactable::Block),
+            sees,
+            on_unredactable,
         })
     }
 
-    fn pause(&mut self, raw: &RawRule) -> Option<Pause> {
-        let timeout = match &raw.timeout {
-            Some(text) => Some(self.duration(text)?),
-            None => None,
-        };
+    pub(super) fn sees(&mut self, raw: &RawRule) -> Option<Sees> {
+        self.optional("sees", &raw.sees, Sees::WORDS, Sees::from_word)
+    }
+
+    pub(super) fn pause(&mut self, raw: &RawRule) -> Option<Pause> {
+        let timeout = raw.timeout.as_ref().map(|text| self.duration(text));
         let on_timeout = self.optional("on_timeout", &raw.on_timeout, OnTimeout::WORDS, OnTimeout::from_word);
         let subagents = self.optional("subagents", &raw.subagents, Subagents::WORDS, Subagents::from_word);
         Some(Pause {
-            timeout,
+            timeout: match timeout {
+                Some(read) => Some(read?),
+                None => None,
+            },
             on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
             subagents: subagents.unwrap_or(Subagents::Pause),
         })

@@ -5,6 +5,7 @@
 //! but not built yet is refused as such.
 
 mod about;
+mod alone;
 mod answers;
 pub(crate) mod assemble;
 mod belongs;
@@ -14,6 +15,8 @@ pub(crate) mod exceptions;
 pub(crate) mod fields;
 pub(crate) mod flow;
 mod gitleaks;
+#[cfg(test)]
+mod hiding_tests;
 mod idle;
 pub(crate) mod matches;
 mod names;

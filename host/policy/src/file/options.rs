@@ -77,6 +77,9 @@ impl Compiler<'_, '_> {
 
     /// `filter-tools`.
     pub(super) fn filter_tools(&mut self, raw: &RawRule, header: std::ops::Range<usize>) -> Option<Edit> {
+        let mut globs =
+            |field, value| -> Vec<Glob> { super::matches::globs(value, field, &mut self.complaints) };
+        let (keep, drop) = (globs("keep", &raw.keep), globs("drop", &raw.drop));
         if raw.broken.contains("keep") || raw.broken.contains("drop") {
             return None;
         }
@@ -85,9 +88,6 @@ impl Compiler<'_, '_> {
             self.complaints.error(header, "`filter-tools` needs `keep` or `drop`", hint);
             return None;
         }
-        let mut globs =
-            |field, value| -> Vec<Glob> { super::matches::globs(value, field, &mut self.complaints) };
-        let (keep, drop) = (globs("keep", &raw.keep), globs("drop", &raw.drop));
         Some(Edit::FilterTools(FilterTools { keep, drop }))
     }
 }

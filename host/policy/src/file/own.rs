@@ -24,6 +24,8 @@ const MAX_WORDS: usize = 200_000;
 const MAX_FILE: usize = 8 << 20;
 /// Shorter words stand in every text.
 const LEAST_WORD: usize = 2;
+/// What a detector is called while the rest of it is checked, where its own id is none.
+const UNNAMED: &str = "unnamed";
 /// Shorter keywords call a pattern for every text.
 const LEAST_KEYWORD: usize = 3;
 
@@ -71,17 +73,22 @@ impl OwnDetectors {
         let before = complaints.diagnostics.errors();
         let header = raw.span();
         let raw = raw.get_ref();
-        let Some((id, name)) = id(raw, header.clone(), complaints) else {
-            return self.broken.extend(raw.id.as_ref().map(|id| format!("{PACK}/{}", id.get_ref())));
+        let (id, name) = match id(raw, header.clone(), complaints) {
+            Some((id, name)) => {
+                if self.all.contains_key(&name) || self.files.contains(&name) {
+                    let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
+                    let message = format!("detector `{name}` is declared twice");
+                    complaints.error(span, message, "give one of them another id");
+                }
+                (id, name)
+            }
+            // What else is wrong with it is told too.
+            None => {
+                let written = raw.id.as_ref().map(|id| id.get_ref().as_str());
+                let name = format!("{PACK}/{}", written.unwrap_or(UNNAMED));
+                (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name)
+            }
         };
-        if self.all.contains_key(&name) || self.files.contains(&name) {
-            let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
-            complaints.error(
-                span,
-                format!("detector `{name}` is declared twice"),
-                "give one of them another id",
-            );
-        }
         if let Some(file) = &raw.gitleaks {
             return self.add_rules(file, raw, name, header, folder, complaints);
         }

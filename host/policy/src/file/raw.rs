@@ -347,11 +347,14 @@ impl Reader<'_> {
         };
         for mut item in items {
             self.tables.drop_unknown(&mut item, fields_of::<RawException>(), belongs_elsewhere);
+            let before = self.tables.diagnostics.errors();
             if let Some(table) = nested_mut(&mut item, "match") {
                 self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
                 self.tables.drop_broken::<RawMatch>(table);
             }
-            let broken = self.tables.drop_broken::<RawException>(&mut item);
+            let is_place_broken = self.tables.diagnostics.errors() > before;
+            let mut broken = self.tables.drop_broken::<RawException>(&mut item);
+            broken.extend(is_place_broken.then(|| "match".to_owned()));
             if let Some(exception) = self.tables.take::<Spanned<RawException>>(item) {
                 let span = exception.span();
                 let exception = RawException { broken, ..exception.into_inner() };

@@ -1,0 +1,141 @@
+//! No mistake in a rule hides another: for each pair of keys, both wrong, both are told.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use super::belongs::FIELDS;
+use super::fields::fields_of;
+use super::raw::{RawDetector, RawException, RawRule};
+use crate::plugin::NoPlugins;
+use crate::{Policy, PolicySource};
+
+/// A value of another type than a key has.
+fn of_wrong_type(key: &str) -> &'static str {
+    match key {
+        "max_lines" | "max_chars" | "look_behind" => "'x'",
+        _ => "7",
+    }
+}
+
+/// A value of the right type that a key cannot have; `None` where the type is all that is asked, or
+/// where only the action can tell.
+fn of_no_meaning(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "id" => "'No Good'",
+        "match" => "{ role = 'human' }",
+        "when" => "'leaf.txt == \"x\"'",
+        "reason" => "'${nope}'",
+        "look_behind" => "1",
+        "detect" => "'secrets/jvt'",
+        "tags" => "['Not Kebab']",
+        "replace" => "{ pattern = '(', with = 'x' }",
+        "max_lines" | "max_chars" => "0",
+        "options" => "{ model = 'x' }",
+        "model" | "path" => "''",
+        "keep" | "drop" => "[]",
+        "timeout" => "'5 minutes'",
+        "owner" | "docs" | "releasable" | "to" | "set" | "prepend" | "append" | "text" | "history"
+        | "examples" | "counter_examples" => return None,
+        _ => "'no-such-word'",
+    })
+}
+
+/// The lines on which something is wrong.
+fn wrong_lines(text: &str) -> BTreeSet<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), text).unwrap();
+    let source = PolicySource::Folder(folder.path().to_owned());
+    let error = Policy::load_at(&source, &NoPlugins, SystemTime::UNIX_EPOCH).unwrap_err();
+    error.diagnostics().iter().map(|diagnostic| diagnostic.line).collect()
+}
+
+/// Writes tables with two keys wrong each, and says which of these a load does not report.
+fn hidden(kind: &str, tables: &[(Vec<String>, [(&str, &str); 2])]) -> Vec<String> {
+    let (mut text, mut expected) = (String::new(), Vec::new());
+    for (rest, wrong) in tables {
+        text += &format!("[[{kind}]]\n");
+        rest.iter().for_each(|line| text += &format!("{line}\n"));
+        for (key, value) in wrong {
+            text += &format!("{key} = {value}\n");
+            expected.push((text.lines().count(), format!("{rest:?} {wrong:?}: `{key}` is hidden")));
+        }
+    }
+    let told = wrong_lines(&text);
+    expected.into_iter().filter(|(line, _)| !told.contains(line)).map(|(_, what)| what).collect()
+}
+
+/// The wrong values of two keys: without a meaning both, and of a wrong type either.
+fn both_wrong<'k>(first: &'k str, second: &'k str) -> Vec<[(&'k str, &'static str); 2]> {
+    let says = |key: &str| of_no_meaning(key).unwrap_or(of_wrong_type(key));
+    let mut all = vec![
+        [(first, says(first)), (second, says(second))],
+        [(first, of_wrong_type(first)), (second, says(second))],
+        [(first, says(first)), (second, of_wrong_type(second))],
+    ];
+    all.dedup();
+    all
+}
+
+#[test]
+fn no_wrong_key_of_a_rule_hides_another() {
+    let keys = fields_of::<RawRule>();
+    let actions = |key: &str| {
+        let of = FIELDS.iter().find(|(field, ..)| *field == key).map(|(_, actions, _)| &actions[..1]);
+        of.unwrap_or(&["redact", "block"])
+    };
+    let (mut missing, mut pairs) = (Vec::new(), 0);
+    for (place, first) in keys.iter().enumerate() {
+        let mut rules = Vec::new();
+        for second in &keys[place + 1..] {
+            pairs += 1;
+            let mut names: Vec<&str> = actions(first).iter().chain(actions(second)).copied().collect();
+            names.sort_unstable();
+            names.dedup();
+            for action in names {
+                for wrong in both_wrong(first, second) {
+                    let sound = [
+                        ("id", format!("id = 'r{}'", rules.len())),
+                        ("match", "match = {}".to_owned()),
+                        ("action", format!("action = '{action}'")),
+                    ];
+                    let rest = sound.into_iter().filter(|(key, _)| key != first && key != second);
+                    rules.push((rest.map(|(_, line)| line).collect(), wrong));
+                }
+            }
+        }
+        for some in rules.chunks(12) {
+            missing.extend(hidden("rule", some));
+        }
+    }
+    assert_eq!(pairs, keys.len() * (keys.len() - 1) / 2);
+    assert!(missing.is_empty(), "{} are hidden:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn no_wrong_key_of_an_exception_or_a_detector_hides_another() {
+    let tables = [
+        ("exception", fields_of::<RawException>(), &["rule", "value", "pattern", "finding"][..]),
+        ("detector", fields_of::<RawDetector>(), &["id", "confidence", "regex", "words", "keys", "checks"]),
+    ];
+    for (kind, keys, closed) in tables {
+        let mut wrong = Vec::new();
+        for (place, first) in keys.iter().enumerate() {
+            for second in &keys[place + 1..] {
+                let values = |key: &str| {
+                    let closed = closed.contains(&key).then(|| match key {
+                        "regex" | "pattern" => "'('",
+                        "words" | "keys" | "value" => "[]",
+                        _ => "'No Such'",
+                    });
+                    [Some("7.5"), closed].into_iter().flatten()
+                };
+                for one in values(first) {
+                    wrong.extend(values(second).map(|other| (vec![], [(*first, one), (*second, other)])));
+                }
+            }
+        }
+        assert!(wrong.len() > keys.len());
+        let missing: Vec<String> = wrong.chunks(12).flat_map(|some| hidden(kind, some)).collect();
+        assert!(missing.is_empty(), "{} are hidden:\n{}", missing.len(), missing.join("\n"));
+    }
+}
