@@ -113,20 +113,24 @@ impl Draft {
         splices
     }
 
-    /// Members that were put in, behind the last one of the body that is kept.
+    /// Members that were put in, behind the last one of their object that is kept.
     fn put_options(&self) -> Vec<Splice> {
         let document = self.document();
-        let kept = document.children(document.root()).filter(|node| !self.deleted().contains(node)).last();
-        let (at, mut separator) = match kept {
-            Some(last) => (document.node(last).span().end, ","),
-            None => (document.node(document.root()).span().start + 1, ""),
+        let mut ends: BTreeMap<NodeId, (usize, &str)> = BTreeMap::new();
+        let kept = |parent: NodeId| {
+            let members = document.children(parent).filter(|node| !self.deleted().contains(node));
+            match members.last() {
+                Some(last) => (document.node(last).span().end, ","),
+                None => (document.node(parent).span().start + 1, ""),
+            }
         };
         let option = |option: &PutOption| {
+            let (at, separator) = ends.entry(option.parent).or_insert_with(|| kept(option.parent));
             let with = format!("{separator}{}", option.spell());
-            separator = ",";
-            Splice { at: at..at, with, label: None }
+            *separator = ",";
+            Splice { at: *at..*at, with, label: None }
         };
-        self.options().map(option).collect()
+        self.options().filter(|option| !self.is_deleted(option.parent)).map(option).collect()
     }
 }
 

@@ -140,9 +140,8 @@ impl<'d> Matching<'d> {
             parts.push(Origin::Received(child));
         }
         parts.extend(put_in.map(|(_, place)| Origin::Inserted(place)));
-        if container == self.draft.document().root() {
-            parts.extend(self.draft.options().map(|_| Origin::Within(container)));
-        }
+        let options = self.draft.options().filter(|option| option.parent == container);
+        parts.extend(options.map(|_| Origin::Within(container)));
         parts
     }
 }

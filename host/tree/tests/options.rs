@@ -74,6 +74,98 @@ fn what_stands_there_is_edited_where_its_type_stays_and_replaced_where_not() {
     assert_eq!(rendered(&draft), BODY.replace("1.0", "2"));
 }
 
+const NESTED: &str = r#"{"model":"a","messages":[{"role":"user","content":"q"}], "text" : { "format": {"type":"text"},
+ "verbosity" : "low" },"reasoning":{ },"note":"x","none":null,"reasoning.effort":"kept"}"#;
+
+#[test]
+fn a_dotted_key_sets_a_member_of_an_object_and_keeps_the_others() {
+    let mut draft = chat(NESTED);
+    draft.put_option("text.verbosity", &json!("high"), &rule()).unwrap().unwrap();
+    assert_eq!(rendered(&draft), NESTED.replace("low", "high"));
+    draft.put_option("text.verbosity", &json!(1), &rule()).unwrap().unwrap();
+    draft.put_option("text.format.strict", &json!(true), &rule()).unwrap().unwrap();
+    draft.put_option("reasoning.effort", &json!("high"), &rule()).unwrap().unwrap();
+    draft.put_option("reasoning.summary", &json!("auto"), &rule()).unwrap().unwrap();
+    draft.put_option("new.a.b", &json!(1), &rule()).unwrap().unwrap();
+    draft.put_option("new.a.c", &json!(2), &rule()).unwrap().unwrap();
+    draft.put_option("none.x", &json!(3), &rule()).unwrap().unwrap();
+    let wanted = NESTED
+        .replace(r#"{"type":"text"}"#, r#"{"type":"text","strict":true}"#)
+        .replace(",\n \"verbosity\" : \"low\" }", r#","verbosity":1 }"#)
+        .replace("{ }", r#"{"effort":"high","summary":"auto" }"#)
+        .replace(r#""none":null,"#, "")
+        .replace(r#""kept"}"#, r#""kept","new":{"a":{"b":1,"c":2}},"none":{"x":3}}"#);
+    assert_eq!(rendered(&draft), wanted);
+    assert_eq!(draft.put_option("reasoning.effort", &json!("high"), &rule()), Ok(None));
+    assert_eq!(draft.put_option("new.a.b", &json!(1), &rule()), Ok(None));
+    let pointers: Vec<String> = draft.options().map(PutOption::pointer).collect();
+    assert_eq!(
+        pointers,
+        [
+            "/text/verbosity",
+            "/text/format/strict",
+            "/reasoning/effort",
+            "/reasoning/summary",
+            "/new",
+            "/none"
+        ]
+    );
+    let reread = draft.reread(&Limits::default()).unwrap();
+    for (pointer, within) in [("/reasoning/summary", "/reasoning"), ("/text/format/strict", "/text/format")] {
+        let node = reread.document().resolve(pointer).unwrap();
+        let received = draft.document().resolve(within).unwrap();
+        assert_eq!(reread.origin(node), Origin::Within(received), "{pointer}");
+    }
+    let record: Vec<String> = draft
+        .operations(str::to_owned)
+        .iter()
+        .map(|operation| serde_json::to_string(operation).unwrap())
+        .collect();
+    let mut again = chat(NESTED);
+    let mut replay = Replay::parse(&record.join("\n")).unwrap();
+    while replay.step(&mut again) {}
+    assert!(replay.into_misfits().is_empty());
+    assert_eq!(rendered(&again), rendered(&draft));
+    while draft.undo().is_some() {}
+    assert_eq!(rendered(&draft), NESTED);
+}
+
+#[test]
+fn an_object_that_is_replaced_takes_along_what_was_put_into_it() {
+    let mut draft = chat(NESTED);
+    draft.put_option("text.format.strict", &json!(true), &rule()).unwrap().unwrap();
+    assert!(draft.put_option("text.format", &json!({ "type": "text" }), &rule()).unwrap().is_some());
+    assert_eq!(value(&draft)["text"], json!({ "format": { "type": "text" }, "verbosity": "low" }));
+    assert_eq!(draft.options().count(), 1);
+    draft.undo().unwrap();
+    assert_eq!(value(&draft)["text"]["format"]["strict"], true);
+    draft.put_option("text", &json!(1), &rule()).unwrap().unwrap();
+    assert_eq!(value(&draft)["text"], 1);
+    assert_eq!(
+        draft.put_option("text.verbosity", &json!("x"), &rule()).unwrap_err().to_string(),
+        EditError::NotInsertable("what stands on the way to the option is no object").to_string()
+    );
+}
+
+#[test]
+fn what_stands_on_the_way_to_an_option_must_be_one_object() {
+    let twice = NESTED.replace(r#""note":"x""#, r#""reasoning":{}"#);
+    for (body, key) in [(NESTED, "note.x"), (NESTED, "messages.x"), (twice.as_str(), "reasoning.effort")] {
+        let mut draft = chat(body);
+        let refused = draft.put_option(key, &json!("y"), &rule());
+        assert!(matches!(refused, Err(EditError::NotInsertable(_))), "{key}: {refused:?}");
+        assert_eq!(rendered(&draft), body);
+    }
+    let mut chosen = chat(&BODY.replace(r#""auto""#, r#"{"type":"function"}"#));
+    assert_eq!(chosen.put_option("tool_choice.x", &json!(1), &rule()), Err(EditError::Protected));
+    let mut gemini = parse(
+        br#"{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"parts":[{"text":"q"}]}]}"#,
+        Format::Gemini,
+    );
+    let refused = gemini.put_option("systemInstruction.role", &json!("x"), &rule());
+    assert!(matches!(refused, Err(EditError::NotInsertable(_))), "{refused:?}");
+}
+
 #[test]
 fn members_that_mean_the_request_itself_are_refused() {
     let mut draft = chat(BODY);
@@ -164,9 +256,12 @@ fn invariant_11_undo_is_exact_for_options_of_every_recording() {
         let mut draft = Draft::new(std::sync::Arc::new(document.unwrap()));
         let before = draft.render();
         let mut edits = 0;
-        for (key, value) in
-            [("temperature", json!(0.25)), ("zzz", json!({ "a": [1] })), ("stream", json!("x"))]
-        {
+        for (key, value) in [
+            ("temperature", json!(0.25)),
+            ("zzz", json!({ "a": [1] })),
+            ("stream", json!("x")),
+            ("text.zzz", json!(1)),
+        ] {
             edits += usize::from(matches!(draft.put_option(key, &value, &rule()), Ok(Some(_))));
         }
         edits += usize::from(matches!(draft.set_model("zzz", &rule()), Ok(Some(_))));

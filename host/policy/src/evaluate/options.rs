@@ -123,7 +123,7 @@ impl<'p> Search<'_, 'p> {
         for (number, option) in self.run.draft.options().enumerate() {
             let json = option.json().into_cow().into_owned();
             let subject = Subject {
-                key: option.key().to_owned().into(),
+                key: option.member().to_owned().into(),
                 unwalked: true,
                 ..Subject::new(Site::Option(number), json)
             };

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use leafgate_tree::NodeId;
+use leafgate_tree::{NodeId, PutOption};
 
 use super::Run;
 use crate::outside::Outside;
@@ -108,12 +108,9 @@ impl Run<'_> {
                 let before = self.draft.inserted().nth(number).map(|inserted| inserted.before());
                 self.pointer(before.unwrap_or(self.document.root()))
             }
-            Site::Option(number) => self
-                .draft
-                .options()
-                .nth(number)
-                .map(|option| format!("/{}", option.key()))
-                .unwrap_or_default(),
+            Site::Option(number) => {
+                self.draft.options().nth(number).map(PutOption::pointer).unwrap_or_default()
+            }
             Site::Outside(number) => self.outside_place(number, false),
             Site::OutsideName(number) => self.outside_place(number, true),
             Site::Seam(_) | Site::Elsewhere => String::new(),

@@ -121,7 +121,7 @@ const HIDDEN_HEADERS: &[&str] = &[
 ];
 
 /// An option: the keys on the way to it, joined by dots.
-fn option_name(name: &str) -> Result<String, String> {
+pub(super) fn option_name(name: &str) -> Result<String, String> {
     match name.split('.').any(str::is_empty) {
         true => Err("write its key, or the keys on the way to it: `reasoning.effort`".to_owned()),
         false => Ok(name.to_owned()),

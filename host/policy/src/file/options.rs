@@ -33,7 +33,12 @@ impl Compiler<'_, '_> {
         }
         let mut options = Vec::new();
         for (key, value) in table.get_ref() {
-            let no_option = NO_OPTIONS.iter().find(|(keys, _)| keys.contains(&key.as_str()));
+            if let Err(why) = super::matches::option_name(key) {
+                self.complaints.error(value.span(), format!("no member can be called `{key}`"), why);
+                continue;
+            }
+            let outermost = key.split('.').next().unwrap_or_default();
+            let no_option = NO_OPTIONS.iter().find(|(keys, _)| keys.contains(&outermost));
             match (no_option, json(value.get_ref())) {
                 (Some((_, hint)), _) => {
                     self.complaints.error(value.span(), format!("`{key}` is no option"), *hint);

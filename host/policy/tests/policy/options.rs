@@ -144,6 +144,51 @@ fn options_are_set_whether_they_stand_there_or_not() {
 }
 
 #[test]
+fn an_option_is_set_where_a_rule_that_matches_it_finds_it() {
+    let set = "[[rule]]\nid = 'set'\nmatch = {}\naction = 'rewrite'\n\
+               options = { 'reasoning.effort' = 'high', 'text.verbosity' = 'low' }\n";
+    let found = policy(
+        "[[rule]]\nid = 'found'\nmatch = { option = { 'reasoning.effort' = 'high', 'text.verbosity' = 'low' } }\n\
+         action = 'block'\n",
+    );
+    let format = json!({ "type": "json_schema", "name": "n" });
+    for members in [
+        json!({}),
+        json!({ "reasoning": null, "text": { "format": format } }),
+        json!({ "reasoning": { "effort": "minimal", "summary": "auto" }, "text": {} }),
+        json!({ "reasoning.effort": "a member of its own", "text": { "verbosity": "high", "format": format } }),
+    ] {
+        let mut body = chat("hello");
+        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        assert_forward(&evaluate(&found, &body));
+        let evaluation = evaluate(&policy(set), &body);
+        assert_forward(&evaluation);
+        let sent = sent(&evaluation);
+        block(&evaluate(&found, &sent));
+        let mut wanted = body.clone();
+        for (outer, inner, value) in [("reasoning", "effort", "high"), ("text", "verbosity", "low")] {
+            wanted[outer][inner] = json!(value);
+        }
+        assert_eq!(sent, wanted);
+    }
+    let mut body = chat("hello");
+    body["reasoning"] = json!("high");
+    let evaluation = evaluate(&policy(set), &body);
+    assert_eq!(sent(&evaluation)["reasoning"], "high", "a text has no members, and is nobody's to replace");
+    assert_eq!(evaluation.report.rules[0].skipped["not insertable"], 1);
+}
+
+#[test]
+fn a_dotted_key_of_an_option_names_members_and_no_message() {
+    for (key, message) in [("reasoning..effort", "no member can be called"), ("messages.x", "is no option")] {
+        let text = format!("[[rule]]\nid='r'\nmatch={{}}\naction='rewrite'\noptions={{ '{key}' = 1 }}\n");
+        let folder = folder(&text, &Fakes::default());
+        let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
+        assert!(error.diagnostics()[0].message.contains(message), "{error}");
+    }
+}
+
+#[test]
 fn a_value_that_redact_rules_find_is_not_put_in() {
     let secrets = "[[rule]]\nid='s'\nmatch={}\ndetect=['secrets', 'pii/email']\naction='redact'\n";
     for value in [EMAIL.to_owned(), format!("[\\\"{EMAIL}\\\"]")] {

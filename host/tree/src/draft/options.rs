@@ -1,5 +1,8 @@
 //! Members of the body beside the messages: put in, replaced, left out. And the model.
 //!
+//! A member is named by the keys on the way to it, joined by dots, as rules ask for it: `reasoning.effort` stands in the object
+//! `reasoning`, whose other members stay.
+//!
 //! What stands already is edited as the leaf that it is. Anything else leaves as a whole, and its new value stands behind the last
 //! member that is kept.
 
@@ -14,12 +17,15 @@ use crate::journal::{Author, EditKind, Switch, Version};
 use crate::kinds::ValueType;
 use crate::node::{Kind, NodeId};
 use crate::project::Access;
-use crate::section::{NodeType, SectionId};
+use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
 
 /// A member that was put into the body.
 #[derive(Clone)]
 pub struct PutOption {
+    /// The received object that it stands in.
+    pub(crate) parent: NodeId,
+    /// The keys on the way to it.
     key: Arc<str>,
     json: Arc<str>,
     author: Author,
@@ -27,10 +33,23 @@ pub struct PutOption {
 }
 
 impl PutOption {
-    /// Its key.
+    /// The keys on the way to it, joined by dots.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Its own key.
+    #[must_use]
+    pub fn member(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Its place in the body that leaves, as an RFC 6901 pointer.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let keys = self.key.split('.').map(|key| key.replace('~', "~0").replace('/', "~1"));
+        keys.map(|key| format!("/{key}")).collect()
     }
 
     /// Its value, as JSON.
@@ -47,7 +66,7 @@ impl PutOption {
 
     /// The member as it stands in the body.
     pub(crate) fn spell(&self) -> String {
-        format!("{}:{}", Value::from(&*self.key), self.json)
+        format!("{}:{}", Value::from(self.member()), self.json)
     }
 
     /// Bytes of memory, about.
@@ -91,25 +110,61 @@ impl Document {
 }
 
 impl Draft {
-    /// Gives the body a member, in the place of what stands under its key. `None`: it has that value already.
+    /// Gives the body a member, in the place of what stands under its key. Objects on the way to it keep their other members, and
+    /// those that are not there are made. `None`: it has that value already.
     ///
     /// # Errors
-    /// Protected and frozen members stay what they are, and so do those that hold messages. Nothing has changed then.
+    /// Protected and frozen members stay what they are, and so do those that hold messages. What stands on the way must be one object.
+    /// Nothing has changed then.
     pub fn put_option(
         &mut self,
         key: &str,
         value: &Value,
         author: &Author,
     ) -> Result<Option<Version>, EditError> {
-        let document = Arc::clone(&self.document);
+        let Place { parent, key, value } = self.option_place(key, value)?;
+        self.may_hold(parent, author)?;
+        self.put_member(parent, &key, &value, author)
+    }
+
+    /// Finds the innermost object that is there, and what is to stand in it.
+    fn option_place(&self, path: &str, value: &Value) -> Result<Place, EditError> {
+        let document = &self.document;
         if document.kind(document.root()) != Kind::Object {
             return Err(EditError::NotInsertable("the body is no object"));
         }
-        let received: Vec<NodeId> = document
-            .children(document.root())
-            .filter(|&member| document.has_key(member, key) && !self.deleted.contains(&member))
-            .collect();
-        let put = self.options.iter().position(|option| option.stands && *option.key == *key);
+        let keys: Vec<&str> = path.split('.').collect();
+        let mut parent = document.root();
+        for (depth, key) in keys.iter().enumerate().take(keys.len() - 1) {
+            let place = |value| Place { parent, key: keys[..=depth].join("."), value };
+            let inner = &keys[depth + 1..];
+            if let Some(at) = self.put_at(parent, key) {
+                let mut put = serde_json::from_str(&self.options[at].json).unwrap_or(Value::Null);
+                set_inside(&mut put, inner, value)?;
+                return Ok(place(put));
+            }
+            match self.standing_members(parent, key).as_slice() {
+                [] => return Ok(place(wrapped(inner, value))),
+                &[member] if document.kind(member) == Kind::Object => parent = member,
+                &[member] if document.kind(member) == Kind::Null => return Ok(place(wrapped(inner, value))),
+                [_] => return Err(NO_OBJECT),
+                _ => return Err(EditError::NotInsertable("a key on the way to the option stands twice")),
+            }
+        }
+        Ok(Place { parent, key: path.to_owned(), value: value.clone() })
+    }
+
+    fn put_member(
+        &mut self,
+        parent: NodeId,
+        path: &str,
+        value: &Value,
+        author: &Author,
+    ) -> Result<Option<Version>, EditError> {
+        let document = Arc::clone(&self.document);
+        let key = path.rsplit('.').next().unwrap_or_default();
+        let received = self.standing_members(parent, key);
+        let put = self.put_at(parent, key);
         match (received.as_slice(), put) {
             (&[member], None) if is_alike(&document, member, value) => {
                 return self.set(member, &text_of(value), author);
@@ -121,17 +176,60 @@ impl Draft {
         received.iter().try_for_each(|&member| self.may_leave(member, author))?;
         let mut switches: Vec<Switch> =
             received.iter().map(|&node| Switch::Deleted { node, from: false, to: true }).collect();
-        switches.extend(put.map(|at| Switch::Option { at, from: true, to: false }));
+        let gone = received.iter().flat_map(|&member| self.put_below(member)).chain(put);
+        switches.extend(gone.map(|at| Switch::Option { at, from: true, to: false }));
         self.options.push(Arc::new(PutOption {
-            key: key.into(),
+            parent,
+            key: path.into(),
             json: value.to_string().into(),
             author: author.clone(),
             stands: false,
         }));
         switches.push(Switch::Option { at: self.options.len() - 1, from: false, to: true });
         switches.iter().for_each(|&switch| self.apply(switch));
-        let target = received.first().copied().unwrap_or(document.root());
+        let target = received.first().copied().unwrap_or(parent);
         Ok(Some(self.journal.record(author.clone(), EditKind::Option, target, switches)))
+    }
+
+    /// The received members of an object that have a key and were not left out.
+    fn standing_members(&self, parent: NodeId, key: &str) -> Vec<NodeId> {
+        let document = &self.document;
+        let members = document.children(parent).filter(|&member| document.has_key(member, key));
+        members.filter(|member| !self.deleted.contains(member)).collect()
+    }
+
+    /// The member that was put into an object under a key and stands.
+    fn put_at(&self, parent: NodeId, key: &str) -> Option<usize> {
+        self.options
+            .iter()
+            .position(|option| option.stands && option.parent == parent && option.member() == key)
+    }
+
+    /// The members that were put into a received one, and stand.
+    fn put_below(&self, member: NodeId) -> Vec<usize> {
+        let inside = self.document.subtree(member);
+        let below = |option: &PutOption| option.stands && inside.contains(&option.parent.index());
+        (0..self.options.len()).filter(|&at| below(&self.options[at])).collect()
+    }
+
+    /// Whether an author may put members into an object.
+    fn may_hold(&self, object: NodeId, author: &Author) -> Result<(), EditError> {
+        let document = &self.document;
+        if object == document.root() {
+            return Ok(());
+        }
+        let in_message = |section: &Section| {
+            let inside = || document.subtree(section.node).contains(&object.index());
+            section.node_type == NodeType::Message && inside()
+        };
+        if document.sections().iter().any(in_message) {
+            return Err(EditError::NotInsertable("messages hold no options"));
+        }
+        match document.projection().access(object) {
+            Access::Frozen => Err(EditError::Frozen),
+            Access::Protected if !author.is_person() => Err(EditError::Protected),
+            Access::Open | Access::Opaque | Access::Protected => Ok(()),
+        }
     }
 
     /// Names another model. `None`: it is that one already.
@@ -188,10 +286,40 @@ impl Draft {
     /// Whether a received member that nobody touched has a value.
     fn says(&self, member: NodeId, value: &Value) -> bool {
         let inside = self.document.subtree(member).map(NodeId::from_index);
-        let untouched = inside.clone().all(|node| self.is_as_received(node) && !self.deleted.contains(&node));
+        let as_received = |node| self.is_as_received(node) && !self.deleted.contains(&node);
+        let untouched = inside.clone().all(as_received) && self.put_below(member).is_empty();
         let spelled = &self.document.source()[self.document.body_span(member)];
         untouched && serde_json::from_slice::<Value>(spelled).is_ok_and(|received| received == *value)
     }
+}
+
+/// Where a member is put, and its value.
+struct Place {
+    parent: NodeId,
+    /// The keys on the way to it.
+    key: String,
+    value: Value,
+}
+
+const NO_OBJECT: EditError = EditError::NotInsertable("what stands on the way to the option is no object");
+
+/// Returns a value below some keys, outermost first.
+fn wrapped(keys: &[&str], value: &Value) -> Value {
+    keys.iter().rev().fold(value.clone(), |inner, key| serde_json::json!({ *key: inner }))
+}
+
+/// Sets what stands below some keys of a value.
+fn set_inside(whole: &mut Value, keys: &[&str], value: &Value) -> Result<(), EditError> {
+    let Some((key, inner)) = keys.split_first() else {
+        *whole = value.clone();
+        return Ok(());
+    };
+    if whole.is_null() {
+        *whole = wrapped(keys, value);
+        return Ok(());
+    }
+    let members = whole.as_object_mut().ok_or(NO_OBJECT)?;
+    set_inside(members.entry(*key).or_insert(Value::Null), inner, value)
 }
 
 /// Whether a member is a leaf that can have a value without becoming one of another type.
