@@ -1,6 +1,6 @@
 //! A policy folder, or one of the built-in texts, to a [`Policy`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,6 +21,7 @@ use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
 use crate::file::exceptions;
 use crate::file::flow;
+use crate::file::never::{self, Labels};
 use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
@@ -249,7 +250,7 @@ impl Loading {
             warnings: Vec::new(),
         };
         self.try_examples(&policy);
-        self.warn_of_useless(&policy.rules);
+        self.warn_of_useless(&policy);
         match self.diagnostics.errors() {
             0 => Ok(Policy { warnings: self.diagnostics.into_all(), ..policy }),
             _ => Err(self.diagnostics.into_error()),
@@ -266,12 +267,13 @@ impl Loading {
     }
 
     /// Warns of rules that do nothing, by themselves or beside those before them.
-    fn warn_of_useless(&mut self, rules: &[Rule]) {
-        let mut shadows = Shadows::default();
+    fn warn_of_useless(&mut self, policy: &Policy) {
+        let (mut shadows, labels) = (Shadows::default(), Labels::of(policy));
         let files = self.files.iter().flat_map(|read| read.raw.rules.iter().map(move |raw| (read.file, raw)));
-        for ((file, raw), rule) in files.zip(rules) {
+        for ((file, raw), rule) in files.zip(&policy.rules) {
             let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
             shadows.warn(rule, raw, &mut complaints);
+            never::warn(rule, raw.get_ref(), &labels, &mut complaints);
         }
     }
 
@@ -328,10 +330,14 @@ impl Loading {
     /// Those that are in force on the day of the load.
     fn exceptions(&mut self, rules: &[Rule]) -> Vec<Exception> {
         let mut exceptions = Vec::new();
+        let raws = self.files.iter().flat_map(|read| &read.raw.rules);
+        let ids = raws.filter_map(|raw| raw.get_ref().id.as_ref());
+        let declared: BTreeSet<&str> = ids.map(|id| id.get_ref().as_str()).collect();
         for read in &self.files {
             for raw in &read.raw.exceptions {
                 let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-                let mut compiler = exceptions::Compiler { complaints, rules, today: self.today };
+                let mut compiler =
+                    exceptions::Compiler { complaints, rules, declared: &declared, today: self.today };
                 exceptions.extend(compiler.exception(raw));
             }
         }

@@ -148,7 +148,8 @@ impl Document {
     }
 
     /// Returns where the user says something for the last time: that message, and of later ones that carry results of tools the other
-    /// parts. Sorted, and as places of nodes like [`crate::Index::subtree`].
+    /// parts. A body without messages has a prompt or an input in their place; a text that is no JSON is all the user's. Sorted, and as
+    /// places of nodes like [`crate::Index::subtree`].
     #[must_use]
     pub fn latest_user_words(&self) -> Vec<Range<usize>> {
         let sections = self.sections();
@@ -172,7 +173,21 @@ impl Document {
             }
         }
         latest.reverse();
-        latest
+        match latest.is_empty() {
+            true => self.prompts(),
+            false => latest,
+        }
+    }
+
+    /// What stands in the place of messages.
+    fn prompts(&self) -> Vec<Range<usize>> {
+        if self.is_raw() {
+            return vec![self.subtree(self.root())];
+        }
+        let keys = self.format().spec().prompt_keys();
+        let prompts =
+            self.children(self.root()).filter(|&member| keys.iter().any(|key| self.has_key(member, key)));
+        prompts.map(|member| self.subtree(member)).collect()
     }
 
     /// Whether a part is what clients put beside results by themselves. Anybody can write that, so it hides nothing: what the user said

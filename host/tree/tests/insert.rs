@@ -7,7 +7,7 @@ mod common;
 use common::{chat, parse};
 use leafgate_harness::recordings;
 use leafgate_tree::{
-    Author, Document, Draft, EditError, Format, Limits, NodeType, Redaction, Role, SectionId,
+    Author, Document, Draft, EditError, Format, Limits, NodeId, NodeType, Redaction, Role, SectionId,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -163,6 +163,28 @@ fn what_was_put_in_is_redacted_for_good() {
     assert_eq!(now(&draft), ("A_1 D C".to_owned(), ["A=A_1", "D=D", "C=C"].map(str::to_owned).to_vec()));
     assert_eq!(draft.redact_inserted(0, &[redaction(5..99, "E", "E")]), Err(EditError::BadRange));
     assert_eq!(draft.redact_inserted(1, &[]), Err(EditError::NotALeaf));
+}
+
+#[test]
+fn where_there_are_no_messages_the_prompt_is_what_the_user_said_last() {
+    let words = |body: &str, format| {
+        let document = Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap();
+        let places = document.latest_user_words();
+        assert!(places.is_sorted_by_key(|place| place.start));
+        places.iter().map(|place| document.pointer(NodeId::from_index(place.start))).collect::<Vec<_>>()
+    };
+    for (body, places) in [
+        (r#"{"model":"m","prompt":"a","suffix":"b","n":1}"#, vec!["/prompt", "/suffix"]),
+        (r#"{"input":["a","b"],"model":"m"}"#, vec!["/input"]),
+        (r#"{"messages":[{"role":"user","content":"a"}]}"#, vec![]),
+        (r#"["prompt"]"#, vec![]),
+    ] {
+        assert_eq!(words(body, Format::Generic), places, "{body}");
+    }
+    assert_eq!(words(r#"{"messages":[],"prompt":"a"}"#, Format::OpenaiChat), Vec::<String>::new());
+    assert_eq!(words(r#"{"model":"m","input":"a"}"#, Format::OpenaiResponses), ["/input"]);
+    let text = Document::raw("no JSON".into());
+    assert_eq!(text.latest_user_words(), vec![text.subtree(text.root())]);
 }
 
 #[test]

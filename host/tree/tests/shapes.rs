@@ -37,10 +37,13 @@ fn what_decides() {
         (r#"[{"type":1,"text":"Hi"}]"#, Format::Raw),
         (r#"{"model":"m","input":[@]}"#, Format::OpenaiResponses),
         (r#"{"model":"m","input":"Hi","instructions":"Be brief"}"#, Format::OpenaiResponses),
+        (r#"{"model":"m","input":"Hi"}"#, Format::OpenaiResponses),
     ]);
     // Embeddings, completions and what nobody knows.
     bodies(&[
-        (r#"{"model":"m","input":"Hi"}"#, Format::Generic),
+        (r#"{"input":"Hi"}"#, Format::Generic),
+        (r#"{"model":"text-embedding-3-small","input":"Hi"}"#, Format::Generic),
+        (r#"{"model":"m","input":"Hi","encoding_format":"float"}"#, Format::Generic),
         (r#"{"model":"m","input":["Hi","Ho"]}"#, Format::Generic),
         (r#"{"model":"m","prompt":"Hi"}"#, Format::Generic),
         ("[1,2]", Format::Generic),

@@ -301,6 +301,11 @@ impl fmt::Display for Condition {
     }
 }
 
+/// Returns the terms of an expression as they are written: what stands between `&&`.
+pub(crate) fn terms(source: &str) -> Vec<&str> {
+    terms::written(source)
+}
+
 /// Returns every name and function that expressions may use.
 #[cfg(test)]
 pub(crate) fn names() -> Vec<String> {

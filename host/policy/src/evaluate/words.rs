@@ -66,8 +66,9 @@ impl Run<'_> {
                 let section = leaf.as_ref().and_then(|leaf| leaf.section());
                 section.map_or("request".to_owned(), |at| self.document.section(at).kind.to_string())
             }
-            Fact::LeafTool => name(leaf.as_ref().and_then(|leaf| leaf.tool()).unwrap_or("no tool")),
+            Fact::LeafTool => leaf.as_ref().and_then(|leaf| leaf.tool()).map_or("no tool".to_owned(), name),
             Fact::RequestFormat => request.format.to_owned(),
+            Fact::RequestModel if request.model.is_empty() => "no model".to_owned(),
             Fact::RequestModel => name(&request.model),
             Fact::RequestAgent => request.agent.clone(),
             Fact::RequestBytes => request.bytes.to_string(),

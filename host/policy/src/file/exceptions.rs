@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
@@ -13,6 +13,7 @@ use crate::diagnostic::hint_for;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Rule};
+use crate::selector::Selector;
 
 /// What `until` says of an exception that does not end.
 const NEVER: &str = "never";
@@ -21,6 +22,8 @@ const NEVER: &str = "never";
 pub(crate) struct Compiler<'c, 'd> {
     pub(crate) complaints: Complaints<'d>,
     pub(crate) rules: &'c [Rule],
+    /// The ids of all rules that were written, those among them in which something is wrong too.
+    pub(crate) declared: &'c BTreeSet<&'c str>,
     /// `None` where nobody says which day it is: then whatever ends has ended.
     pub(crate) today: Option<Day>,
 }
@@ -50,6 +53,7 @@ impl Compiler<'_, '_> {
         if self.complaints.diagnostics.errors() > before {
             return None;
         }
+        self.warn_of_all(raw, &selector, &allowed);
         let ends = until?;
         if let Some(last) = ends
             && self.today.is_none_or(|today| last < today)
@@ -67,6 +71,23 @@ impl Compiler<'_, '_> {
             format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, &header))
         };
         Some(Exception { origin, rules, selector, allowed, reason: reason?, by: by?, ends })
+    }
+
+    /// Warns of a pattern that lets pass whatever is found: it is easily meant for one value.
+    fn warn_of_all(&mut self, raw: &RawException, selector: &Selector, allowed: &Allowed) {
+        let (Some(written), Some(pattern)) = (&raw.pattern, &allowed.pattern) else { return };
+        if !selector.is_everything() || !allows_all(pattern) {
+            return;
+        }
+        let names = raw.rule.as_ref().map(|rule| rule.get_ref().words(rule.span()));
+        let of = match names.unwrap_or_default().as_slice() {
+            [] => "redact rules find".to_owned(),
+            [(rule, _)] => format!("rule `{rule}` finds"),
+            [..] => "these rules find".to_owned(),
+        };
+        let message = format!("this exception lets pass all that {of}");
+        let hint = "write what the value looks like, or say in `match` where it may stand";
+        self.complaints.warning(written.span(), message, hint);
     }
 
     fn rules(&mut self, raw: &RawException) -> Vec<RuleIndex> {
@@ -89,6 +110,8 @@ impl Compiler<'_, '_> {
                     );
                     self.complaints.error(span, message, "exceptions are for what redact rules find");
                 }
+                // What is wrong with it has been said.
+                None if self.declared.contains(word) => {}
                 None => {
                     let known: Vec<&str> = self.rules.iter().map(|rule| &*rule.id).collect();
                     let hint = match known.is_empty() {
@@ -188,6 +211,12 @@ impl Compiler<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a pattern allows the empty text, or texts that have nothing in common.
+fn allows_all(pattern: &Regex) -> bool {
+    const UNLIKE: [&str; 3] = ["k7f3q2xw", "4111 1111 1111 1111", "ann@example.org"];
+    pattern.is_match("") || UNLIKE.iter().all(|text| pattern.is_match(text))
 }
 
 /// Whether a text looks like a token: a label, a low line and sixteen letters and digits.

@@ -20,6 +20,7 @@ mod hiding_tests;
 mod idle;
 pub(crate) mod matches;
 mod names;
+pub(crate) mod never;
 pub(crate) mod options;
 pub(crate) mod own;
 mod place;

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use leafgate_tree::{LeafKind, Role};
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::Complaints;
@@ -17,6 +18,9 @@ use crate::selector::{Bits, Field};
 
 /// A pattern that compiles to more than this walks through a text slowly.
 const SLOW_REGEX: usize = 1 << 18;
+
+/// Places of counted repetitions behind `.*`, at most: what people count by hand is far below.
+const MOST_COUNTED: usize = 200;
 
 /// Rules that a rule is compared with, at most: a policy of thousands loads as fast.
 const MAX_COMPARED: usize = 256;
@@ -85,9 +89,20 @@ static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^leaf\.(kind|role)\s*==\s*["']([a-z-]+)["']$"#).expect("it is a sound pattern")
 });
 
+/// A literal pattern of a condition.
+static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\bmatches\((?:[^()"']*,\s*)?["'](?<pattern>[^"']*)["']\)"#).expect("it is a sound pattern")
+});
+
 /// A `when` that is never true, or always.
 fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     let (Some(when), Some(written)) = (&rule.when, &raw.when) else { return };
+    for pattern in PATTERN.captures_iter(written.get_ref()).filter_map(|found| found.name("pattern")) {
+        // With escapes in it, it is another pattern than it looks.
+        if !pattern.as_str().contains('\\') {
+            warn_of_slow(pattern.as_str(), written.span(), complaints);
+        }
+    }
     for term in when.terms() {
         let message = match term {
             "false" => Some("`when` is never true".to_owned()),
@@ -161,6 +176,48 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
 pub(super) fn warn_of_slow(pattern: &str, at: Range<usize>, complaints: &mut Complaints<'_>) {
     if RegexBuilder::new(pattern).size_limit(SLOW_REGEX).build().is_err() {
         let hint = "count less: `\\w{1,500}` has five hundred states, `\\w+` has one";
-        complaints.warning(at, "this pattern is slow: it compiles to a large automaton", hint);
+        return complaints.warning(at, "this pattern is slow: it compiles to a large automaton", hint);
+    }
+    let counted = regex_syntax::parse(pattern).map_or(0, |hir| counted_behind_any(&hir));
+    if counted > MOST_COUNTED {
+        let hint = "leave `.*` at the beginning out, for a match may begin anywhere; or count less";
+        let message = format!(
+            "this pattern is slow: behind `.*` each character begins a count anew, with {counted} places to follow"
+        );
+        complaints.warning(at, message, hint);
+    }
+}
+
+/// How many places of counted repetitions stand behind one that goes on without an end over almost
+/// any character: each of them may be alive at each character of a text.
+fn counted_behind_any(hir: &Hir) -> usize {
+    let HirKind::Concat(parts) = hir.kind() else { return 0 };
+    let goes_on = |part: &Hir| match part.kind() {
+        HirKind::Repetition(repetition) => repetition.max.is_none() && is_almost_any(&repetition.sub),
+        _ => false,
+    };
+    let Some(first) = parts.iter().position(goes_on) else { return 0 };
+    parts[first + 1..].iter().map(counted).sum()
+}
+
+fn is_almost_any(hir: &Hir) -> bool {
+    /// Characters that a class leaves out at most: `.` leaves out the end of a line.
+    const LEFT_OUT: usize = 64;
+    let HirKind::Class(Class::Unicode(class)) = hir.kind() else { return false };
+    let mut outside = class.clone();
+    outside.negate();
+    outside.ranges().iter().map(|range| range.len()).sum::<usize>() <= LEFT_OUT
+}
+
+/// Places that counted repetitions spell out.
+fn counted(hir: &Hir) -> usize {
+    match hir.kind() {
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min) as usize;
+            times.saturating_mul(counted(&repetition.sub).max(1))
+        }
+        HirKind::Capture(capture) => counted(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().map(counted).sum(),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => 0,
     }
 }

@@ -247,3 +247,14 @@ fn a_condition_that_spares_whole_leaves_is_warned_about() {
         assert!(!warned(when), "{when}");
     }
 }
+
+#[test]
+fn a_rule_with_an_error_is_known_to_exceptions_all_the_same() {
+    let rules = MAIL.replace("pii/email", "pii/no-such")
+        + &MAIL.replace("'mail'", "'mail2'")
+        + &format!("[[exception]]\nrule = 'mail'\nvalue = 'x'\n{SAID}until = 'never'\n")
+        + &format!("[[exception]]\nrule = 'mial'\nvalue = 'x'\n{SAID}until = 'never'\n");
+    let error = load(&rules, None).unwrap_err();
+    let said: Vec<&str> = error.diagnostics().iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+    assert_eq!(said, ["unknown detector `pii/no-such`", "no rule is called `mial`"]);
+}

@@ -30,6 +30,7 @@ mod insert;
 mod known;
 mod memo;
 mod monitor;
+mod never;
 mod options;
 mod outgoing;
 mod outside;

@@ -323,3 +323,10 @@ fn a_reason_tells_facts_and_no_text() {
     let reason = &block(&evaluation).reason;
     assert!(!reason.contains(EMAIL) && reason.contains("EMAIL") && !reason.contains('\n'), "{reason}");
 }
+
+#[test]
+fn a_reason_says_where_there_is_no_tool_and_no_model() {
+    let rules = "[[rule]]\nid='r'\nmatch={ role = 'user' }\naction='block'\nreason='${leaf.tool}, ${request.model}'\n";
+    let nameless = json!({ "messages": [{ "role": "user", "content": "x" }] });
+    assert_eq!(block(&evaluate(&policy(rules), &nameless)).reason, "no tool, no model");
+}

@@ -86,6 +86,10 @@ impl Spec for AnthropicMessages {
         "content"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }

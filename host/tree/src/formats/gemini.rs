@@ -80,6 +80,10 @@ impl Spec for Gemini {
         "parts"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }

@@ -55,6 +55,10 @@ impl Spec for Generic {
         "content"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &["prompt", "suffix", "input", "inputs", "query"]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }

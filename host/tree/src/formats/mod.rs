@@ -85,6 +85,9 @@ pub(crate) trait Spec: Sync {
     /// Returns the key of what a message says.
     fn content_key(&self) -> &'static str;
 
+    /// Returns the keys of the body under which the user speaks where there are no messages.
+    fn prompt_keys(&self) -> &'static [&'static str];
+
     /// Returns what the API demands of an edited request.
     fn rules(&self) -> &'static Rules;
 

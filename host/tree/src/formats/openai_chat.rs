@@ -62,6 +62,10 @@ impl Spec for OpenaiChat {
         "content"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }

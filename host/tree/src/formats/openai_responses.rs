@@ -20,7 +20,7 @@ use crate::section::{MessageIndex, NodeType, Section, SectionId};
 /// The format that this file describes.
 pub(super) struct OpenaiResponses;
 
-/// Members beside a textual `input` that make it a Responses request. An embeddings request has none of them.
+/// Members beside a textual `input` that make it a Responses request, whatever the model is called.
 const OWN: &[&str] = &[
     "instructions",
     "max_output_tokens",
@@ -45,6 +45,16 @@ static RULES: Rules = Rules {
     assistant_last: ANSWERS_ITSELF,
 };
 
+/// Bytes of the name of a model that are looked at.
+const MODEL_BYTES: usize = 200;
+
+/// Whether a body asks for embeddings: the same `model` and `input`, and the name of such a model or an option of that API.
+fn is_of_embeddings(body: &Index) -> bool {
+    let model = model_member(body).map(|model| body.text_start(model, MODEL_BYTES).to_ascii_lowercase());
+    shape::has_any(body, body.root(), &["encoding_format", "dimensions"])
+        || model.is_some_and(|model| ["embed", "moderation"].iter().any(|word| model.contains(word)))
+}
+
 impl Spec for OpenaiResponses {
     fn name(&self) -> &'static str {
         "openai-responses"
@@ -60,7 +70,8 @@ impl Spec for OpenaiResponses {
         let Some(input) = input else { return Likeness::None };
         let has_items = body.children(input).any(|item| body.kind(item) == Kind::Object);
         let is_text = body.scalar(input) == Some(ValueType::Text);
-        match has_items || is_text && shape::has_any(body, root, OWN) {
+        let names_model = model_member(body).is_some() && !is_of_embeddings(body);
+        match has_items || is_text && (names_model || shape::has_any(body, root, OWN)) {
             true => Likeness::Plausible,
             false => Likeness::None,
         }
@@ -84,6 +95,10 @@ impl Spec for OpenaiResponses {
 
     fn content_key(&self) -> &'static str {
         "content"
+    }
+
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn rules(&self) -> &'static Rules {

@@ -66,6 +66,10 @@ impl Spec for Raw {
         "content"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }

@@ -60,6 +60,10 @@ impl Spec for VscodeChat {
         "content"
     }
 
+    fn prompt_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn rules(&self) -> &'static Rules {
         &RULES
     }
