@@ -49,8 +49,11 @@ fn wrong_lines(text: &str) -> BTreeSet<usize> {
     error.diagnostics().iter().map(|diagnostic| diagnostic.line).collect()
 }
 
+/// The lines that a table has besides, and two keys of it that are wrong.
+type Table<'k> = (Vec<String>, [(&'k str, &'k str); 2]);
+
 /// Writes tables with two keys wrong each, and says which of these a load does not report.
-fn hidden(kind: &str, tables: &[(Vec<String>, [(&str, &str); 2])]) -> Vec<String> {
+fn hidden(kind: &str, tables: &[Table<'_>]) -> Vec<String> {
     let (mut text, mut expected) = (String::new(), Vec::new());
     for (rest, wrong) in tables {
         text += &format!("[[{kind}]]\n");
@@ -122,7 +125,7 @@ fn no_wrong_key_of_an_exception_or_a_detector_hides_another() {
         for (place, first) in keys.iter().enumerate() {
             for second in &keys[place + 1..] {
                 let values = |key: &str| {
-                    let closed = closed.contains(&key).then(|| match key {
+                    let closed = closed.contains(&key).then_some(match key {
                         "regex" | "pattern" => "'('",
                         "words" | "keys" | "value" => "[]",
                         _ => "'No Such'",
