@@ -43,8 +43,12 @@ impl Buffers {
         if room < LEAST {
             return Vec::with_capacity(room);
         }
+        if room > MOST {
+            // Of the very size that was asked for: the block of a leaf that was decoded serves it.
+            return Vec::with_capacity(room);
+        }
         let room = room.next_multiple_of(STEP);
-        let used = if room <= MOST { self.lock().take(room) } else { None };
+        let used = self.lock().take(room);
         used.unwrap_or_else(|| Vec::with_capacity(room))
     }
 

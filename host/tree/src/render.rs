@@ -18,7 +18,7 @@ impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
     #[must_use]
     pub fn render(&self) -> Bytes {
-        let rendered = self.render_into(|bytes| Vec::with_capacity(escape::room(bytes)));
+        let rendered = self.render_into(Vec::with_capacity);
         rendered.map_or_else(|| self.document().source().clone(), Bytes::from)
     }
 
@@ -30,7 +30,7 @@ impl Draft {
         let source = self.document().source();
         let splices = self.body_splices();
         let grown: usize = splices.iter().map(|splice| splice.with.len()).sum();
-        let mut body = take(source.len() + grown);
+        let mut body = take(escape::room(source.len() + grown));
         let mut at = 0;
         for splice in &splices {
             body.extend_from_slice(&source[at..splice.at.start]);
