@@ -180,7 +180,7 @@ impl Store {
             }
             let (sender, receiver) = mpsc::sync_channel(MESSAGES);
             let state = Arc::new(State::default());
-            let writer = Writer::new(database, presence.ok(), keys, &config, receiver, Arc::clone(&state));
+            let writer = Writer::new(database, presence.ok(), keys, &config, receiver, Arc::clone(&state))?;
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
             let required = config.required;
             let run = move || {

@@ -6,6 +6,7 @@ use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
+use zstd::bulk::Compressor;
 
 use crate::keys::StoreKeys;
 use crate::live::{Live, SavedCall, finish_name, settled};
@@ -66,6 +67,8 @@ pub(crate) struct Work<'t, 'd> {
     pub(crate) writer: Option<i64>,
     pub(crate) names: &'t PieceNames,
     pub(crate) known: &'t mut LruCache<PieceName, Known>,
+    /// One for all pieces: to make one takes longer than to compress a piece.
+    pub(crate) compressor: &'t mut Compressor<'static>,
     /// The last request and its receipt, once they were looked up.
     pub(crate) last: Option<(i64, String)>,
 }
@@ -212,7 +215,7 @@ impl Work<'_, '_> {
         Ok(ids)
     }
 
-    fn new_piece(&self, masked: &Masked, row: i64, words: i64) -> rusqlite::Result<Known> {
+    fn new_piece(&mut self, masked: &Masked, row: i64, words: i64) -> rusqlite::Result<Known> {
         let digest = blake3::hash(&masked.json);
         let mut find = self.transaction.prepare_cached("SELECT id, epoch FROM piece WHERE digest = ?1")?;
         let found = find
@@ -221,7 +224,9 @@ impl Work<'_, '_> {
         if let Some(known) = found {
             return Ok(known);
         }
-        let data = zstd::bulk::compress(&masked.json, 1)
+        let data = self
+            .compressor
+            .compress(&masked.json)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO piece (digest, epoch, words, size, data) VALUES (?1, ?2, ?3, ?4, ?5)",

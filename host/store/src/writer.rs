@@ -1,6 +1,7 @@
 //! The one thread that writes: takes what waits, and makes one transaction of it.
 
 use std::collections::HashMap;
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use leafgate_gate::record::{AnswerPart, RecordId};
 use lru::LruCache;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use zstd::bulk::Compressor;
 
 use crate::bounds;
 use crate::keys::StoreKeys;
@@ -27,6 +29,9 @@ const BATCH: usize = 512;
 
 /// Pieces whose ids are remembered: a megabyte each of conversations that go on.
 const PIECES: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
+
+/// How hard pieces are compressed: little of what is written is ever read.
+const FASTEST: i32 = 1;
 
 /// Requests whose answers may still be decided about, long after their ends.
 const DECIDED: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
@@ -54,6 +59,7 @@ pub(crate) struct Writer {
     names: PieceNames,
     /// The pieces that are in the database, by their names.
     known: LruCache<PieceName, Known>,
+    compressor: Compressor<'static>,
     /// Changes when another process has written.
     data_version: i64,
     tidied: Instant,
@@ -68,8 +74,8 @@ impl Writer {
         config: &StoreConfig,
         receiver: Receiver<Message>,
         state: Arc<State>,
-    ) -> Self {
-        Writer {
+    ) -> io::Result<Self> {
+        Ok(Writer {
             masker: Masker::new(keys.tokens.clone()),
             database,
             presence,
@@ -82,10 +88,11 @@ impl Writer {
             rows: LruCache::new(DECIDED),
             names: PieceNames::new(),
             known: LruCache::new(PIECES),
+            compressor: Compressor::new(FASTEST)?,
             data_version: 0,
             tidied: Instant::now(),
             since_tidied: 0,
-        }
+        })
     }
 
     pub(crate) fn run(mut self) {
@@ -207,6 +214,7 @@ impl Writer {
             writer: self.presence.as_ref().map(Presence::writer),
             names: &self.names,
             known: &mut self.known,
+            compressor: &mut self.compressor,
             last: None,
         };
         for message in batch {
