@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_tree::{
-    Document, Format, Inserted, Key, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
+    Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
 };
 
 use crate::condition::RequestFacts;
@@ -240,6 +240,10 @@ impl Selection<'_> {
     /// Whether a leaf is selected.
     pub(crate) fn selects(&self, leaf: &Leaf<'_>) -> bool {
         let selector = self.selector;
+        // What most rules select, and there may be many of them for each leaf.
+        if selector.is_everything_in_a_request() {
+            return true;
+        }
         selector.kinds.allows(Bits::of(leaf.kind() as usize))
             && selector.roles.allows(Bits::of(leaf.role() as usize))
             && self.selects_tool(leaf.tool())
@@ -269,14 +273,14 @@ impl Selection<'_> {
             || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
     }
 
-    /// Whether a key is selected: where its value is, or anything inside its value.
-    pub(crate) fn selects_key(&self, document: &Document, key: &Key<'_>) -> bool {
+    /// Returns the keys that are selected: those whose value is, or anything inside their value.
+    pub(crate) fn keys(&self, document: &Document) -> SelectedKeys {
         if self.selector.is_everything_in_a_request() {
-            return true;
+            return SelectedKeys::All;
         }
-        let inside = document.subtree(key.node);
-        document.leaf(key.node).is_some_and(|leaf| self.selects(&leaf))
-            || inside.filter_map(|at| document.leaf(NodeId::from_index(at))).any(|leaf| self.selects(&leaf))
+        SelectedKeys::Around(
+            document.leaves().filter(|leaf| self.selects(leaf)).map(|leaf| leaf.id()).collect(),
+        )
     }
 
     /// Whether the text of a message that was put in is selected. It stands where the message
@@ -412,4 +416,25 @@ pub(crate) fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
 pub(crate) fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
     let chosen = all.iter().enumerate().filter(|(place, _)| bits.0 & (1 << place) != 0);
     chosen.map(|(_, &value)| name(value).to_owned()).collect()
+}
+
+/// The keys of members that a [`Selection`] selects.
+pub(crate) enum SelectedKeys {
+    All,
+    /// Those of members in which one of these leaves stands; in the order of the document.
+    Around(Vec<NodeId>),
+}
+
+impl SelectedKeys {
+    /// Whether the key of a member is among them.
+    pub(crate) fn contain(&self, document: &Document, member: NodeId) -> bool {
+        match self {
+            SelectedKeys::All => true,
+            SelectedKeys::Around(leaves) => {
+                let inside = document.subtree(member);
+                let first = leaves.partition_point(|leaf| leaf.index() < inside.start);
+                leaves.get(first).is_some_and(|leaf| inside.contains(&leaf.index()))
+            }
+        }
+    }
 }

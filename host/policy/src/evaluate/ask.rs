@@ -71,14 +71,14 @@ impl<'s> Search<'s, '_> {
         for view in own.into_iter().chain((0..beneath).map(Some)) {
             let mut may_find = None;
             for &(plugin, rule) in wanted {
-                let candidate = Candidate { subject: Rc::clone(&subject), rule, view };
+                let candidate = || Candidate { subject: Rc::clone(&subject), rule, view };
                 if let Some(set) = plugin.get().checked_sub(policy.declared) {
-                    let may_find = may_find.get_or_insert_with(|| policy.own.may_find(candidate.text()));
+                    let may_find = may_find.get_or_insert_with(|| policy.own.may_find(candidate().text()));
                     if !may_find[set] {
                         continue;
                     }
                 }
-                self.candidates[plugin.get()].push(candidate);
+                self.candidates[plugin.get()].push(candidate());
             }
         }
     }

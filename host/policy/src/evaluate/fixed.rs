@@ -14,6 +14,8 @@ use super::found::Hidden;
 use super::hits::{Covered, Hit};
 use super::seams::Seams;
 use super::site::{Site, Why};
+use crate::index::RuleIndex;
+use crate::selector::SelectedKeys;
 
 /// Where texts are replaced, by site.
 pub(super) struct Replaced {
@@ -87,10 +89,13 @@ impl Run<'_> {
         let keys: Vec<_> = document.keys().filter(|key| guilty.contains_key(key.text.expose())).collect();
         // All of them first: the way to one may lead through another.
         self.draft.hide_keys(keys.iter().map(|key| key.node));
+        let mut selected: HashMap<RuleIndex, Option<SelectedKeys>> = HashMap::new();
         for key in keys {
             for (hit, why) in &guilty[key.text.expose()] {
-                let active = self.active[hit.rule.get()].as_ref();
-                if active.is_some_and(|active| active.selection.selects_key(document, &key)) {
+                let selected = selected.entry(hit.rule).or_insert_with(|| {
+                    self.active[hit.rule.get()].as_ref().map(|active| active.selection.keys(document))
+                });
+                if selected.as_ref().is_some_and(|selected| selected.contain(document, key.node)) {
                     self.count_finding(hit.rule, hit.label.as_str());
                     self.unredactable(hit.rule, Site::Key(key.node), &hit.label, (*why).clone());
                 }

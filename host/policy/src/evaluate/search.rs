@@ -26,13 +26,15 @@ pub(super) struct Search<'s, 'p> {
     scanner: Scanner,
     /// By index of the plugin.
     pub(super) candidates: Vec<Vec<Candidate<'s>>>,
+    /// A buffer for the plugins that are to see a text, kept from one text to the next.
+    wanted: Vec<(PluginIndex, RuleIndex)>,
     pub(super) found: Found,
 }
 
 impl<'s, 'p> Search<'s, 'p> {
     pub(super) fn new(run: &'s Run<'p>) -> Self {
         let candidates = run.policy.plugins.iter().map(|_| Vec::new()).collect();
-        Search { run, scanner: Scanner::default(), candidates, found: Found::default() }
+        Search { run, scanner: Scanner::default(), candidates, wanted: Vec::new(), found: Found::default() }
     }
 
     /// Searches the present text of a leaf on behalf of the rules that apply to it.
@@ -65,7 +67,8 @@ impl<'s, 'p> Search<'s, 'p> {
             return;
         }
         self.scanner.begin();
-        let mut wanted: Vec<(PluginIndex, RuleIndex)> = Vec::new();
+        let mut wanted = std::mem::take(&mut self.wanted);
+        wanted.clear();
         for &(rule, redact) in rules {
             if let Some(engine) = redact.engine {
                 let first = self.found.hits.len();
@@ -94,11 +97,11 @@ impl<'s, 'p> Search<'s, 'p> {
                 wanted.extend(redact.plugins.iter().map(|&plugin| (plugin, rule)));
             }
         }
-        if wanted.is_empty() || !subject.is_decoded_for_plugins() {
-            return;
+        if !wanted.is_empty() && subject.is_decoded_for_plugins() {
+            subject.beneath();
+            self.show(subject, &wanted);
         }
-        subject.beneath();
-        self.show(subject, &wanted);
+        self.wanted = wanted;
     }
 
     /// Whether a rule applies to a leaf. Its text is read only where the rule's condition is about that.
