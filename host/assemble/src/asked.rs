@@ -7,7 +7,7 @@ use crate::json::Object;
 use crate::profile::{AgentMode, Plugin, Profile};
 
 /// The member.
-const MEMBER: &str = "leafgate";
+pub(crate) const MEMBER: &str = "leafgate";
 
 /// The plugin that `webSearch` is about.
 const WEB_SEARCH: &str = "web-search";

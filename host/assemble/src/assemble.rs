@@ -31,6 +31,19 @@ impl fmt::Debug for Assembled {
     }
 }
 
+/// How a request whose cost is asked for holds what is to be counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// As a request that is answered does.
+    Flat,
+    /// Whole, under a member of its own, where it names this model unless the profile names one:
+    /// Gemini's `generateContentRequest`.
+    Wrapped {
+        /// The model that the path names.
+        model: String,
+    },
+}
+
 /// Assembles a request from what a client sent.
 ///
 /// # Errors
@@ -44,26 +57,74 @@ pub fn assemble(
 ) -> Result<Assembled, AssembleError> {
     let wire = api.wire();
     let mut steps = Vec::new();
-    let mut body = parse(body, wire)?;
+    let body = made(parse(body, wire)?, profile, files, wire, None, &mut steps)?;
+    Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
+}
+
+/// Assembles a request whose cost is asked for: what is counted is what [`assemble`] would make,
+/// without what no count takes.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_count(
+    api: Api,
+    body: &[u8],
+    profile: &Profile,
+    files: &dyn Files,
+    counted: &Counted,
+) -> Result<Assembled, AssembleError> {
+    let wire = api.wire();
+    let mut steps = Vec::new();
+    let options = match counted {
+        Counted::Flat => wire.counted(),
+        Counted::Wrapped { .. } => None,
+    };
+    let options = |key: &str| options.is_none_or(|options| options.contains(&key));
+    let body = single(wire.unwrapped(parse(body, wire)?)?, wire)?;
+    let mut body = made(body, profile, files, wire, Some(&options), &mut steps)?;
+    if let Counted::Wrapped { model } = counted {
+        let model = profile.model.as_ref().unwrap_or(model);
+        body = wire.wrapped(body, model);
+    }
+    Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
+}
+
+/// Tells which options a count takes.
+type Countable<'c> = &'c dyn Fn(&str) -> bool;
+
+/// The body that leaves. Of one that is `counted` only these options are set, and no plugins.
+fn made(
+    mut body: Object,
+    profile: &Profile,
+    files: &dyn Files,
+    wire: &dyn Wire,
+    counted: Option<Countable<'_>>,
+    steps: &mut Vec<Step>,
+) -> Result<Object, AssembleError> {
     let asked = Asked::take(&mut body)?;
     let agent = asked.is_agent(profile)?;
 
     let turns = wire.take(&mut body)?;
-    let mut history = arrange(turns, agent, wire.is_loose(&body), wire, &mut steps);
-    strip(&mut history, profile, &mut steps);
-    insert_context(&mut history, profile, &asked, files, wire, &mut steps)?;
-    let has_tools = tools::send(&mut body, profile, agent, wire, &mut steps)?;
-    let system = prompt::system(profile, files, &history.system, agent, has_tools, &mut steps)?;
+    let mut history = arrange(turns, agent, wire.is_loose(&body), wire, steps);
+    strip(&mut history, profile, steps);
+    insert_context(&mut history, profile, &asked, files, wire, steps)?;
+    let has_tools = tools::send(&mut body, profile, agent, wire, steps)?;
+    let system = prompt::system(profile, files, &history.system, agent, has_tools, steps)?;
     let items = history.pieces.into_iter().flat_map(|piece| piece.items).collect();
     wire.put(&mut body, Some(&system), items);
-    set_members(&mut body, profile, &asked, wire, &mut steps)?;
-    Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
+    set_members(&mut body, profile, &asked, wire, counted, steps)?;
+    Ok(body)
 }
 
 pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
     let body: Object = serde_json::from_slice::<&serde_json::value::RawValue>(body)
         .and_then(|body| serde_json::from_str(body.get()))
         .map_err(|error| AssembleError::NotJson { line: error.line(), column: error.column() })?;
+    single(body, wire)
+}
+
+/// A body in which no member is there twice that counts.
+fn single(body: Object, wire: &dyn Wire) -> Result<Object, AssembleError> {
     match wire.single().iter().find(|key| body.is_twice(key)) {
         Some(key) => Err(AssembleError::Twice { key }),
         None => Ok(body),
@@ -128,10 +189,11 @@ fn set_members(
     profile: &Profile,
     asked: &Asked,
     wire: &dyn Wire,
+    counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {
     let plugins = asked.plugins(profile)?;
-    if !plugins.is_empty() {
+    if !plugins.is_empty() && counted.is_none() {
         let plugin = |plugin: &crate::profile::Plugin| {
             let mut members = vec![("id", raw(&plugin.id))];
             members.extend(plugin.max_results.map(|most| ("max_results", raw(&most))));
@@ -141,14 +203,15 @@ fn set_members(
         steps.push(Step::put(Did::Plugins, "profile", list.get().as_bytes()));
         body.set("plugins", list);
     }
-    for (key, value) in &profile.options {
+    let options = profile.options.iter().filter(|(key, _)| counted.is_none_or(|takes| takes(key)));
+    for (key, value) in options {
         let value = raw(value);
         steps.push(Step::put(Did::Option, key, value.get().as_bytes()));
         body.set(key, value);
     }
     if let Some(model) = &profile.model {
         steps.push(Step::put(Did::Model, "profile", model.as_bytes()));
-        wire.set_model(body, model)?;
+        wire.set_model(body, model);
     }
     Ok(())
 }

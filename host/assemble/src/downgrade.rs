@@ -68,7 +68,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
         }
         Without::Model(model) => {
             let other = body.text("model").as_ref() != Some(model);
-            wire.set_model(&mut body, model)?;
+            wire.set_model(&mut body, model);
             other
         }
     };

@@ -61,7 +61,7 @@ mod step;
 mod tools;
 mod wire;
 
-pub use assemble::{Assembled, assemble};
+pub use assemble::{Assembled, Counted, assemble, assemble_count};
 pub use downgrade::{Without, downgrade};
 pub use error::AssembleError;
 pub use files::{Entry, FileFault, Files, check as check_path};

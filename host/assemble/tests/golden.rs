@@ -10,8 +10,8 @@ use std::path::Path;
 
 use common::*;
 use leafgate_assemble::{
-    AgentMode, Api, AssembleError, Continuation, Did, FileFault, MapOf, Plugin, Profile, Prompt, ToolsOf,
-    Without, assemble, downgrade,
+    AgentMode, Api, AssembleError, Continuation, Counted, Did, FileFault, MapOf, Plugin, Profile, Prompt,
+    ToolsOf, Without, assemble, assemble_count, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -19,9 +19,7 @@ fn golden(api: Api, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let request = std::fs::read_to_string(folder.join(format!("{name}.request.json"))).unwrap();
     for (mode, agent_mode) in [("agent", AgentMode::On), ("plain", AgentMode::Off)] {
-        // Gemini names the model in the path.
-        let model = full().model.filter(|_| api != Api::Gemini);
-        let assembled = run(api, &request, &Profile { agent_mode, model, ..full() });
+        let assembled = run(api, &request, &Profile { agent_mode, ..full() });
         let path = folder.join(format!("{name}.{mode}.json"));
         let body = text(&assembled) + "\n";
         if std::env::var_os("LEAFGATE_BLESS").is_some() {
@@ -69,14 +67,108 @@ fn what_gemini_has_no_place_for_is_refused() {
     let refused = |body: &str, profile: &Profile| {
         assemble(Api::Gemini, body.as_bytes(), profile, &Memory::usual()).unwrap_err().to_string()
     };
-    let model = Profile { model: Some("other".to_owned()), ..bare() };
-    assert!(refused(&one(Api::Gemini, "Hi"), &model).contains("leave `model` out of the profile"));
     let cached = r#"{"cached_content":"cachedContents/1","contents":[]}"#;
     assert!(refused(cached, &bare()).contains("/cachedContent"));
     let twice = r#"{"systemInstruction":{},"system_instruction":{},"contents":[]}"#;
     assert!(refused(twice, &bare()).contains("/systemInstruction: the member is here twice"));
     let none = downgrade(Api::Gemini, one(Api::Gemini, "Hi").as_bytes(), &Without::Stream);
     assert_eq!(none.unwrap(), None, "the path asks for a stream");
+}
+
+/// Its blocks may be marked for a provider's cache, and some providers ask for a block of their own.
+#[test]
+fn a_system_prompt_that_nothing_is_put_around_stays_as_it_was_spelled() {
+    let blocks = r#"[{"type":"text","text":"First."},{"cache_control":{"type":"ephemeral"},"type":"text","text":"Second."}]"#;
+    let profile = Profile { context: vec!["notes/a.md".to_owned()], ..bare() };
+    for (api, body, kept) in [
+        (
+            Api::Messages,
+            format!(r#"{{"system":{blocks},"messages":[{{"role":"user","content":"Hi"}}]}}"#),
+            format!(r#""system":{blocks}"#),
+        ),
+        (
+            Api::Chat,
+            format!(
+                r#"{{"messages":[{{"message_id":"1","role":"developer","content":{blocks}}},{{"role":"user","content":"Hi"}}]}}"#
+            ),
+            format!(r#"{{"messages":[{{"role":"developer","content":{blocks}}},"#),
+        ),
+        (
+            Api::Gemini,
+            r#"{"system_instruction":{"parts":[{"text":"First."},{"text":"Second."}],"role":"user"},"contents":[]}"#.to_owned(),
+            r#""system_instruction":{"parts":[{"text":"First."},{"text":"Second."}],"role":"user"}"#.to_owned(),
+        ),
+    ] {
+        let made = text(&run(api, &body, &profile));
+        assert!(made.contains(&kept), "{made}");
+        let around = Profile { tools_hint: None, agent_prompt: Some("prompts/agent.md".to_owned()), ..bare() };
+        let made = text(&run(api, &body, &around));
+        assert!(made.contains("Act.") && !made.contains("cache_control"), "{made}");
+        let none = Profile { prompt: Some(Prompt::Literal("Mine.".to_owned())), ..bare() };
+        assert!(!text(&run(api, &body, &none)).contains("Second."));
+    }
+}
+
+/// The path names the model, and a body that repeats it must not say another one.
+#[test]
+fn a_body_of_gemini_says_no_other_model_than_its_path() {
+    let profile = Profile { model: Some("other".to_owned()), ..bare() };
+    let made = value(&run(Api::Gemini, &one(Api::Gemini, "Hi"), &profile));
+    assert_eq!(made.get("model"), None);
+    let mut body: Value = serde_json::from_str(&one(Api::Gemini, "Hi")).unwrap();
+    body["model"] = "models/m".into();
+    assert_eq!(value(&run(Api::Gemini, &body.to_string(), &profile))["model"], "models/other");
+}
+
+/// What would be sent is what is counted, without what no count takes.
+#[test]
+fn a_count_is_of_what_would_be_sent() {
+    let options = json!({ "include_reasoning": true, "thinking": { "type": "enabled" }, "reasoning": {},
+        "generationConfig": { "topK": 3 } });
+    let profile = Profile {
+        options: options.as_object().unwrap().clone(),
+        plugins: vec![Plugin { id: "web-search".to_owned(), max_results: None }],
+        context: vec!["notes/a.md".to_owned()],
+        ..full()
+    };
+    let count = |api: Api, body: &str, counted: &Counted| {
+        let made = assemble_count(api, body.as_bytes(), &profile, &Memory::usual(), counted).unwrap();
+        serde_json::from_slice::<Value>(&made.body).unwrap()
+    };
+    let options = ["include_reasoning", "thinking", "reasoning", "generationConfig", "plugins"];
+    for (api, kept) in
+        [(Api::Messages, "thinking"), (Api::Responses, "reasoning"), (Api::Gemini, "generationConfig")]
+    {
+        let body = one(api, "Hi");
+        let counted = count(api, &body, &Counted::Flat);
+        let mut sent = value(&run(api, &body, &profile));
+        for option in options.into_iter().filter(|option| *option != kept) {
+            assert!(sent.as_object_mut().unwrap().remove(option).is_some(), "{api:?} sends {option}");
+        }
+        assert_eq!(counted, sent, "{api:?}");
+    }
+    let wrapped = Counted::Wrapped { model: "m".to_owned() };
+    let flat = one(Api::Gemini, "Hi");
+    let mut sent = value(&run(Api::Gemini, &flat, &profile));
+    sent["model"] = "models/gpt-asked".into();
+    sent.as_object_mut().unwrap().remove("plugins");
+    let counted = count(Api::Gemini, &flat, &wrapped);
+    assert_eq!(counted, json!({ "generateContentRequest": sent }));
+    let once = assemble_count(Api::Gemini, flat.as_bytes(), &profile, &Memory::usual(), &wrapped).unwrap();
+    let twice = assemble_count(Api::Gemini, &once.body, &profile, &Memory::usual(), &wrapped).unwrap();
+    assert_eq!(text(&twice), text(&once));
+    // One that its client holds so already, with what it picks beside it.
+    let mut request: Value = serde_json::from_str(&flat).unwrap();
+    request["model"] = "models/m".into();
+    let held = json!({ "generate_content_request": request, "leafgate": { "context": [] } });
+    let counted = count(Api::Gemini, &held.to_string(), &wrapped);
+    assert_eq!(counted["generateContentRequest"]["model"], "models/gpt-asked");
+    assert!(!counted.to_string().contains("A says 1."));
+    assert_eq!(counted.as_object().unwrap().len(), 1);
+    let both = json!({ "generateContentRequest": {}, "contents": [] });
+    let refused =
+        assemble_count(Api::Gemini, both.to_string().as_bytes(), &profile, &Memory::usual(), &wrapped);
+    assert!(refused.unwrap_err().to_string().contains("/contents: the member is here twice"));
 }
 
 #[test]

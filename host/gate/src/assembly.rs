@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use leafgate_assemble::Step;
+use leafgate_assemble::{Counted, Step};
 use leafgate_policy::{ASKED, Assembly, Context, Policy, ReadOnce};
 use leafgate_tree::{Document, Limits, NodeId};
 use lru::LruCache;
@@ -53,13 +53,15 @@ impl Assembler {
     }
 
     /// Assembles a request with the profile that was chosen for it, or else with the first one of
-    /// the policy that is for it; `None` where there is none.
+    /// the policy that is for it; `None` where there is none. Of one that is `counted`, what its
+    /// turn would be.
     pub(crate) fn assemble(
         &self,
         policy: &Policy,
         chosen: Option<&Arc<Assembly>>,
         document: &Arc<Document>,
         context: &Context<'_>,
+        counted: Option<&Counted>,
     ) -> Result<Option<Made>, Refusal> {
         let Some(assembly) = chosen.or_else(|| policy.assembly_for(document, context)) else {
             return refuse_asked(policy, document).map(|()| None);
@@ -68,7 +70,11 @@ impl Assembler {
         let refused = |what: &dyn fmt::Display| {
             Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id()))
         };
-        let assembled = assembly.assemble(document, &*files).map_err(|error| refused(&error))?;
+        let assembled = match counted {
+            None => assembly.assemble(document, &*files),
+            Some(counted) => assembly.assemble_count(document, &*files, counted),
+        };
+        let assembled = assembled.map_err(|error| refused(&error))?;
         self.trim();
         let body = Bytes::from(assembled.body);
         let document = Document::parse(body, document.format(), &Limits::default());
@@ -124,7 +130,7 @@ fn turn(policy: &Policy, assembly: &Assembly, session: &str, document: &Document
 }
 
 /// What a request picks from a profile must not leave where there is none.
-pub(crate) fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
+fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
     if policy.assemblies().is_empty() || document.member(document.root(), ASKED).is_none() {
         return Ok(());
     }

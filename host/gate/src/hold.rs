@@ -36,6 +36,8 @@ pub(crate) struct Held {
     pub(crate) streams: bool,
     /// Which API it asks.
     pub(crate) api: Api,
+    /// The model that is asked instead of the one that its path names.
+    pub(crate) other_model: Option<Arc<str>>,
     /// How its answer is restored.
     pub(crate) restoring: Option<Restoring>,
     /// What its answer is judged by, where it is.
@@ -144,6 +146,7 @@ impl Held {
         Ok(Passed {
             flow,
             ruling: self.ruling,
+            other_model: self.other_model,
             ..self.received.passed(&self.source, release.body, self.restoring)
         })
     }

@@ -20,13 +20,14 @@ pub(crate) use self::bodyless::Bodyless;
 pub(crate) use self::outcome::Outcome;
 use self::outcome::{Pauses, Reviewed};
 pub(crate) use self::tally::tally;
-use crate::apis::Api;
-use crate::assembly::{Assembler, Made, refuse_asked};
+use crate::apis::{Api, Wants};
+use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
 use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
+use crate::outgoing;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::record::{self, RecordedEdit};
@@ -55,6 +56,8 @@ pub(crate) struct Case {
     pub(crate) api: Api,
     /// The model that its path names.
     pub(crate) model: Option<Arc<str>>,
+    /// The one that is asked instead.
+    pub(crate) other_model: Option<Arc<str>>,
     /// What it says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
@@ -150,6 +153,9 @@ impl Case {
         let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
+        if self.model.is_none() && document.model().is_none() {
+            self.model = self.api.deployment(self.to.endpoint()).map(Into::into);
+        }
         let (model, to, lane) = (self.model.clone(), self.to.clone(), self.lane.clone());
         let class =
             self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
@@ -183,11 +189,19 @@ impl Case {
             Ok(None) => {}
             Ok(Some(made)) => {
                 assembled = Some(made.summary());
+                if let Some(other) = &made.assembly.profile().model {
+                    self.ask_model(other, true);
+                }
                 self.assembly = Some(Arc::clone(&made.assembly));
                 document = made.document;
                 // What came is not what leaves, whatever the policy does to it.
                 wraps_more = true;
             }
+        }
+        let (model, to) = (self.model.clone(), self.to.clone());
+        let context = Context { model: model.as_deref(), endpoint: Some(to.endpoint()), ..context };
+        if let Some(other) = self.policy.model_for(&document, &context).map(str::to_owned) {
+            self.ask_model(&other, false);
         }
         self.turns.receive(&Request {
             session: Arc::clone(&session.key),
@@ -283,16 +297,28 @@ impl Case {
         if self.chosen.is_none() && self.api.format().is_none() {
             return Ok(None);
         }
-        if !self.api.takes_all_of_a_request() {
-            return refuse_asked(&self.policy, document).map(|()| None);
-        }
+        let counted = match self.api.wants(self.to.endpoint()) {
+            Wants::Count(counted) => Some(counted),
+            Wants::Turn | Wants::Text | Wants::Other => None,
+        };
         let chosen = self.chosen.as_ref();
-        let made = assembler.assemble(&self.policy, chosen, document, context)?;
+        let made = assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
         if let Some(made) = &made {
             self.reservation
                 .cover(self.body.len() + document.source().len() + made.document.source().len())?;
         }
         Ok(made)
+    }
+
+    /// Has another model be asked, where the path names it. Rules are asked about the one that a
+    /// profile names, as they are where a body names it.
+    fn ask_model(&mut self, model: &str, by_profile: bool) {
+        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return };
+        self.to.path = target.into();
+        self.other_model = Some(model.into());
+        if by_profile && self.model.is_some() {
+            self.model = Some(model.into());
+        }
     }
 
     /// Has the policy decide, with the saved edits that the mode applies.

@@ -7,6 +7,7 @@ use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::{HeaderMap, Method, request};
 use hyper::body::Incoming;
 
+use crate::apis::Api;
 use crate::budget::Reservation;
 use crate::flow::Flow;
 use crate::headers::{self, RequestChanges};
@@ -30,7 +31,15 @@ impl Received {
     pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, restoring: Option<Restoring>) -> Passed {
         let as_it_came = !self.wraps_more && is_same(&rendered, source);
         let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
-        Passed { body, decoded, restoring, ruling: None, reservation: self.reservation, flow: None }
+        Passed {
+            body,
+            decoded,
+            restoring,
+            ruling: None,
+            reservation: self.reservation,
+            flow: None,
+            other_model: None,
+        }
     }
 }
 
@@ -51,6 +60,8 @@ pub(crate) struct Passed {
     pub(crate) reservation: Option<Reservation>,
     /// What makes lesser forms of it, where a profile made it.
     pub(crate) flow: Option<Box<Flow>>,
+    /// The model that is asked instead of the one that its path names.
+    pub(crate) other_model: Option<Arc<str>>,
 }
 
 /// What leaves of a body.
@@ -77,7 +88,7 @@ impl OutgoingBody {
 /// A request as it leaves, and how its answer is restored.
 pub(crate) struct Outgoing {
     pub(crate) method: Method,
-    /// Path and query as received.
+    /// Path and query as received, but for another model.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: OutgoingBody,
@@ -123,11 +134,13 @@ impl Outgoing {
     }
 
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
-        let Passed { body, decoded, restoring, ruling, reservation, flow: _ } = passed;
+        let Passed { body, decoded, restoring, ruling, reservation, flow: _, other_model } = passed;
+        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let renamed = other_model.and_then(|model| with_model(api, path(parts), &model));
         let changes = RequestChanges { decoded, plain_answer };
         Outgoing {
             method: parts.method.clone(),
-            path: path(parts).to_owned(),
+            path: renamed.unwrap_or_else(|| path(parts).to_owned()),
             headers: headers::of_request(&parts.headers, changes),
             body: OutgoingBody::Whole(body),
             restoring,
@@ -135,6 +148,12 @@ impl Outgoing {
             reservation,
         }
     }
+}
+
+/// Path and query that ask another model; `None` where no path names it.
+pub(crate) fn with_model(api: Api, target: &str, model: &str) -> Option<String> {
+    let Some((path, query)) = target.split_once('?') else { return api.with_model(target, model) };
+    api.with_model(path, model).map(|path| format!("{path}?{query}"))
 }
 
 /// Path and query as received.

@@ -189,6 +189,15 @@ impl Policy {
         self.exceptions.first_end()
     }
 
+    /// Returns the model that a rule chooses for a request; `None` where none does.
+    ///
+    /// Where the body names the model, [`Policy::evaluate`] edits it. Where the path does
+    /// ([`Context::model`]), whoever sends the request has to write this one there.
+    #[must_use]
+    pub fn model_for(&self, document: &Document, context: &Context<'_>) -> Option<&str> {
+        evaluate::model_for(self, document, context)
+    }
+
     /// Evaluates one request: edits it, and says what becomes of it.
     ///
     /// The same document, context and vault keys give the same bytes. The vault learns the values

@@ -22,8 +22,7 @@ impl Wire for Chat {
     }
 
     fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
-        let first =
-            system.map(|system| Object::with(vec![("role", raw(&"system")), ("content", raw(&system))]));
+        let first = system.map(|system| own_system(body, system).unwrap_or_else(|| made_system(system)));
         let messages: Vec<Object> = first.into_iter().chain(items).collect();
         body.set("messages", raw(&messages));
     }
@@ -99,6 +98,23 @@ impl Wire for Chat {
         }
         changed
     }
+}
+
+/// The system message of a body, where it says this and is the only one: its parts may be marked
+/// for a provider's cache.
+fn own_system(body: &Object, system: &str) -> Option<Object> {
+    let mut own = body.objects("messages")?.into_iter().filter(is_system);
+    let (mut message, None) = (own.next()?, own.next()) else { return None };
+    message.keep(&["role", "content", "name"]);
+    (words(message.get("content")) == system).then_some(message)
+}
+
+fn made_system(system: &str) -> Object {
+    Object::with(vec![("role", raw(&"system")), ("content", raw(&system))])
+}
+
+fn is_system(message: &Object) -> bool {
+    matches!(message.text("role").as_deref(), Some("system" | "developer"))
 }
 
 fn turn(message: Object) -> Turn {

@@ -10,6 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::{Wire, list, stored, words};
+use crate::asked;
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
@@ -29,6 +30,8 @@ const ALLOWED: Spelled = ["allowedFunctionNames", "allowed_function_names"];
 const SCHEMAS: [&str; 3] = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 const MEDIA_TYPE: Spelled = ["mimeType", "mime_type"];
+
+const WRAPPED: Spelled = ["generateContentRequest", "generate_content_request"];
 
 /// Where the key of a call stands meanwhile.
 const KEY: &str = "leafgateCall";
@@ -56,18 +59,15 @@ impl Wire for Gemini {
             ));
         }
         let mut turns = Vec::new();
-        if let Some((_, said)) = member(body, SYSTEM) {
-            let parts = serde_json::from_str::<Object>(said.get()).ok();
-            let text = words(parts.as_ref().map_or(Some(said), |said| said.get("parts")));
-            turns.extend((!text.is_empty()).then_some(Turn::System(text)));
-        }
+        let system = instruction(body);
+        turns.extend((!system.is_empty()).then_some(Turn::System(system)));
         let mut pairs = Pairs::default();
         turns.extend(list(body, "contents")?.into_iter().map(|content| turn(content, &mut pairs)));
         Ok(turns)
     }
 
     fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
-        if let Some(system) = system {
+        if let Some(system) = system.filter(|system| instruction(body) != *system) {
             let key = member(body, SYSTEM).map_or(SYSTEM[0], |(key, _)| key);
             body.set(key, raw(&json!({ "parts": [{ "text": system }] })));
         }
@@ -122,12 +122,34 @@ impl Wire for Gemini {
         kind.to_ascii_lowercase().starts_with("image/").then(|| Object::with(vec![("text", raw(&words))]))
     }
 
-    /// The model stands in the path, which no profile writes.
-    fn set_model(&self, _: &mut Object, _: &str) -> Result<(), AssembleError> {
-        Err(AssembleError::NoPlace(
-            "the profile sets `model`, and this API names the model in its path: leave `model` out of the profile, \
-             and have clients ask for the model",
-        ))
+    /// The path names the model. A body may repeat it, and must not say another one.
+    fn set_model(&self, body: &mut Object, model: &str) {
+        if body.get("model").is_some() {
+            body.set("model", raw(&resource(model)));
+        }
+    }
+
+    /// Of what Vertex AI counts.
+    fn counted(&self) -> Option<&'static [&'static str]> {
+        Some(&["generationConfig", "generation_config"])
+    }
+
+    fn unwrapped(&self, mut body: Object) -> Result<Object, AssembleError> {
+        let Some((key, held)) = member(&body, WRAPPED) else { return Ok(body) };
+        let request = serde_json::from_str::<Object>(held.get());
+        let mut request = request.map_err(|_| AssembleError::shape(format!("/{key}"), "a request"))?;
+        if body.get("contents").is_some() {
+            return Err(AssembleError::Twice { key: "contents" });
+        }
+        if let Some(asked) = body.remove(asked::MEMBER) {
+            request.set(asked::MEMBER, asked);
+        }
+        Ok(request)
+    }
+
+    fn wrapped(&self, mut request: Object, model: &str) -> Object {
+        request.set("model", raw(&resource(model)));
+        Object::with(vec![(WRAPPED[0], raw(&request))])
     }
 
     /// Functions by their names, and what the provider runs itself by its key.
@@ -197,6 +219,19 @@ impl Wire for Gemini {
         }
         changed
     }
+}
+
+/// What a body says as its system prompt.
+fn instruction(body: &Object) -> String {
+    let Some((_, said)) = member(body, SYSTEM) else { return String::new() };
+    let parts = serde_json::from_str::<Object>(said.get()).ok();
+    words(parts.as_ref().map_or(Some(said), |said| said.get("parts")))
+}
+
+/// How a body names a model.
+fn resource(model: &str) -> String {
+    let is_one = model.starts_with("models/") || model.starts_with("tunedModels/");
+    if is_one { model.to_owned() } else { format!("models/{model}") }
 }
 
 /// A member in the spelling that is there.

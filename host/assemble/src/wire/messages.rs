@@ -25,7 +25,8 @@ impl Wire for Messages {
     }
 
     fn put(&self, body: &mut Object, system: Option<&str>, items: Vec<Object>) {
-        if let Some(system) = system {
+        // Blocks of a prompt may be marked for the provider's cache.
+        if let Some(system) = system.filter(|system| words(body.get("system")) != *system) {
             body.set("system", raw(&system));
         }
         body.set("messages", raw(&items));
@@ -77,6 +78,11 @@ impl Wire for Messages {
 
     fn tool_names(&self, tool: &Object) -> Vec<String> {
         vec![tool.text("name").unwrap_or_default()]
+    }
+
+    /// <https://platform.claude.com/docs/en/api/messages-count-tokens>; any other is refused there.
+    fn counted(&self) -> Option<&'static [&'static str]> {
+        Some(&["cache_control", "context_management", "mcp_servers", "output_config", "speed", "thinking"])
     }
 
     fn normalise(&self, tool: &mut Object) -> bool {

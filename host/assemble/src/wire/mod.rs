@@ -74,10 +74,24 @@ pub(crate) trait Wire: Sync {
     /// Words in the place of a part that is an image; `None` for any other part.
     fn without_image(&self, part: &Object, words: &str) -> Option<Object>;
 
-    /// Names the model that is asked.
-    fn set_model(&self, body: &mut Object, model: &str) -> Result<(), AssembleError> {
+    /// Names the model that is asked, where bodies name it.
+    fn set_model(&self, body: &mut Object, model: &str) {
         body.set("model", raw(&model));
-        Ok(())
+    }
+
+    /// The options that a request may have whose cost is asked for; `None` for all.
+    fn counted(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
+    /// The request in a body whose cost is asked for: that body, or what it holds as a whole.
+    fn unwrapped(&self, body: Object) -> Result<Object, AssembleError> {
+        Ok(body)
+    }
+
+    /// A body that holds a request to be counted as a whole.
+    fn wrapped(&self, request: Object, _model: &str) -> Object {
+        request
     }
 
     /// The names of a tool, or of a choice of one. Most tools have one; some are lists of functions.

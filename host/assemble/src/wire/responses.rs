@@ -105,6 +105,18 @@ impl Wire for Responses {
         vec![tool.text("name").or_else(|| tool.text("type")).unwrap_or_default()]
     }
 
+    /// <https://platform.openai.com/docs/api-reference/responses/input-tokens>.
+    fn counted(&self) -> Option<&'static [&'static str]> {
+        Some(&[
+            "conversation",
+            "parallel_tool_calls",
+            "previous_response_id",
+            "reasoning",
+            "text",
+            "truncation",
+        ])
+    }
+
     fn normalise(&self, tool: &mut Object) -> bool {
         tools::normalise(tool, "parameters")
     }

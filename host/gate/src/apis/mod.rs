@@ -22,6 +22,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use http::{HeaderMap, Method, Uri};
+use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
 use crate::dialect::Dialect;
@@ -30,9 +31,10 @@ use crate::restore::Reader;
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
-const ENDPOINTS: [&dyn Endpoint; 10] = [
+const ENDPOINTS: [&dyn Endpoint; 11] = [
     &chat::Chat,
     &responses::Responses,
+    &responses::InputTokens,
     &messages::Messages,
     &messages::CountTokens,
     &embeddings::Embeddings,
@@ -68,9 +70,19 @@ pub(crate) trait Endpoint: Sync {
         None
     }
 
-    /// Whether it takes what belongs to a request of its format: prompt, tools and options.
-    fn takes_all_of_a_request(&self) -> bool {
-        true
+    /// A path that asks another model; `None` where no path names it.
+    fn with_model(&self, _path: &str, _model: &str) -> Option<String> {
+        None
+    }
+
+    /// The model that a path names and a body may repeat: then the body's word is what rules know.
+    fn deployment(&self, _path: &str) -> Option<String> {
+        None
+    }
+
+    /// What a request to this path wants to have.
+    fn wants(&self, _path: &str) -> Wants {
+        if self.conversation().is_some() { Wants::Turn } else { Wants::Other }
     }
 
     /// The words of its errors.
@@ -83,6 +95,19 @@ pub(crate) trait Endpoint: Sync {
 
     /// What the built-in upstream answers; `None` for the body itself.
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed>;
+}
+
+/// What a request wants to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// The model's turn in a conversation.
+    Turn,
+    /// Words of the model beside any conversation.
+    Text,
+    /// What a turn would cost.
+    Count(Counted),
+    /// Something else.
+    Other,
 }
 
 /// What an API says about a conversation. Its answers are the model's turn: tokens are restored in
@@ -175,6 +200,12 @@ impl Endpoint for Other {
         None
     }
 
+    /// Batches hold turns, or name files that do, and are answered later.
+    fn wants(&self, path: &str) -> Wants {
+        let batches = ["/batches", ":batchGenerateContent"];
+        if batches.iter().any(|end| path.ends_with(end)) { Wants::Text } else { Wants::Other }
+    }
+
     fn dialect(&self) -> &'static dyn Dialect {
         self.dialect
     }
@@ -187,6 +218,20 @@ impl Endpoint for Other {
 /// Whether a path is one that requests with a body may go to.
 pub(crate) fn is_served(path: &str) -> bool {
     DIALECTS.iter().any(|dialect| dialect.is_rooted(path))
+}
+
+/// A name as one segment of a path.
+fn segment(name: &str) -> String {
+    let mut segment = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'@' => {
+                segment.push(char::from(byte));
+            }
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
 }
 
 /// The texts of these members of a request, in their order; empty where there is none.

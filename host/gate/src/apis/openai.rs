@@ -4,7 +4,7 @@ use http::HeaderMap;
 use leafgate_tree::Document;
 use serde_json::{Value, json};
 
-use super::{Endpoint, Other};
+use super::{Endpoint, Other, segment};
 use crate::dialect::Dialect;
 use crate::refusal::Refusal;
 use crate::sse;
@@ -72,6 +72,20 @@ pub(super) fn endpoint(path: &str) -> Option<&str> {
     };
     let deployment = rest.strip_prefix(DEPLOYMENTS).filter(|_| path.starts_with("/openai/"));
     Some(deployment.and_then(|rest| rest.split_once('/')).map_or(rest, |(_, endpoint)| endpoint))
+}
+
+/// The deployment that a path of Azure names.
+pub(super) fn deployment(path: &str) -> Option<&str> {
+    let (name, _) =
+        ROOTS.iter().find_map(|root| path.strip_prefix(root))?.strip_prefix(DEPLOYMENTS)?.split_once('/')?;
+    path.starts_with("/openai/").then_some(name)
+}
+
+/// A path of Azure that asks another deployment.
+pub(super) fn with_deployment(path: &str, name: &str) -> Option<String> {
+    let held = deployment(path)?;
+    let at = path.find(DEPLOYMENTS)? + DEPLOYMENTS.len();
+    Some(format!("{}{}{}", &path[..at], segment(name), &path[at + held.len()..]))
 }
 
 fn is_rootless(rest: &str) -> bool {

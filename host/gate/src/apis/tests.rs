@@ -11,6 +11,7 @@ fn each_path_has_its_api() {
     for (path, expected) in [
         ("/v1/chat/completions", named("chat")),
         ("/v1/responses", named("responses")),
+        ("/v1/responses/input_tokens", named("input-tokens")),
         ("/v1/messages", named("messages")),
         ("/v1/messages/count_tokens", named("count-tokens")),
         ("/v1/embeddings", named("embeddings")),
@@ -55,6 +56,32 @@ fn the_paths_of_gemini_name_model_and_method() {
     assert_eq!(api(Method::GET, "/v1beta/models"), named("google"));
     assert!(is_served("/v1beta/models/m:generateContent") && is_served("/v1beta1/projects/p"));
     assert!(!is_served("/v1gamma/models/m:generateContent"));
+}
+
+#[test]
+fn a_path_that_names_a_model_can_name_another_one() {
+    for (path, model, other) in [
+        ("/v1beta/models/a:generateContent", "b-2.5", "/v1beta/models/b-2.5:generateContent"),
+        ("/v1beta/models/a:countTokens", "models/b", "/v1beta/models/b:countTokens"),
+        ("/v1beta/tunedModels/a:generateContent", "b", "/v1beta/models/b:generateContent"),
+        ("/v1beta/models/a:generateContent", "tunedModels/b", "/v1beta/tunedModels/b:generateContent"),
+        ("/v1beta/models/a:generateContent", "../b:c?d", "/v1beta/models/..%2Fb%3Ac%3Fd:generateContent"),
+        (
+            "/v1/projects/p/locations/l/publishers/google/models/a:streamGenerateContent",
+            "b",
+            "/v1/projects/p/locations/l/publishers/google/models/b:streamGenerateContent",
+        ),
+        ("/openai/deployments/a/chat/completions", "gpt 4", "/openai/deployments/gpt%204/chat/completions"),
+        ("/openai/deployments/a/embeddings", "b", "/openai/deployments/b/embeddings"),
+    ] {
+        assert_eq!(api(Method::POST, path).with_model(path, model).as_deref(), Some(other), "{path}");
+    }
+    for path in ["/v1/chat/completions", "/openai/v1/chat/completions", "/v1/messages", "/v1beta/models/m:x"]
+    {
+        assert_eq!(api(Method::POST, path).with_model(path, "b"), None, "{path}");
+    }
+    let azure = "/openai/deployments/a/chat/completions";
+    assert_eq!(api(Method::POST, azure).deployment(azure).as_deref(), Some("a"));
 }
 
 #[test]

@@ -38,7 +38,8 @@ impl Shared {
         if let Some((name, value)) = header.clone() {
             answer.headers_mut().insert(name, value);
         }
-        if !answer.status().is_success() {
+        // A count says no words.
+        if !answer.status().is_success() || !flow.api.converses() {
             return Ok(answer);
         }
         let came = match () {

@@ -64,7 +64,8 @@ impl Flow {
             let restoring = self.restoring(&document);
             let passed = received.passed(document.source(), evaluation.draft.render(), restoring);
             let ruling = self.ruling.clone();
-            return Ok(Outcome::Pass(Passed { flow: Some(self), ruling, ..passed }));
+            let other_model = self.other_model.clone();
+            return Ok(Outcome::Pass(Passed { flow: Some(self), ruling, other_model, ..passed }));
         }
         if holds.is_empty() {
             let reason = match ask {
@@ -115,6 +116,7 @@ impl Flow {
             api: self.api,
             restoring: self.restoring(&document),
             ruling: self.ruling.clone(),
+            other_model: self.other_model.clone(),
             flow: Some(self),
         }))
     }

@@ -29,7 +29,7 @@ use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
-use crate::outgoing::{Outgoing, Passed};
+use crate::outgoing::{self, Outgoing, Passed};
 use crate::outside::OutsideTexts;
 use crate::refusal::Refusal;
 use crate::ruled::Ruling;
@@ -52,7 +52,10 @@ pub(crate) struct Flow {
     pub(crate) streams: bool,
     /// Whether it came compressed: its header says so.
     pub(crate) coded: bool,
+    /// The model that its path names, as rules know it.
     pub(crate) model: Option<Arc<str>>,
+    /// The one that is asked instead.
+    pub(crate) other_model: Option<Arc<str>>,
     pub(crate) outside: Arc<OutsideTexts>,
     pub(crate) class: Class,
     pub(crate) policy: Arc<Policy>,
@@ -196,14 +199,25 @@ impl Flow {
             if let Ok(Some(body)) = downgrade(api, sent, &Without::Model(model.clone())) {
                 self.lessened.words.retain(|word| word != Refused::Model.name());
                 self.lessened.words.push(Refused::Model.name().to_owned());
+                self.ask_model(model);
                 return Next::Send(body.into());
             }
         }
-        if assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
+        // Who looks at a body cannot choose what stands in a path.
+        let in_path = outgoing::with_model(self.api, &self.to.path, "").is_some();
+        if !in_path && assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
             self.lessened.asked = true;
             return Next::Ask;
         }
         Next::Pass
+    }
+
+    /// Has another model be asked, where the path names it.
+    fn ask_model(&mut self, model: &str) {
+        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return };
+        self.to.path = target.into();
+        self.other_model = Some(model.into());
+        self.model = self.model.is_some().then(|| model.into());
     }
 
     /// The value of the header that says what it does without.

@@ -138,6 +138,7 @@ impl Shared {
             intercepts: self.intercepts(parts.uri.path()),
             api,
             model: api.model(parts.uri.path()).map(Into::into),
+            other_model: None,
             outside: Arc::new(OutsideTexts::of(parts)),
             hints: Hints::of(&client.headers),
             class: ClassHint::of(&client.headers),

@@ -51,6 +51,7 @@ impl Case {
         let flow = self.flow(&session.key, &session.vault, class, document);
         let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
+        let other_model = self.other_model;
         let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
         let rendered =
             rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
@@ -60,7 +61,12 @@ impl Case {
             wraps_more,
             reservation: Some(self.reservation),
         };
-        Outcome::Pass(Passed { flow, ruling, ..received.passed(document.source(), rendered, restoring) })
+        Outcome::Pass(Passed {
+            flow,
+            ruling,
+            other_model,
+            ..received.passed(document.source(), rendered, restoring)
+        })
     }
 
     /// What its answer is judged by, where anything is asked of it.
@@ -103,6 +109,7 @@ impl Case {
             streams: self.api.streams(document),
             coded: !self.codings.is_empty(),
             model: self.model.clone(),
+            other_model: self.other_model.clone(),
             outside: Arc::clone(&self.outside),
             class,
             policy: Arc::clone(&self.policy),
@@ -201,6 +208,7 @@ impl Case {
             source: document.source().clone(),
             streams: self.api.streams(document),
             api: self.api,
+            other_model: self.other_model,
             manner,
             received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
         })

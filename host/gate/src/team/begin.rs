@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use http::{Uri, request};
+use http::request;
 use leafgate_policy::Policy;
 use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
 
 use super::wire::{self, Body};
-use crate::apis::Api;
+use crate::apis::{Api, Wants};
 use crate::base::Base;
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Decoded};
@@ -50,6 +50,8 @@ struct Coming {
     path: Arc<str>,
     api: Api,
     format: Format,
+    /// Whether teams speak the API.
+    speaks: bool,
     /// The agent that its base URL names, where that names the team.
     by_base: Option<Option<Arc<str>>>,
     policy: Arc<Policy>,
@@ -64,8 +66,9 @@ pub(crate) enum ForTeam {
 }
 
 impl Shared {
-    /// Tells whether a request is for the team: by its base URL, or by a model that names it. Of
-    /// what is no conversation, as a list of models, it never is.
+    /// Tells whether a request is for the team: by its base URL, or by a model that names it. One
+    /// for words of a model in an API that teams do not speak is refused, and one for something
+    /// else, as embeddings, never is.
     pub(crate) async fn for_team(
         self: &Arc<Self>,
         lane: &Arc<Lane>,
@@ -76,25 +79,30 @@ impl Shared {
         request_log: &RequestLog,
     ) -> Result<ForTeam, Refusal> {
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
-        let Some(format) = api.format().filter(|format| api.converses() && wire::of(*format).is_some())
-        else {
-            return match self.means_team(base, api, &parts.uri) {
-                true => Err(not_spoken(api)),
-                false => Ok(ForTeam::No(came)),
+        let path = parts.uri.path();
+        let wants = api.wants(path);
+        let Some(format) = api.format().filter(|_| wants != Wants::Other) else {
+            return match (base, wants) {
+                (Base::Team(_), Wants::Text) => Err(not_spoken(api)),
+                _ => Ok(ForTeam::No(came)),
             };
         };
+        let speaks = wants != Wants::Text && wire::of(format).is_some();
+        let by_path = || api.model(path).is_some_and(|model| named(&model).is_some());
         let by_base = match base {
+            // Its client would take the model's words for the team's.
+            Base::Team(_) if !speaks => return Err(not_spoken(api)),
             Base::Team(at) => Some(at.clone()),
             Base::Profile(_) => return Ok(ForTeam::No(came)),
             // A gate without a team looks at nothing.
-            Base::Plain if self.teams.team().is_none() || !may_name_team(&came) => {
-                return Ok(ForTeam::No(came));
-            }
+            Base::Plain if self.teams.team().is_none() => return Ok(ForTeam::No(came)),
+            Base::Plain if !speaks && by_path() => return Err(not_spoken(api)),
+            Base::Plain if !may_name_team(&came) => return Ok(ForTeam::No(came)),
             Base::Plain => None,
         };
         let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
         let (path, progress) = (request_log.path().into(), request_log.progress());
-        let coming = Coming { lane, parts, path, api, format, by_base, policy, came, progress };
+        let coming = Coming { lane, parts, path, api, format, speaks, by_base, policy, came, progress };
         let _turn = match coming.by_base {
             Some(_) => Some(self.teams.turn().await),
             None => None,
@@ -106,20 +114,8 @@ impl Shared {
         self.on_blocking_pool(move || shared.read_for_team(coming)).await?
     }
 
-    /// Whether a conversation in an API that teams do not speak is meant for the team. It must not
-    /// leave as if there were none: its client would take the model's words for the team's.
-    fn means_team(&self, base: &Base, api: Api, uri: &Uri) -> bool {
-        let by_model = || api.model(uri.path()).is_some_and(|model| named(&model).is_some());
-        api.converses()
-            && match base {
-                Base::Team(_) => true,
-                Base::Plain => by_model() && self.teams.team().is_some(),
-                Base::Profile(_) => false,
-            }
-    }
-
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
-        let Coming { lane, parts, path, api, format, by_base, policy, mut came, progress } = coming;
+        let Coming { lane, parts, path, api, format, speaks, by_base, policy, mut came, progress } = coming;
         let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
         let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
         came.reservation.cover(came.body.len() + body.len())?;
@@ -130,6 +126,9 @@ impl Shared {
             (None, Some(at)) => (at, true),
             (None, None) => return Ok(ForTeam::No(came)),
         };
+        if !speaks {
+            return Err(not_spoken(api));
+        }
         let json = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
         Ok(ForTeam::Yes(Box::new(TeamRequest {
@@ -150,7 +149,11 @@ impl Shared {
 }
 
 fn not_spoken(api: Api) -> Refusal {
-    let api = api.format().map_or("this API", |format| format.name());
+    let api = match api.format() {
+        Some(format) if format != Format::Generic => format.name(),
+        Some(_) => api.name(),
+        None => "requests of many turns at once",
+    };
     Refusal::malformed(format!(
         "a team answers chat completions, Responses and Messages, and not {api}: have the client speak one of \
          those (/agents/v1/chat/completions), or ask the model without the team, at the same path without \

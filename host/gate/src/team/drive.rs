@@ -11,7 +11,8 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response, request};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    Degraded, Effect, Effects, FrameId, Happened, Opening, RequestId, Run, RunError, RunId, RunLimits, Tick,
+    Degraded, Effect, Effects, Frame, FrameId, Happened, Opening, RequestId, Run, RunError, RunId, RunLimits,
+    Tick,
 };
 use leafgate_answer::Head;
 use leafgate_desk::Class;
@@ -26,7 +27,7 @@ use super::ask::Asked;
 use super::begin::TeamRequest;
 use super::give::{Heard, mark_direct};
 use super::wire::{self, Body, Wire};
-use crate::apis::Api;
+use crate::apis::{Api, Wants};
 use crate::begun;
 use crate::content::Content;
 use crate::gate::Shared;
@@ -37,6 +38,9 @@ use crate::pending::ClassHint;
 use crate::refusal::Refusal;
 use crate::session::{Hints, Session};
 use crate::upstreams::Lane;
+
+/// How the names of a team's answers begin.
+pub(super) const ANSWER: &str = "lga_";
 
 /// Headers by which clients prove who they are.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -128,7 +132,10 @@ impl Shared {
             body,
             session,
         };
-        if let Some((mut run, began)) = self.teams.take(&key, ids) {
+        let counts = matches!(case.api.wants(case.parts.uri.path()), Wants::Count(_));
+        // A run that waits for its client goes on with a turn, and with no question about one.
+        let waiting = if counts { None } else { self.teams.take(&key, ids) };
+        if let Some((mut run, began)) = waiting {
             case.policy = Arc::clone(&began.policy);
             case.began = began;
             let said = answered.said.map(Into::into);
@@ -136,6 +143,9 @@ impl Shared {
             let effects =
                 effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
             return case.drive(run, effects).await;
+        }
+        if let Some(why) = wire.refuses(&case.body) {
+            return Err(Refusal::malformed(why));
         }
         let model = case.document.model().filter(|_| !request.by_model).map(|model| model.into_owned());
         if model.is_none() && serving.team.settings().default_model.is_none() {
@@ -151,6 +161,7 @@ impl Shared {
         };
         let at = request.at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
+            Ok((run, _)) if counts => case.count(&run).await,
             Ok((run, effects)) => case.drive(run, effects).await,
             Err(RunError::NoAgent) if at.is_some() => Err(no_agent(&serving.team)),
             // A team without agents.
@@ -205,7 +216,7 @@ impl RunCase {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Head {
             id: format!(
-                "lga_{:016x}_{}",
+                "{ANSWER}{:016x}_{}",
                 run.id().0,
                 run.frames().iter().map(|f| f.iterations()).sum::<u32>()
             )
@@ -246,6 +257,11 @@ impl RunCase {
             "a run of agents is over"
         );
     }
+}
+
+/// What rules call the agent of a frame: `agents/reviewer`.
+pub(super) fn agent_name(frame: &Frame) -> Arc<str> {
+    format!("agents/{}", frame.agent()).into()
 }
 
 /// Masks every text of a result.
@@ -358,7 +374,7 @@ impl Driver {
             )
         };
         let chain: Vec<&str> = frame.chain().iter().map(leafgate_agents::AgentName::as_str).collect();
-        let agent = format!("agents/{}", frame.agent()).into();
+        let agent = agent_name(frame);
         let asker = Asker {
             chain: chain.join(" > ").into(),
             class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use leafgate_agents::Run;
+use leafgate_desk::Class;
 
-use super::drive::RunCase;
+use super::drive::{RunCase, agent_name};
+use super::wire;
 use crate::agent;
 use crate::coding::Caps;
 use crate::content::Content;
 use crate::flow::Delivered;
-use crate::judge::{Case, NOT_ELSEWHERE, Outcome, blocked};
+use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::pending;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -32,6 +35,7 @@ impl RunCase {
             intercepts: self.shared.intercepts(self.parts.uri.path()),
             api: self.api,
             model: None,
+            other_model: None,
             outside: Arc::clone(&self.outside),
             hints: self.hints.clone(),
             class: self.class.clone(),
@@ -66,7 +70,25 @@ impl RunCase {
             }
             _ => self.document.source().clone(),
         };
-        let case = self.case(body, agent::agent(&self.parts.headers).into())?;
+        self.pass(self.case(body, agent::agent(&self.parts.headers).into())?).await
+    }
+
+    /// Answers what a run would cost: the first request of its entry is counted, as its provider
+    /// counts it. What other agents would say nobody knows.
+    pub(super) async fn count(&self, run: &Run) -> Result<Response<Content>, Refusal> {
+        let entry = run.frames().first().ok_or_else(|| Refusal::internal("a run has no entry"))?;
+        let body = wire::body(self.wire, &self.body, entry, run.model(), run.team().settings().system_as);
+        let body = serde_json::Value::Object(body).to_string();
+        let case = self.case(body.into(), agent_name(entry))?;
+        self.pass(Case {
+            asker: Some(Asker { class: Class::Side, chain: entry.agent().as_str().into() }),
+            ..case
+        })
+        .await
+    }
+
+    /// Has a body judged and sent, and gives its answer as it comes.
+    async fn pass(&self, case: Case) -> Result<Response<Content>, Refusal> {
         let (outcome, _) =
             self.shared.judge_told(case, &self.parts.method, &self.path, &self.progress).await?;
         let passed = match outcome? {

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each suite uses a part of what they share")]
 
 mod bounds;
+mod counts;
 mod scenarios;
 mod secrets;
 mod stage;

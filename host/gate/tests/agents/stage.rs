@@ -94,6 +94,9 @@ pub(crate) fn reads(path: &str) -> Reply {
     calls(&[("read_file", json!({ "path": path }))])
 }
 
+/// What the model answers to what is no turn.
+pub(crate) const COUNTED: &str = "{\"input_tokens\":7}";
+
 /// The model: it knows which agent asks by its prompt, and how often that one has asked.
 pub(crate) struct Model {
     script: Script,
@@ -113,6 +116,9 @@ impl Model {
     }
 
     pub(crate) fn answer(&self, seen: &Seen) -> Response<Body> {
+        if !APIS.iter().any(|(_, path)| seen.target.ends_with(path)) {
+            return answer("application/json", full(COUNTED));
+        }
         let body = String::from_utf8_lossy(&seen.body).into_owned();
         let agent = Model::agent_of(&body);
         let turn = {

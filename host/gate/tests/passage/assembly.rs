@@ -209,6 +209,7 @@ async fn all_apis_that_name_their_model_are_made() {
         ("/v1/messages", json!({ "model": "vault/a", "max_tokens": 9, "messages": messages })),
         ("/v1/messages/count_tokens", json!({ "model": "vault/a", "messages": messages })),
         ("/v1/responses", json!({ "model": "vault/a", "input": "Now?" })),
+        ("/v1/responses/input_tokens", json!({ "model": "vault/a", "input": "Now?" })),
     ] {
         let answer = once(&gate, post(path, body.to_string())).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
@@ -218,5 +219,73 @@ async fn all_apis_that_name_their_model_are_made() {
         let (system, context) = (body.find("Review."), body.find("Context from notes/a.md"));
         assert!(system.is_some() && context.is_some() && context < body.find("Now?"), "{body}");
         assert!(body.contains("gpt-x"), "{body}");
+    }
+}
+
+/// What is counted is what would be sent. Options that no count takes stay behind: providers refuse them.
+#[tokio::test]
+async fn a_count_is_made_of_what_would_be_sent() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let lines = format!(
+        "{NOTES}\nplugins = [{{ id = \"web-search\" }}]\n\
+         options = {{ include_reasoning = true, temperature = 1, generationConfig = {{ topK = 3 }} }}"
+    );
+    let gate = vault.gate(&lines, REDACT_EMAIL, &upstream).await;
+    vault.write("notes/a.md", &format!("Write to {EMAIL}."));
+    let messages = json!([{ "role": "user", "content": "Now?" }]);
+    let contents = json!([{ "role": "user", "parts": [{ "text": "Now?" }] }]);
+    let chat = [
+        json!({ "model": "c", "max_tokens": 9, "messages": messages }),
+        json!({ "model": "c", "messages": messages }),
+    ];
+    let pairs = [
+        ("/v1/messages", &chat[0], "/v1/messages/count_tokens", &chat[1]),
+        (
+            "/v1/responses",
+            &json!({ "input": "Now?" }),
+            "/v1/responses/input_tokens",
+            &json!({ "input": "Now?" }),
+        ),
+        (
+            "/v1beta/models/g:generateContent",
+            &json!({ "contents": contents }),
+            "/v1beta/models/g:countTokens",
+            &json!({ "contents": contents }),
+        ),
+        (
+            "/v1/projects/p/locations/l/publishers/google/models/g:generateContent",
+            &json!({ "contents": contents }),
+            "/v1/projects/p/locations/l/publishers/google/models/g:countTokens",
+            &json!({ "contents": contents }),
+        ),
+    ];
+    for (turn, body, count, counted) in pairs {
+        for (path, body) in [(turn, body), (count, counted)] {
+            let answer = once(&gate, post(&format!("/p/vault{path}"), body.to_string())).await;
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        }
+        let [.., turn, count] = &upstream.seen()[..] else { panic!("two requests") };
+        let mut sent: Value = serde_json::from_slice(&turn.body).unwrap();
+        let counted: Value = serde_json::from_slice(&count.body).unwrap();
+        assert!(!counted.to_string().contains(EMAIL) && counted.to_string().contains(&email_token()));
+        let members = sent.as_object_mut().unwrap();
+        // A whole request is counted with all that it has but plugins.
+        let wraps = turn.target.starts_with("/v1beta/");
+        let left = if wraps { &["plugins"][..] } else { &["plugins", "include_reasoning", "temperature"] };
+        for key in left {
+            assert!(members.remove(*key).is_some(), "{key}");
+        }
+        members.remove("max_tokens");
+        if !turn.target.contains("models/") {
+            members.remove("generationConfig");
+        }
+        match wraps {
+            true => {
+                assert!(count.target.ends_with("/models/gpt-x:countTokens"), "{}", count.target);
+                members.insert("model".to_owned(), json!("models/gpt-x"));
+                assert_eq!(counted, json!({ "generateContentRequest": sent }));
+            }
+            false => assert_eq!(counted, sent, "{}", count.target),
+        }
     }
 }

@@ -13,6 +13,7 @@ mod fixtures;
 mod identity;
 mod lifecycle;
 mod logging;
+mod models;
 mod offline;
 mod outside;
 mod passing;

@@ -9,7 +9,7 @@ mod files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_assemble::{Api, AssembleError, Assembled, Files, Profile, assemble};
+use leafgate_assemble::{Api, AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
 use leafgate_tree::{Document, Format};
 
 use crate::evaluate::request_facts;
@@ -149,6 +149,20 @@ impl Assembly {
     pub fn assemble(&self, document: &Document, files: &dyn Files) -> Result<Assembled, NotAssembled> {
         let api = api(document.format()).ok_or(NotAssembled::Format(document.format()))?;
         Ok(assemble(api, document.source(), &self.profile, files)?)
+    }
+
+    /// Assembles a request whose cost is asked for.
+    ///
+    /// # Errors
+    /// As [`Assembly::assemble`].
+    pub fn assemble_count(
+        &self,
+        document: &Document,
+        files: &dyn Files,
+        counted: &Counted,
+    ) -> Result<Assembled, NotAssembled> {
+        let api = api(document.format()).ok_or(NotAssembled::Format(document.format()))?;
+        Ok(assemble_count(api, document.source(), &self.profile, files, counted)?)
     }
 }
 

@@ -68,7 +68,7 @@ use crate::condition::{
 use crate::index::RuleIndex;
 use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, Report, RuleReport};
-use crate::rule::{On, Phase, Rule};
+use crate::rule::{Action, Edit, On, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, Outside, Policy};
@@ -183,6 +183,21 @@ pub(crate) fn evaluate(
     all_phases(policy, &document, context, vault, |_| {})
 }
 
+/// Returns the model that a rule chooses for a request.
+pub(crate) fn model_for<'p>(
+    policy: &'p Policy,
+    document: &Document,
+    context: &Context<'_>,
+) -> Option<&'p str> {
+    if !policy.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
+        return None;
+    }
+    let request = request::facts(policy.lookup.asked(), document, context);
+    let which = Which::All(context.on);
+    let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
+    chosen.map(|(_, model)| model)
+}
+
 /// Evaluates one request by some of the rules of a policy.
 pub(crate) fn evaluate_by(
     which: Which<'_>,
@@ -232,6 +247,9 @@ struct Run<'p> {
     active: Vec<Option<Active<'p>>>,
     /// The rule that chose the model.
     chosen_model: Option<RuleIndex>,
+    /// Whether the path names the model, and not the body; and whether it named another one.
+    model_in_path: bool,
+    model_differs: bool,
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
     outside: &'p [Outside<'p>],
@@ -301,7 +319,7 @@ impl<'p> Run<'p> {
         vault: &'p Vault,
     ) -> Self {
         let mut request = request::facts(policy.lookup.asked(), document, context);
-        let chosen = options::chosen_model(policy, document, &request, which);
+        let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
         let mut run = Run::of_facts(which, policy, document, context, vault, request);
         if let (Some((index, _)), Some(before)) = (chosen, before) {
@@ -339,6 +357,8 @@ impl<'p> Run<'p> {
             draft: Draft::new(Arc::clone(document)),
             active,
             chosen_model: None,
+            model_in_path: context.model.is_some(),
+            model_differs: false,
             candidates: None,
             outside: context.outside,
             excepted: OnceCell::new(),

@@ -24,9 +24,12 @@ pub(super) fn chosen_model<'p>(
     document: &Document,
     request: &RequestFacts,
     which: Which<'_>,
+    in_path: bool,
 ) -> Option<(RuleIndex, &'p str)> {
-    // Where the path names the model there is nothing to edit.
-    document.model_leaf()?;
+    // Where nobody names a model there is nothing to change.
+    if !in_path {
+        document.model_leaf()?;
+    }
     let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
     let asked = |index: &&RuleIndex| {
         let rule = &policy.rules[**index];
@@ -45,6 +48,7 @@ impl<'p> Run<'p> {
     /// Records which rule chose the model. That rule was asked about the model before.
     pub(super) fn choose_model(&mut self, index: RuleIndex, before: String) {
         self.chosen_model = Some(index);
+        self.model_differs = before != self.request.model;
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, self.policy.lookup.paths());
@@ -75,10 +79,28 @@ impl<'p> Run<'p> {
             }
             return;
         }
+        if self.model_in_path {
+            return self.ask_in_path(index, rule, model);
+        }
         self.edit_request(index, |run| match run.draft.set_model(model, &author(rule)) {
             Ok(done) => Ok(usize::from(done.is_some())),
             // All rules were asked about a model that the request would not go to.
             Err(error) => Err(error),
+        });
+    }
+
+    /// Counts a model that was chosen where the path names it. Whoever sends the request writes the
+    /// path ([`Policy::model_for`]); a body that repeats the model must not say another one.
+    fn ask_in_path(&mut self, index: RuleIndex, rule: &Rule, model: &str) {
+        self.edit_request(index, |run| {
+            run.would_have(index, None, || format!("ask the model `{model}`"));
+            let repeats = run.document.model().filter(|_| !rule.monitors());
+            if let Some(repeated) = repeats {
+                // `models/…`, as the API calls it.
+                let resource = repeated.rfind('/').map_or("", |end| &repeated[..=end]);
+                run.draft.set_model(&format!("{resource}{model}"), &author(rule))?;
+            }
+            Ok(usize::from(rule.monitors() || run.model_differs))
         });
     }
 

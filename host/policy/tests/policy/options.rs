@@ -272,6 +272,50 @@ fn every_rule_is_asked_about_the_model_that_a_request_goes_to() {
 }
 
 #[test]
+fn where_the_path_names_the_model_a_rule_chooses_what_is_asked_there() {
+    let rules = "
+        [[rule]]
+        id = 'mail'
+        match = { model = 'big' }
+        detect = ['pii/email']
+        action = 'redact'
+
+        [[rule]]
+        id = 'larger'
+        match = { model = 'small' }
+        action = 'rewrite'
+        model = 'big'
+    ";
+    let body = |model: Option<&str>| {
+        let mut body = json!({ "contents": [{ "parts": [{ "text": format!("mail {EMAIL}") }] }] });
+        if let Some(model) = model {
+            body["model"] = model.into();
+        }
+        parse(&body.to_string(), Format::Gemini)
+    };
+    let context = |model| Context { session: "s1", model: Some(model), ..Context::default() };
+    let policy = policy(rules);
+    assert_eq!(policy.model_for(&body(None), &context("small")), Some("big"));
+    assert_eq!(policy.model_for(&body(None), &context("other")), None);
+    let asked = policy.evaluate(body(None), &context("small"), &vault());
+    assert_eq!((asked.report.rules[1].matched, asked.report.rules[1].edits), (1, 1));
+    assert!(!sent(&asked).to_string().contains(EMAIL), "a redact rule for the new model runs");
+    // A body that repeats the model says no other one.
+    for (repeats, said) in [("small", "big"), ("models/small", "models/big")] {
+        let asked = policy.evaluate(body(Some(repeats)), &context("small"), &vault());
+        assert_eq!(sent(&asked)["model"], said);
+    }
+    let monitored = rules.replace("model = 'big'\n    ", "model = 'big'\nmode = 'monitor'\n");
+    let policy = self::policy(&monitored);
+    assert_eq!(policy.model_for(&body(None), &context("small")), None);
+    let watched = policy.evaluate(body(Some("small")), &context("small"), &vault());
+    assert_eq!(sent(&watched)["model"], "small");
+    assert_eq!(watched.report.rules[1].would[0].what, "ask the model `big`");
+    assert!(watched.report.rules.iter().all(|rule| rule.errors.is_empty()));
+    assert_forward(&watched);
+}
+
+#[test]
 fn a_model_rule_that_cannot_be_asked_holds_the_request() {
     let failing = "[[rule]]\nid='m'\nmatch={}\nwhen='int(request.model) > 3'\naction='rewrite'\nmodel='b'\n";
     assert_eq!(block(&evaluate(&policy(failing), &chat("hello"))).cause, Cause::Error);

@@ -26,6 +26,14 @@ impl Endpoint for Chat {
         Some(Format::OpenaiChat)
     }
 
+    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+        openai::with_deployment(path, model)
+    }
+
+    fn deployment(&self, path: &str) -> Option<String> {
+        openai::deployment(path).map(str::to_owned)
+    }
+
     fn dialect(&self) -> &'static dyn Dialect {
         &openai::Openai
     }

@@ -5,7 +5,7 @@ mod echo;
 
 use leafgate_tree::Format;
 
-use super::{Endpoint, openai};
+use super::{Endpoint, Wants, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 
@@ -22,6 +22,18 @@ impl Endpoint for Completions {
 
     fn format(&self) -> Option<Format> {
         Some(Format::Generic)
+    }
+
+    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+        openai::with_deployment(path, model)
+    }
+
+    fn deployment(&self, path: &str) -> Option<String> {
+        openai::deployment(path).map(str::to_owned)
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Text
     }
 
     fn dialect(&self) -> &'static dyn Dialect {

@@ -23,6 +23,14 @@ impl Endpoint for Embeddings {
         Some(Format::Generic)
     }
 
+    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+        openai::with_deployment(path, model)
+    }
+
+    fn deployment(&self, path: &str) -> Option<String> {
+        openai::deployment(path).map(str::to_owned)
+    }
+
     fn dialect(&self) -> &'static dyn Dialect {
         &openai::Openai
     }

@@ -10,10 +10,11 @@ mod answer;
 mod echo;
 mod error;
 
+use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
 
-use super::{Conversation, Endpoint};
+use super::{Conversation, Endpoint, Wants, segment};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
@@ -98,9 +99,26 @@ impl Endpoint for Gemini {
         Some(matches!(self, Gemini::Events | Gemini::Array))
     }
 
-    /// Turns alone are counted; Google refuses a prompt beside them.
-    fn takes_all_of_a_request(&self) -> bool {
-        *self != Gemini::Count
+    /// Another model of the same place. Tuned ones have a list of their own.
+    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+        let (_, method) = model_and_method(path)?;
+        let (before, _) = path.rsplit_once(':')?.0.rsplit_once('/')?;
+        let before = before.rsplit_once('/')?.0;
+        let (list, model) = match model.split_once('/') {
+            Some((list @ ("models" | "tunedModels"), model)) => (list, model),
+            _ => ("models", model),
+        };
+        Some(format!("{before}/{list}/{}:{method}", segment(model)))
+    }
+
+    /// Vertex AI counts a request as it is answered. The Gemini API refuses a prompt beside the
+    /// turns, but in a member that holds all of the request.
+    fn wants(&self, path: &str) -> Wants {
+        match self {
+            Gemini::Count if path.contains("/projects/") => Wants::Count(Counted::Flat),
+            Gemini::Count => Wants::Count(Counted::Wrapped { model: self.model(path).unwrap_or_default() }),
+            Gemini::Whole | Gemini::Events | Gemini::Array => Wants::Turn,
+        }
     }
 
     fn dialect(&self) -> &'static dyn Dialect {

@@ -4,9 +4,10 @@ mod answer;
 pub(super) mod echo;
 mod error;
 
+use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, ValueType};
 
-use super::{Conversation, Endpoint, openai};
+use super::{Conversation, Endpoint, Wants, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
@@ -68,6 +69,10 @@ impl Endpoint for CountTokens {
 
     fn serves(&self, path: &str, _: Option<&str>) -> bool {
         openai::endpoint(path) == Some("messages/count_tokens")
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Count(Counted::Flat)
     }
 
     fn format(&self) -> Option<Format> {

@@ -4,15 +4,19 @@ mod answer;
 mod echo;
 mod error;
 
+use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format};
 
-use super::{Conversation, Endpoint, openai, text};
+use super::{Conversation, Endpoint, Wants, openai, text};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
 use crate::session::{BodyHints, Name};
 
 pub(crate) struct Responses;
+
+/// What a request to Responses would cost. It holds the same texts, and is answered with a number.
+pub(crate) struct InputTokens;
 
 impl Endpoint for Responses {
     fn name(&self) -> &'static str {
@@ -37,6 +41,32 @@ impl Endpoint for Responses {
 
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
         Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
+    }
+}
+
+impl Endpoint for InputTokens {
+    fn name(&self) -> &'static str {
+        "input-tokens"
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        openai::endpoint(path) == Some("responses/input_tokens")
+    }
+
+    fn format(&self) -> Option<Format> {
+        Some(Format::OpenaiResponses)
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Count(Counted::Flat)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &error::ResponsesErrors
+    }
+
+    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
+        Some(Echoed::Json(echo::count(echo)))
     }
 }
 

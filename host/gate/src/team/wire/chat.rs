@@ -33,6 +33,11 @@ impl Wire for Chat {
         "messages"
     }
 
+    fn refuses(&self, body: &Body) -> Option<&'static str> {
+        let several = body.get("n").and_then(Value::as_f64).is_some_and(|number| number > 1.0);
+        several.then_some("a team gives one answer: leave `n` out, or ask as often as you want answers")
+    }
+
     fn opening(&self, body: &Body) -> Vec<Value> {
         body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
     }

@@ -67,6 +67,11 @@ impl Wire for Messages {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
+    /// They are refused without the tools that use them.
+    fn of_conversation(&self) -> &'static [&'static str] {
+        &["container", "mcp_servers"]
+    }
+
     fn answered(&self, body: &Body) -> Answered {
         let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let after =

@@ -55,7 +55,13 @@ pub(super) trait Wire: Sync {
     /// The results of calls that stand at the end of a body, and what the user said there.
     fn answered(&self, body: &Body) -> Answered;
 
-    /// Members that are about a conversation that the provider keeps, and so are the entry's alone.
+    /// What of a request a team cannot do, and what to send instead; `None` where it can do all.
+    fn refuses(&self, _body: &Body) -> Option<&'static str> {
+        None
+    }
+
+    /// Members that are about a conversation or tools that the provider keeps, and so are the
+    /// entry's alone.
     fn of_conversation(&self) -> &'static [&'static str] {
         &[]
     }

@@ -4,6 +4,7 @@ use leafgate_agents::ClientResult;
 use leafgate_answer::{Api, CallKind};
 use serde_json::{Value, json};
 
+use super::super::drive::ANSWER;
 use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, text};
 
 /// Items with the results of calls.
@@ -89,6 +90,26 @@ impl Wire for Responses {
             }
         }
         Answered { results, said: joined(said) }
+    }
+
+    fn refuses(&self, body: &Body) -> Option<&'static str> {
+        let is_there = |key: &str| body.get(key).is_some_and(|value| !value.is_null());
+        let own = || body["previous_response_id"].as_str().is_some_and(|id| id.starts_with(ANSWER));
+        match () {
+            () if body.get("background") == Some(&Value::Bool(true)) => Some(
+                "a team answers while its client waits: leave `background` out, and ask for a stream where the \
+                 answer takes long",
+            ),
+            () if is_there("conversation") => Some(
+                "a team's agents have conversations of their own, which no provider keeps: send the items as \
+                 `input`, without `conversation`",
+            ),
+            () if is_there("previous_response_id") && own() => Some(
+                "a team's answers are kept by no provider, so nothing can go on from one by its name: send the \
+                 whole conversation as `input`, without `previous_response_id`",
+            ),
+            () => None,
+        }
     }
 
     fn of_conversation(&self) -> &'static [&'static str] {
