@@ -49,7 +49,7 @@ mod reply;
 mod text;
 
 pub use apis::{Api, Event, Written};
-pub use calls::{CallError, CallStream, HeldAnswer, Passing, ToolCall};
+pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall};
 pub use limits::{AnswerLimits, ReadError};
 pub use loss::{Loss, Losses, Lost};
 pub use reader::{Answer, Reader};

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use leafgate_answer::{
-    Answer, AnswerLimits, Api, CallError, CallStream, Finish, HeldAnswer, Passing, ReadError, Reader, Reply,
-    ToolCall,
+    Answer, AnswerLimits, Api, CallError, CallStream, Finish, HeldAnswer, Holding, Passing, ReadError,
+    Reader, Reply, ToolCall,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn events(stream: &[u8]) -> Vec<Vec<u8>> {
 
 /// What went on of a stream, and what waited.
 fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<HeldAnswer>), ReadError> {
-    let mut calls = CallStream::new(api, AnswerLimits::default(), false);
+    let mut calls = CallStream::new(api, AnswerLimits::default(), Holding::Calls);
     let mut passed = Vec::new();
     for event in events(stream) {
         if calls.push(&event)? == Passing::Passes {
@@ -204,7 +204,7 @@ fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
 fn a_stream_that_waits_from_its_beginning_is_told_anew() {
     for api in Api::ALL {
         let whole = whole(api);
-        let mut calls = CallStream::new(api, AnswerLimits::default(), true);
+        let mut calls = CallStream::new(api, AnswerLimits::default(), Holding::All);
         for event in events(&stream_of(api, &whole)) {
             assert_eq!(calls.push(&event).unwrap(), Passing::Waits);
         }
@@ -267,4 +267,53 @@ fn calls_of_several_choices_are_refused_by_their_number() {
     assert_eq!(whole["choices"][0]["finish_reason"], "tool_calls");
     assert_eq!(whole["choices"][1]["message"], json!({ "role": "assistant", "content": "No." }));
     assert_eq!(whole["choices"][1]["finish_reason"], "stop");
+}
+
+/// What waits of a stream whose texts rules read while they come.
+fn unspoken(api: Api, events: &[Value]) -> Vec<Passing> {
+    let mut calls = CallStream::new(api, AnswerLimits::default(), Holding::Unspoken);
+    let event = |event: &Value| match event["type"].as_str() {
+        Some(kind) => format!("event: {kind}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    events.iter().map(|one| calls.push(event(one).as_bytes()).unwrap()).collect()
+}
+
+#[test]
+fn a_stream_waits_from_where_not_the_model_speaks() {
+    use Passing::{Passes, Waits};
+    let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
+    let chat = [
+        delta(json!({ "role": "assistant", "content": "Hi", "annotations": [{ "title": "A" }] })),
+        delta(json!({ "reasoning_text": "Hm" })),
+        delta(json!({ "content": " you" })),
+    ];
+    assert_eq!(unspoken(Api::Chat, &chat), [Passes, Waits, Waits]);
+    let parts = delta(json!({ "content": [{ "type": "text", "text": "Hi" }] }));
+    assert_eq!(unspoken(Api::Chat, &[parts]), [Waits], "nobody reads these in pieces");
+    let start = |at: usize, block: Value| json!({ "type": "content_block_start", "index": at, "content_block": block });
+    let messages = [
+        json!({ "type": "message_start", "message": { "id": "a", "role": "assistant", "content": [] } }),
+        start(0, json!({ "type": "text", "text": "" })),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Hi" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        start(1, json!({ "type": "a_block_of_tomorrow", "text": "Hi" })),
+        json!({ "type": "content_block_stop", "index": 1 }),
+    ];
+    assert_eq!(unspoken(Api::Messages, &messages), [Passes, Passes, Passes, Passes, Waits, Waits]);
+    let item = |item: Value| json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
+    let reasons = item(json!({ "type": "reasoning", "id": "r", "summary": [] }));
+    let searches = item(json!({ "type": "web_search_call", "id": "w", "status": "in_progress" }));
+    assert_eq!(unspoken(Api::Responses, &[reasons]), [Passes]);
+    assert_eq!(unspoken(Api::Responses, &[searches]), [Waits]);
+}
+
+/// A client may run the calls of any choice: one that is not kept must not pass unread.
+#[test]
+fn a_choice_beyond_those_that_are_kept_is_unclear() {
+    let call =
+        json!({ "index": 0, "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } });
+    let event = json!({ "choices": [{ "index": 100_000, "delta": { "tool_calls": [call] } }] });
+    let mut calls = CallStream::new(Api::Chat, AnswerLimits::default(), Holding::Calls);
+    assert!(matches!(calls.push(format!("data: {event}\n\n").as_bytes()), Err(ReadError::Unclear)));
 }

@@ -6,6 +6,7 @@
 //!
 //! All choices count: a client may run the calls of any.
 
+mod beside;
 mod places;
 mod stream;
 
@@ -15,7 +16,7 @@ use crate::apis::Api;
 use crate::json::arguments_text;
 use crate::text::AnswerText;
 
-pub use stream::{CallStream, HeldAnswer, Passing};
+pub use stream::{CallStream, HeldAnswer, Holding, Passing};
 
 use places::{Form, Place};
 
@@ -107,10 +108,20 @@ impl Api {
     }
 
     /// Returns where the texts of a whole answer stand that people read and that may be changed, as
-    /// RFC 6901 pointers. Signed reasoning is none of them.
+    /// RFC 6901 pointers: what the model says, then what stands beside it, as what a provider's own
+    /// tools gave. Signed reasoning is none of them.
     #[must_use]
     pub fn texts(self, whole: &Value) -> Vec<String> {
-        places::texts(self, whole)
+        let mut texts = places::texts(self, whole);
+        texts.extend(beside::texts(self, whole, &texts));
+        texts
+    }
+
+    /// Returns where texts stand in an event of a stream that people read beside what the model
+    /// says, as pointers into its data. Each is there as a whole.
+    #[must_use]
+    pub fn texts_beside(self, event: &Value) -> Vec<String> {
+        beside::in_event(self, event)
     }
 
     /// Changes a text of a whole answer, and leaves out what spells it once more beside it: the

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::places;
+use super::{beside, places};
 use crate::apis::{Api, Assembly, Event};
 use crate::frames::{Framed, Frames};
 use crate::json::index;
@@ -24,8 +24,21 @@ pub struct CallStream {
     /// The largest number of an event that went on.
     sequence: Option<u64>,
     holds: bool,
+    reads: bool,
     losses: Losses,
     bytes: usize,
+}
+
+/// What of a stream waits for its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// From its first tool call on.
+    Calls,
+    /// From the first block or item on in which not the model speaks: what stands there is read as a
+    /// whole. A tool call is one.
+    Unspoken,
+    /// All of it.
+    All,
 }
 
 /// What becomes of an event.
@@ -47,9 +60,9 @@ pub struct HeldAnswer {
 }
 
 impl CallStream {
-    /// Reads a stream. `all` has it wait from its beginning.
+    /// Reads a stream.
     #[must_use]
-    pub fn new(api: Api, limits: AnswerLimits, all: bool) -> Self {
+    pub fn new(api: Api, limits: AnswerLimits, holding: Holding) -> Self {
         CallStream {
             api,
             limits,
@@ -58,7 +71,8 @@ impl CallStream {
             passed: api.wire().assembly(),
             has_passed: false,
             sequence: None,
-            holds: all,
+            holds: holding == Holding::All,
+            reads: holding == Holding::Unspoken,
             losses: Losses::default(),
             bytes: 0,
         }
@@ -81,7 +95,8 @@ impl CallStream {
         let mut events = Vec::new();
         for one in framed {
             let Framed::Object(event, _) = one else { return Err(ReadError::Unclear) };
-            self.holds = self.holds || begins_call(self.api, &event);
+            let unspoken = self.reads && beside::begins(self.api, &event);
+            self.holds = self.holds || unspoken || begins_call(self.api, &event);
             events.push(event);
         }
         for event in events {
@@ -92,7 +107,9 @@ impl CallStream {
             }
             self.whole.take(event, &mut self.losses);
         }
-        if self.losses.has(Lost::Unread) || self.losses.has(Lost::Contradiction) {
+        // A choice that is not kept may hold calls that a client runs.
+        let unclear = [Lost::Unread, Lost::Contradiction, Lost::Choice];
+        if unclear.into_iter().any(|lost| self.losses.has(lost)) {
             return Err(ReadError::Unclear);
         }
         Ok(if self.holds { Passing::Waits } else { Passing::Passes })

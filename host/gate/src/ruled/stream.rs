@@ -10,7 +10,7 @@ use futures_util::stream;
 use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{CallStream, HeldAnswer, Passing};
+use leafgate_answer::{CallStream, HeldAnswer, Holding, Passing};
 use tokio::time::sleep;
 
 use super::texts::Texts;
@@ -63,7 +63,12 @@ impl Shared {
     ) -> Response<Content> {
         let texts = ruling.take_reader().map(|reader| Texts::new(self, ruling, reader));
         // Without a reader a second answer to one request is read as a whole.
-        let all = ruling.of.whole || ruling.of.look_behind.is_some() && texts.is_none();
+        let holding = match ruling.of.look_behind {
+            _ if ruling.of.whole => Holding::All,
+            Some(_) if texts.is_none() => Holding::All,
+            Some(_) => Holding::Unspoken,
+            None => Holding::Calls,
+        };
         let mut judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),
@@ -71,7 +76,7 @@ impl Shared {
             body: Content::default(),
             lines: Lines::new(MAX_LINE),
             event: BytesMut::new(),
-            calls: Some(CallStream::new(ruling.answers, self.answer_limits(), all)),
+            calls: Some(CallStream::new(ruling.answers, self.answer_limits(), holding)),
             texts,
             told: None,
             held: BytesMut::new(),

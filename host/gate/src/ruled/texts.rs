@@ -3,12 +3,12 @@
 //! Events wait in a line until all that they say is decided, and leave byte for byte where nothing
 //! of it was changed. What is changed stands in the event in which its segment begins.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use leafgate_tree::{Author, Draft, NodeId};
+use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
 use super::scan::{Scan, Segment};
@@ -47,6 +47,8 @@ struct Text {
 struct Waiting {
     event: Bytes,
     says: Vec<(TextPlace, NodeId, Saying)>,
+    /// What becomes of texts beside these.
+    beside: Vec<(NodeId, String)>,
 }
 
 /// What a leaf says of its text.
@@ -75,7 +77,7 @@ impl Texts {
 
     /// Takes an event, and returns what may leave.
     pub(super) fn event(&mut self, event: &Bytes) -> Result<Bytes, Refusal> {
-        let mut says = Vec::new();
+        let (mut says, mut beside) = (Vec::new(), Vec::new());
         if let Some(data) = data(event)? {
             let document = restore::read(data).map_err(|_| odd())?;
             let reading = Reading::new(&document);
@@ -83,6 +85,9 @@ impl Texts {
             if reading.is_odd() {
                 return Err(odd());
             }
+            let spoken: BTreeSet<NodeId> =
+                said.iter().filter_map(|one| one.text()).map(|(_, leaf)| leaf).collect();
+            beside = self.beside(&document, &spoken)?;
             for one in said {
                 let text = |leaf: NodeId| document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned());
                 match one {
@@ -108,8 +113,35 @@ impl Texts {
                 }
             }
         }
-        self.line.push_back(Waiting { event: event.clone(), says });
+        self.line.push_back(Waiting { event: event.clone(), says, beside });
         self.leave()
+    }
+
+    /// What rules make of the texts of an event that stand beside what the model says. Each is there
+    /// as a whole.
+    fn beside(
+        &mut self,
+        event: &Document,
+        spoken: &BTreeSet<NodeId>,
+    ) -> Result<Vec<(NodeId, String)>, Refusal> {
+        let Ok(value) = serde_json::from_slice(event.source()) else { return Ok(Vec::new()) };
+        let places = self.ruling.answers.texts_beside(&value);
+        let mut changes = Vec::new();
+        for at in places {
+            let leaf = event.resolve(&at).map_err(|_| odd())?;
+            if spoken.contains(&leaf) {
+                continue;
+            }
+            let Some(text) = event.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
+                continue;
+            };
+            let now = self.ruling.text(&self.shared, &text, &mut self.tally)?;
+            if now != text {
+                self.changed = true;
+                changes.push((leaf, now));
+            }
+        }
+        Ok(changes)
     }
 
     /// Decides all that is left, and returns it.
@@ -185,11 +217,11 @@ impl Texts {
 
     /// An event as it leaves.
     fn told(&self, waiting: Waiting) -> Result<Bytes, Refusal> {
-        let changes: Vec<(NodeId, String)> = waiting
+        let said = waiting
             .says
             .iter()
-            .filter_map(|(place, leaf, saying)| Some((*leaf, self.texts.get(place)?.now(saying)?)))
-            .collect();
+            .filter_map(|(place, leaf, saying)| Some((*leaf, self.texts.get(place)?.now(saying)?)));
+        let changes: Vec<(NodeId, String)> = said.chain(waiting.beside).collect();
         let Some(data) = data(&waiting.event)?.filter(|_| !changes.is_empty()) else {
             return Ok(waiting.event);
         };

@@ -8,6 +8,7 @@
 mod admin;
 mod answering;
 mod answers;
+mod beside;
 mod crossing;
 mod logs;
 mod modes;
