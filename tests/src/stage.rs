@@ -50,6 +50,11 @@ when = 'leaf.text.contains("prod-db")'
 action = "pause"
 reason = "Production data"
 timeout = "5m"
+
+[[assemble]]
+id = "replayed"
+prompt = { type = "literal", text = "Repeat it." }
+replay_stream = true
 "#;
 
 /// The name of the variable that tells a script where everything is.

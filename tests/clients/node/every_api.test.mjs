@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 
-import { APIS, MESSAGES, RESPONSES, WAYS } from "./speak.mjs";
+import { APIS, MESSAGES, RESPONSES, WAYS, joined } from "./speak.mjs";
 import * as stage from "./stage.mjs";
 
 const TEXT = 'Grüße, 你好, 👋, and "quotes"\n\tin lines.';
@@ -69,6 +69,15 @@ for (const { api, name, say, streams } of WAYS) {
 }
 
 for (const api of APIS) {
+  test(`an answer in one piece is read as the stream that was asked for: ${api.name}`, async () => {
+    const client = api.client(`${stage.LIVELY}/p/replayed`);
+    const pieces = await api.pieces(client, stage.SECRETS, { model: stage.IN_ONE_PIECE });
+    assert.equal(await joined(pieces), stage.SECRETS);
+    const [request] = await stage.left();
+    assert.ok(request.body.includes("Repeat it."), request.body);
+    stage.redacted(request);
+  });
+
   test(`a stream that breaks off has said all before: ${api.name}`, async () => {
     // The last word is a token, and nothing follows that would show where it ends.
     const text = `Write to ${stage.ADDRESS}`;

@@ -13,6 +13,7 @@ export const { echo: ECHO, lively: LIVELY, quiet: QUIET, team: TEAM, upstream: U
 export const ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}';
 export const BUSY_ONCE = "busy-once";
 export const BREAKS_OFF = "breaks-off";
+export const IN_ONE_PIECE = "in-one-piece";
 
 // In parts, so that no secret scanner takes this file for a leak.
 const CREDENTIAL = ["gh", "p_", "q7W2eR5tY8uI1oP4aS6dF9gH0jK3lZxCvB", "nM"].join("");

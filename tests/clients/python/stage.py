@@ -24,6 +24,7 @@ UPSTREAM = ADDRESSES["upstream"]
 ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}'
 BUSY_ONCE = "busy-once"
 BREAKS_OFF = "breaks-off"
+IN_ONE_PIECE = "in-one-piece"
 
 # In parts, so that no secret scanner takes this file for a leak.
 CREDENTIAL = "".join(["gh", "p_", "q7W2eR5tY8uI1oP4aS6dF9gH0jK3lZxCvB", "nM"])

@@ -72,6 +72,16 @@ class EveryApi(unittest.TestCase):
                 self.assertEqual("".join(said), text)
                 self.assertNotIn(stage.ADDRESS, stage.left()[0]["body"])
 
+    def test_an_answer_in_one_piece_is_read_as_the_stream_that_was_asked_for(self):
+        for api in APIS:
+            with self.subTest(api.__name__):
+                client = self.client(api, stage.LIVELY + "/p/replayed")
+                pieces = list(api.pieces(client, stage.SECRETS, model=stage.IN_ONE_PIECE))
+                self.assertEqual("".join(pieces), stage.SECRETS)
+                (request,) = stage.left()
+                self.assertIn("Repeat it.", request["body"])
+                stage.redacted(self, request)
+
     def test_a_busy_upstream_is_tried_again(self):
         for api, name, say in WAYS:
             with self.subTest(name):

@@ -7,6 +7,7 @@
 //! | a model of the name `status-429`, or any other status | that status, as an error in the API's form |
 //! | a model of the name `busy-once` | 429, and an answer to the client that says it tries again |
 //! | a model of the name `breaks-off`, and a stream | all that the answer says, and an error in the place of its end |
+//! | a model of the name `in-one-piece`, and a stream | an answer in one piece |
 //! | a model of the name `talks` | `All done.`, whatever is offered |
 //! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
 //! | the prompt of an agent of [`team`] | what that agent does |
@@ -47,6 +48,9 @@ const BUSY_ONCE: &str = "busy-once";
 
 /// The model that ends a stream with an error.
 const BREAKS_OFF: &str = "breaks-off";
+
+/// The model that answers without a stream, whoever asks for one.
+const IN_ONE_PIECE: &str = "in-one-piece";
 
 /// The model that calls no tool.
 const TALKS: &str = "talks";
@@ -165,7 +169,7 @@ fn endpoint(path: &str) -> Option<&str> {
 fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
     let model = body["model"].as_str().unwrap_or_default();
     let reply = reply(body, model, form);
-    if body["stream"] != true {
+    if body["stream"] != true || model == IN_ONE_PIECE {
         return json_answer("200 OK", &(form.whole)(&reply));
     }
     let mut events = (form.events)(&reply);
