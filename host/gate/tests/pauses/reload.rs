@@ -89,7 +89,9 @@ async fn a_generation_serves_once_it_was_tried_on_live_requests() {
     let trial = policy.trial.unwrap();
     assert_eq!((policy.generation, trial.generation), (before.clone(), next.generation_name()));
     assert_eq!((trial.tried, trial.requests), (0, 3));
-    let judged_by = ask_until(&house, |policy| policy.generation == next.generation_name()).await;
+    let mut judged_by = ask_until(&house, |policy| policy.generation == next.generation_name()).await;
+    // The last one may have come just when the trial ended.
+    judged_by.pop_if(|generation| *generation == next.generation_name());
     assert!(
         judged_by.len() >= 3 && judged_by.iter().all(|generation| *generation == before),
         "{judged_by:?}"
