@@ -203,12 +203,15 @@ impl Calls {
     fn fields(&self, reading: &Reading<'_>, tool: &str, arguments: NodeId) -> Option<Vec<(NodeId, String)>> {
         let text = |leaf| reading.leaf_text(leaf);
         if editor::is_patch(tool) {
-            let input = reading.text(arguments, "input")?;
+            let input = reading.text(arguments, only(reading, arguments, editor::PATCHES)?)?;
             return Some(vec![(input, self.patch(tool, &text(input)?))]);
         }
-        let editor = editor::editor_of(tool)?;
-        let path = text(reading.text(arguments, editor.path)?)?;
+        let named_by = only(reading, arguments, editor::PATHS)?;
+        let path = text(reading.text(arguments, named_by)?)?;
+        let editor = editor::editor_of(tool, named_by)?;
         let lists = editor.edits.map(|key| reading.elements(arguments, key)).unwrap_or_default();
+        // What names a file of its own is no part of this one.
+        let lists = lists.into_iter().filter(|&edit| !names_any(reading, edit, editor::PATHS));
         let holders = std::iter::once(arguments).chain(lists);
         let fields = holders.flat_map(|holder| editor.content.iter().map(move |key| (holder, *key)));
         let fields = fields.filter_map(|(holder, key)| reading.text(holder, key));
@@ -220,20 +223,48 @@ impl Calls {
     }
 
     /// Restores in a patch: in the part of each file by the rules for that file.
+    ///
+    /// Those who apply patches differ in what ends a line, and in whether a header may be indented. So
+    /// a patch with any other end of a line stays as it is, and behind what may be a header for some
+    /// of them no file is named.
     fn patch(&self, tool: &str, patch: &str) -> String {
-        const NAMES: [&str; 4] =
-            ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+        if has_odd_line_ends(patch) {
+            return patch.to_owned();
+        }
         let (mut restored, mut path) = (String::with_capacity(patch.len()), "");
         for line in patch.split_inclusive('\n') {
-            if let Some(named) = NAMES.iter().find_map(|name| line.strip_prefix(name)) {
-                path = named.trim();
-            } else if line.starts_with("*** End Patch") {
-                path = "";
-            }
+            path = header(line).unwrap_or(path);
             restored.push_str(&self.vault.restore_into(line, tool, path).text);
         }
         restored
     }
+}
+
+/// The file that a header names whose part of a patch follows; `None` for lines of a file.
+fn header(line: &str) -> Option<&str> {
+    const NAMES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+    let is_blank = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
+    if !line.trim_start_matches(is_blank).starts_with("***") || line.trim_end() == "*** End of File" {
+        return None;
+    }
+    Some(NAMES.iter().find_map(|name| line.strip_prefix(name)).map_or("", str::trim))
+}
+
+/// What some take for the end of a line, other than a line feed with or without a carriage return.
+fn has_odd_line_ends(text: &str) -> bool {
+    let odd =
+        |c: char| matches!(c, '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    text.contains(odd) || text.replace("\r\n", "").contains('\r')
+}
+
+/// The one of these members that an object has. Of several there is none.
+fn only(reading: &Reading<'_>, object: NodeId, keys: &'static [&'static str]) -> Option<&'static str> {
+    let mut named = keys.iter().filter(|key| reading.member(object, key).is_some());
+    named.next().filter(|_| named.next().is_none()).copied()
+}
+
+fn names_any(reading: &Reading<'_>, object: NodeId, keys: &[&str]) -> bool {
+    keys.iter().any(|key| reading.member(object, key).is_some())
 }
 
 /// Refused only for leaves that readers do not give; then the token stays.

