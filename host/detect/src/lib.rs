@@ -59,7 +59,8 @@ pub use explain::{Explanation, explain};
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;
 pub use known::{
-    KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, named_values,
+    KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, Spelled,
+    named_values,
 };
 pub use pack::{Context, PackError};
 pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use leafgate_detect::KnownValue;
+use leafgate_detect::{KnownValue, Spelled};
 use serde::{Deserialize, Serialize};
 
 use crate::private;
@@ -41,11 +41,32 @@ pub(super) struct KeptValue {
     whole: [u8; 16],
     blanks: bool,
     pieces: Vec<u64>,
+    /// Values that were added before spellings were known have none.
+    #[serde(default)]
+    spelled: Vec<KeptSpelling>,
+}
+
+/// How a value stands inside an encoding.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct KeptSpelling {
+    length: usize,
+    anchor: u64,
+    whole: [u8; 16],
+    before: bool,
+    behind: bool,
 }
 
 impl KeptValue {
     pub(super) fn new(value: KnownValue, name: &str, added: &str) -> Self {
-        let KnownValue { length, anchor_at, anchor, whole, blanks, pieces } = value;
+        let KnownValue { length, anchor_at, anchor, whole, blanks, pieces, spelled } = value;
+        let kept = |Spelled { length, anchor, whole, before, behind }| KeptSpelling {
+            length,
+            anchor,
+            whole,
+            before,
+            behind,
+        };
         KeptValue {
             name: name.to_owned(),
             added: added.to_owned(),
@@ -55,10 +76,18 @@ impl KeptValue {
             whole,
             blanks,
             pieces,
+            spelled: spelled.into_iter().map(kept).collect(),
         }
     }
 
     pub(super) fn known(&self) -> KnownValue {
+        let known = |&KeptSpelling { length, anchor, whole, before, behind }: &KeptSpelling| Spelled {
+            length,
+            anchor,
+            whole,
+            before,
+            behind,
+        };
         KnownValue {
             length: self.length,
             anchor_at: self.anchor_at,
@@ -66,6 +95,7 @@ impl KeptValue {
             whole: self.whole,
             blanks: self.blanks,
             pieces: self.pieces.clone(),
+            spelled: self.spelled.iter().map(known).collect(),
         }
     }
 
@@ -118,8 +148,9 @@ impl Kept {
     pub(super) fn add(&mut self, values: &[KeptValue]) -> usize {
         let before = self.values.len();
         for value in values {
-            if !self.values.iter().any(|known| known.whole == value.whole) {
-                self.values.push(value.clone());
+            match self.values.iter_mut().find(|known| known.whole == value.whole) {
+                Some(known) => known.spelled.clone_from(&value.spelled),
+                None => self.values.push(value.clone()),
             }
         }
         self.values.len() - before

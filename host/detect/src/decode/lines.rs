@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 
 use super::runs::{self, LEAST};
 use super::source::hex_byte;
-use super::text::{each_among_bytes, is_base64, is_hex};
+use super::text::{LEAST_AMONG_PAIRS, each_among_bytes, is_base64, is_hex};
 use super::{Block, Encoding};
 use crate::work::spend;
 
@@ -151,7 +151,7 @@ impl Dump {
             return;
         }
         let Dump { range, bytes } = std::mem::take(self);
-        each_among_bytes(&bytes, |stretch| {
+        each_among_bytes(&bytes, LEAST_AMONG_PAIRS, |stretch| {
             f(Block { encoding: Encoding::Hexdump, range: range.clone(), text: stretch.text });
         });
     }

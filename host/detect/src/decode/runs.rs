@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::source::{self, Grouping};
-use super::text::{each_among_bytes, is_sign};
+use super::text::{LEAST_AMONG_BYTES, each_among_bytes, is_sign};
 use super::{Block, Encoding, url};
 use crate::runs as rows;
 
@@ -106,7 +106,7 @@ fn among_bytes(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl Fn
     let (values, end) = source::values(bytes, from, grouping);
     for shift in 0..grouping.characters() {
         let decoded = source::bytes_of(&values[shift.min(values.len())..], grouping);
-        each_among_bytes(&decoded, |stretch| {
+        each_among_bytes(&decoded, LEAST_AMONG_BYTES, |stretch| {
             let encoding = match (grouping, stretch.wide) {
                 (Grouping::Hex, _) => Encoding::Hex,
                 (Grouping::Base64, false) => Encoding::Base64,

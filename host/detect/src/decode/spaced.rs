@@ -5,15 +5,14 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-use super::runs::LEAST_TEXT;
 use super::source::hex_byte;
-use super::text::{each_among_bytes, is_hex};
+use super::text::{LEAST_AMONG_PAIRS, each_among_bytes, is_hex};
 use super::{Block, Encoding};
 use crate::runs as rows;
 use crate::work::spend;
 
 /// Fewer pairs than this spell no secret.
-const LEAST_PAIRS: usize = LEAST_TEXT;
+const LEAST_PAIRS: usize = LEAST_AMONG_PAIRS;
 
 /// Most signs between two numbers of a list: a comma, a line break and an indentation.
 const MOST_BETWEEN: usize = 24;
@@ -25,7 +24,7 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
 }
 
 fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
-    /// A stretch worth decoding has 35 bytes, so that one of two blocks has this many pairs of it.
+    /// A stretch worth decoding has 23 bytes, so that one of two blocks has this many pairs of it.
     const OVERLAP: usize = 16;
     let mut done = 0;
     rows::each_block(bytes, OVERLAP, |at, block| {
@@ -112,7 +111,7 @@ fn number(bytes: &[u8]) -> Option<u8> {
 }
 
 fn spelled(decoded: &[u8], range: std::ops::Range<usize>, f: &mut impl FnMut(Block)) {
-    each_among_bytes(decoded, |stretch| {
+    each_among_bytes(decoded, LEAST_AMONG_PAIRS, |stretch| {
         f(Block { encoding: Encoding::Hex, range: range.clone(), text: stretch.text });
     });
 }

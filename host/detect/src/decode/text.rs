@@ -1,10 +1,14 @@
 //! What of some bytes is text, and which bytes spell which encoding.
 
+use crate::known::LEAST_KNOWN;
 use crate::work::spend;
 
-/// Least characters of one kind in a row among other bytes: a card number. Random bytes hold such a
-/// row once in five million.
-const LEAST_AMONG_BYTES: usize = 16;
+/// Least characters of one kind in a row among bytes that a run may only seem to spell: a card
+/// number. Random bytes hold such a row once in five million.
+pub(super) const LEAST_AMONG_BYTES: usize = 16;
+
+/// And among bytes that are written so that nothing else can be meant: a value that somebody named.
+pub(super) const LEAST_AMONG_PAIRS: usize = LEAST_KNOWN;
 
 /// Classes of bytes.
 mod class {
@@ -61,14 +65,14 @@ pub(super) struct Stretch {
     pub(super) wide: bool,
 }
 
-/// Calls `f` with each stretch of some bytes that is text: ASCII, or ASCII in UTF-16 of either byte
-/// order.
-pub(super) fn each_among_bytes(bytes: &[u8], mut f: impl FnMut(Stretch)) {
+/// Calls `f` with each stretch of some bytes that is text of so many characters: ASCII, or ASCII in
+/// UTF-16 of either byte order.
+pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(Stretch)) {
     let mut at = 0;
     while at < bytes.len() {
         let count = bytes[at..].iter().take_while(|&&byte| is_text(byte)).count();
         spend(count + 1);
-        if count >= LEAST_AMONG_BYTES {
+        if count >= least {
             let text = String::from_utf8_lossy(&bytes[at..at + count]).into_owned();
             f(Stretch { text, wide: false });
         }
@@ -78,7 +82,7 @@ pub(super) fn each_among_bytes(bytes: &[u8], mut f: impl FnMut(Stretch)) {
             0 | 1 => at + count + 1,
             units => wide_at + 2 * units - 1,
         };
-        if wide.len() >= LEAST_AMONG_BYTES {
+        if wide.len() >= least {
             f(Stretch { text: wide, wide: true });
         }
     }
@@ -109,7 +113,7 @@ mod tests {
 
     fn stretches(bytes: &[u8]) -> Vec<(String, bool)> {
         let mut all = Vec::new();
-        each_among_bytes(bytes, |stretch| all.push((stretch.text, stretch.wide)));
+        each_among_bytes(bytes, LEAST_AMONG_BYTES, |stretch| all.push((stretch.text, stretch.wide)));
         all
     }
 

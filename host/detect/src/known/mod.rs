@@ -7,9 +7,10 @@
 //! A text is read once, and each stretch of [`PIECE`] bytes of a word is looked up in one table,
 //! however many values there are. So pieces are found as well as wholes, over the parts of a text
 //! that somebody glued together. What decoding brings to light is another text, which is searched in
-//! the same way.
+//! the same way, and what is too short to be decoded is known as it is spelled ([`spelled`]).
 
 mod piece;
+mod spelled;
 #[cfg(test)]
 mod tests;
 mod wording;
@@ -23,6 +24,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::work::spend;
 pub use piece::PIECE;
+pub use spelled::Spelled;
 pub use wording::{NamedValue, named_values};
 
 /// Shorter values stand in any text by chance.
@@ -56,6 +58,8 @@ pub struct KnownValue {
     pub pieces: Vec<Print>,
     /// Whether the piece by which it is noticed has blanks.
     pub blanks: bool,
+    /// How it stands inside base64, base32 and hexadecimal digits.
+    pub spelled: Vec<Spelled>,
 }
 
 /// Why a text is no value that can be known.
@@ -107,6 +111,7 @@ impl KnownKey {
             whole: self.whole(bytes),
             pieces: telling.iter().map(|&at| self.print(&bytes[at..at + PIECE])).collect(),
             blanks: anchor.iter().any(|&byte| piece::is_blank(byte)),
+            spelled: spelled::spellings(self, value),
         })
     }
 
@@ -146,8 +151,8 @@ pub struct KnownValues {
     pieces: HashSet<Print, BuildHasherDefault<AsIs>>,
     /// The values that a piece announces.
     anchored: HashMap<Print, Vec<Anchored>, BuildHasherDefault<AsIs>>,
-    /// By length, values that are shorter than a piece.
-    short: BTreeMap<usize, HashSet<Print, BuildHasherDefault<AsIs>>>,
+    /// By length, values and spellings that are shorter than a piece.
+    short: BTreeMap<usize, HashMap<Print, Edges, BuildHasherDefault<AsIs>>>,
     /// Which prints may be those of a piece: most are of none, and one look says so.
     may_be: Vec<u64>,
     /// Whether some value is noticed by a piece with blanks, so that words alone will not do.
@@ -160,6 +165,23 @@ struct Anchored {
     at: usize,
     length: usize,
     whole: [u8; 16],
+    edges: Edges,
+}
+
+/// Which characters beside a spelling belong to the value in part.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Edges {
+    before: bool,
+    behind: bool,
+}
+
+impl Edges {
+    fn around(self, bytes: &[u8], range: Range<usize>) -> Range<usize> {
+        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+        let before = self.before && range.start.checked_sub(1).is_some_and(|at| is_sign(&bytes[at]));
+        let behind = self.behind && bytes.get(range.end).is_some_and(is_sign);
+        range.start - usize::from(before)..range.end + usize::from(behind)
+    }
 }
 
 /// A print is a hash already.
@@ -207,14 +229,21 @@ impl KnownValues {
     }
 
     fn add(&mut self, value: &KnownValue) {
-        if value.length < PIECE {
-            self.short.entry(value.length).or_default().insert(value.anchor);
-        } else {
-            self.pieces.extend(&value.pieces);
-            let anchored = Anchored { at: value.anchor_at, length: value.length, whole: value.whole };
-            self.anchored.entry(value.anchor).or_default().push(anchored);
-        }
+        let KnownValue { length, anchor_at: at, anchor, whole, .. } = *value;
+        self.add_whole(anchor, Anchored { at, length, whole, edges: Edges::default() });
+        self.pieces.extend(&value.pieces);
         self.blanks |= value.blanks;
+        for &Spelled { length, anchor, whole, before, behind } in &value.spelled {
+            self.add_whole(anchor, Anchored { at: 0, length, whole, edges: Edges { before, behind } });
+        }
+    }
+
+    fn add_whole(&mut self, anchor: Print, whole: Anchored) {
+        if whole.length < PIECE {
+            self.short.entry(whole.length).or_default().insert(anchor, whole.edges);
+        } else {
+            self.anchored.entry(anchor).or_default().push(whole);
+        }
     }
 
     /// Returns how many values there are.
@@ -269,8 +298,11 @@ impl KnownValues {
         for start in word.clone() {
             for (length, prints) in &self.short {
                 let end = start + length;
-                if end <= word.end && prints.contains(&self.key.print(&bytes[start..end])) {
-                    found(start..end);
+                if end > word.end {
+                    continue;
+                }
+                if let Some(edges) = prints.get(&self.key.print(&bytes[start..end])) {
+                    found(edges.around(bytes, start..end));
                 }
             }
             let end = start + PIECE;
@@ -295,7 +327,7 @@ impl KnownValues {
         let first = start.checked_sub(one.at)?;
         let value = bytes.get(first..first + one.length)?;
         spend(value.len());
-        (self.key.whole(value) == one.whole).then(|| first..first + one.length)
+        (self.key.whole(value) == one.whole).then(|| one.edges.around(bytes, first..first + one.length))
     }
 
     fn may_be(&self, print: Print) -> bool {

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
+use leafgate_verify::encoding::{Kind, encodings};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Engine, Input};
+use crate::{Engine, Input, views};
 
 fn key() -> KnownKey {
     KnownKey::new(&[7; 32])
@@ -126,7 +127,93 @@ fn settings_give_their_secrets_and_no_words() {
     assert_eq!(secrets, [&password, &token, &token, &token, &password]);
 }
 
+/// A value of so many characters as a generator makes it.
+fn generated(length: usize) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_+/!";
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(length as u64 + 1);
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(ALPHABET[(state >> 33) as usize % ALPHABET.len()])
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+#[test]
+fn a_value_of_any_length_is_known_in_every_encoding() {
+    /// Of shorter values two such lines are left, and two short words may be anything.
+    const LEAST_IN_LINES: usize = 15;
+    const AROUND: [(&str, &str); 3] = [("", ""), ("It says:\n", "\nor so.\n"), ("```\n", "\n```\n")];
+    let mut tried = 0;
+    for length in LEAST_KNOWN..=64 {
+        let value = generated(length);
+        let engine = engine(&[&value]);
+        for encoding in encodings().iter().filter(|it| it.promised && it.kinds.contains(&Kind::Token)) {
+            if encoding.name == "base64 in lines of 8" && length < LEAST_IN_LINES {
+                continue;
+            }
+            for (before, behind) in AROUND {
+                let text = format!("{before}{}{behind}", encoding.encode(&value));
+                let seen = !found(&engine, &text).is_empty()
+                    || views(&text).iter().any(|view| !found(&engine, view.text()).is_empty());
+                assert!(seen, "{length} bytes as {}: {text}", encoding.name);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 57 * 3 * 30, "{tried} texts");
+}
+
+/// The characters of some bits each, one bit after the other.
+fn in_characters(bytes: &[u8], alphabet: &[u8], width: usize) -> String {
+    let bits: Vec<usize> =
+        bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| usize::from(byte >> bit & 1))).collect();
+    let value =
+        |bits: &[usize]| (0..width).fold(0, |value, n| value << 1 | bits.get(n).copied().unwrap_or(0));
+    bits.chunks(width).map(|bits| char::from(alphabet[value(bits)])).collect()
+}
+
+const ALPHABETS: [(&[u8], usize); 6] = [
+    (b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6),
+    (b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 6),
+    (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 5),
+    (b"abcdefghijklmnopqrstuvwxyz234567", 5),
+    (b"0123456789abcdef", 4),
+    (b"0123456789ABCDEF", 4),
+];
+
+#[test]
+fn an_encoded_value_is_masked_with_the_characters_at_its_ends() {
+    let value = "q7!Zk29f";
+    let engine = engine(&[value]);
+    for before in 0..6 {
+        let bytes = [&vec![0xff; before], value.as_bytes(), &[0xff; 3]].concat();
+        for (alphabet, width) in ALPHABETS {
+            let text = in_characters(&bytes, alphabet, width);
+            let (first, last) = (8 * before / width, (8 * (before + value.len())).div_ceil(width));
+            assert_eq!(found(&engine, &text), [&text[first..last]], "{before} bytes before, {text}");
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_value_is_known_at_every_place_of_what_was_encoded(
+        length in LEAST_KNOWN..=64usize,
+        before in prop::collection::vec(any::<u8>(), 0..9),
+        behind in prop::collection::vec(any::<u8>(), 0..9),
+        way in prop::sample::select(ALPHABETS.to_vec()),
+    ) {
+        let value = generated(length);
+        let (alphabet, width) = way;
+        let text = in_characters(&[&before, value.as_bytes(), &behind].concat(), alphabet, width);
+        let all = 8 * before.len() / width..(8 * (before.len() + length)).div_ceil(width);
+        let covered = engine(&[&value]).scan(&Input::new(&text));
+        prop_assert!(
+            covered.iter().any(|finding| finding.range.start <= all.start && finding.range.end >= all.end),
+            "{covered:?} in {text}"
+        );
+    }
+
     #[test]
     fn each_piece_of_a_generated_value_is_found(
         value in "[a-f0-9]{40}|[A-Za-z0-9]{24,60}|[A-Za-z0-9+/]{40}|[A-Za-z0-9!#%&*@^]{16,24}",
