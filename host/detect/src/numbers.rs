@@ -165,10 +165,63 @@ pub(crate) fn each_address(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
         let ceiling = bytes.len().min(at + LONGEST);
         let end = bytes[at..ceiling].iter().position(|b| !part(b)).map_or(ceiling, |n| at + n);
         done = end;
-        if has_groups(&bytes[start..end]) {
-            f(start..end);
+        let address = address_in(bytes, start..end);
+        if has_groups(&bytes[address.clone()]) && !is_version(bytes, address.start) {
+            f(address);
         }
     }
+}
+
+/// The address in a stretch of the characters that addresses have: without the end of a word before
+/// it (`node:`), the full stop or colon of a sentence, and the port of a host.
+fn address_in(bytes: &[u8], stretch: Range<usize>) -> Range<usize> {
+    let (mut start, mut end) = (stretch.start, stretch.end);
+    let inside_word = start.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric());
+    if inside_word && let Some(colon) = bytes[start..end].iter().position(|&byte| byte == b':') {
+        start += colon;
+    }
+    // Two colons are a part of an address.
+    while matches!(bytes[start..end], [b'.', ..] | [b':', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]) {
+        start += 1;
+    }
+    // A full stop ends a sentence, and not a part of a file's name.
+    let ends_sentence = !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
+    while (ends_sentence && bytes[start..end].ends_with(b"."))
+        || matches!(bytes[start..end], [.., last, b':'] if last != b':')
+    {
+        end -= 1;
+    }
+    let port = bytes[start..end].iter().position(|&byte| byte == b':').map(|colon| start + colon);
+    if let Some(port) = port {
+        let dots = bytes[start..port].iter().filter(|&&byte| byte == b'.').count();
+        let is_number = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+        if dots == 3 && is_number(&bytes[port + 1..end]) {
+            end = port;
+        }
+    }
+    start..end
+}
+
+/// `version 1.2.3.4`, `AssemblyVersion("1.0.0.0")`: a word before the four numbers says that they are
+/// no address.
+fn is_version(bytes: &[u8], start: usize) -> bool {
+    const WORDS: [&[u8]; 9] =
+        [b"version", b"ver", b"firmware", b"release", b"build", b"section", b"chapter", b"clause", b"oid"];
+    const SIGNS: usize = 6;
+    const LONGEST: usize = 24;
+    let floor = start.saturating_sub(SIGNS + LONGEST);
+    let between = bytes[floor..start]
+        .iter()
+        .rev()
+        .take(SIGNS)
+        .take_while(|byte| {
+            matches!(byte, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'(' | b'>' | b'v' | b'V')
+        })
+        .count();
+    let before = &bytes[floor..start - between];
+    WORDS.iter().any(|word| {
+        before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word)
+    })
 }
 
 /// Three dots or two colons, and a digit, or the signs of a device. Code is full of `a.b` and
@@ -282,6 +335,52 @@ mod tests {
         let text = "pay 4539 5787-6362 1486, call (415) 555-0132 or +49 30 901820; id 12 345";
         let expected = [("4539 5787-6362 1486", 16), ("(415) 555-0132", 10), ("+49 30 901820", 10)];
         assert_eq!(numbers(text), expected);
+    }
+
+    fn addresses(text: &str) -> Vec<&str> {
+        let mut seen = Vec::new();
+        each_address(text.as_bytes(), |range| seen.push(&text[range]));
+        seen
+    }
+
+    #[test]
+    fn an_address_stands_without_what_is_beside_it() {
+        let (four, six) = ("93.184.216.34", "2606:4700:4700::1111");
+        for (before, behind) in [
+            ("http://", ":8080/"),
+            ("It is ", "."),
+            ("ip:", ""),
+            ("node:", ":22"),
+            ("from ", ": refused"),
+            ("", ", next"),
+            ("[", "]"),
+            ("reversion of ", ""),
+        ] {
+            assert_eq!(addresses(&format!("{before}{four}{behind}")), [four], "{before} {behind}");
+        }
+        for (before, behind) in [("[", "]:443"), ("peer:", "."), ("peer ", ":"), ("", "/64")] {
+            assert_eq!(addresses(&format!("{before}{six}{behind}")), [six], "{before} {behind}");
+        }
+        assert_eq!(addresses("mac:00:1A:2B:3C:4D:5E."), ["00:1A:2B:3C:4D:5E"]);
+        assert_eq!(addresses("::1 and fe80::"), [""; 0]);
+    }
+
+    #[test]
+    fn the_number_of_a_version_is_no_address() {
+        for text in [
+            "version 1.2.3.4",
+            "AssemblyVersion(\"1.0.2.0\")",
+            "<Version>2.1.0.3</Version>",
+            "\"version\": \"1.4.2.0\"",
+            "file_version=1.2.3.4",
+            "{\\\"version\\\": \\\"1.4.2.0\\\"}",
+            "Section 3.2.1.4",
+            "parser-1.2.3.4.tar.gz",
+            "oid 1.3.6.1",
+        ] {
+            let real = |address: &&str| address.parse::<std::net::IpAddr>().is_ok();
+            assert!(!addresses(text).iter().any(real), "{text}");
+        }
     }
 
     #[test]
