@@ -23,6 +23,8 @@ pub(crate) enum Check {
     Mixed,
     /// `not-words`: not made of words.
     NotWords,
+    /// `not-name`: not made of words and nothing else: a digit among them makes it a token.
+    NotName,
     /// `password`: may be a password that someone wrote down.
     Password,
     /// `token`: looks like a token.
@@ -79,6 +81,7 @@ impl FromStr for Check {
             "length" => Self::Length(count()?),
             "mixed" => Self::Mixed,
             "not-words" => Self::NotWords,
+            "not-name" => Self::NotName,
             "password" => Self::Password,
             "token" => Self::Token,
             "random" => Self::Random,
@@ -114,6 +117,7 @@ impl Check {
                 look.digits > 0 && look.letters() > 0 && !look.wordy()
             }
             Self::NotWords => !Look::of(text).wordy(),
+            Self::NotName => text.bytes().any(|byte| byte.is_ascii_digit()) || !Look::of(text).wordy(),
             Self::Password => value::could_be_password(text, &Look::of(text), sure),
             Self::Token => {
                 let look = Look::of(text);
@@ -152,7 +156,7 @@ fn is_random(text: &str, sure: bool) -> bool {
     // The dearest measure comes last.
     plausible && {
         let likely = score(text);
-        likely > LIKELY && (look.digits >= 2 || likely > 0.0)
+        likely > LIKELY && (look.digits >= 2 || likely > if sure { LIKELY / 2.0 } else { 0.0 })
     }
 }
 
@@ -226,9 +230,10 @@ fn is_encoded(text: &str) -> bool {
 fn is_public_ip(text: &str) -> bool {
     match address(text) {
         Some(IpAddr::V4(ip)) => {
-            let [a, ..] = ip.octets();
+            let [a, rest @ ..] = ip.octets();
             let reserved = a >= 240 || a == 0 || ip.is_documentation() || ip.is_multicast();
-            !(reserved || ip.is_loopback() || is_private(IpAddr::V4(ip)))
+            // `13.0.0.0` is a network, and oftener a version.
+            !(reserved || rest == [0; 3] || ip.is_loopback() || is_private(IpAddr::V4(ip)))
         }
         Some(IpAddr::V6(ip)) => {
             let [first, second, ..] = ip.segments();

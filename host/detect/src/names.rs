@@ -63,13 +63,16 @@ const MADE_UP: [&str; 4] = ["fake", "dummy", "bogus", "mock"];
 const NON: [&str; 5] = ["matching", "existing", "existent", "secret", "sensitive"];
 
 /// Returns true if and only if a name says that its value opens nothing: `fakeToken`,
-/// `nonMatchingKey`.
-pub(crate) fn is_made_up(name: &str) -> bool {
+/// `nonMatchingKey`, `PublicKeyToken`.
+pub(crate) fn opens_nothing(name: &str) -> bool {
     let words = Words::of(name);
     let words = &words.words[..words.len];
-    let is_one_of = |word: &str, list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let negated = |two: &[&str]| two[1].eq_ignore_ascii_case("non") && is_one_of(two[0], &NON);
-    words.iter().any(|word| is_one_of(word, &MADE_UP)) || words.windows(2).any(negated)
+    let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+    let is_one_of = |word: &str, list: &[&str]| list.iter().any(|known| is(word, known));
+    let negated = |two: &[&str]| is(two[1], "non") && is_one_of(two[0], &NON);
+    let public = |two: &[&str]| is(two[1], "public") && is(two[0], "key");
+    words.iter().any(|word| is_one_of(word, &MADE_UP))
+        || words.windows(2).any(|two| negated(two) || public(two))
 }
 
 /// The words of a name, from its end.
@@ -137,13 +140,28 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_say_that_its_value_is_made_up() {
-        for name in ["fakeToken", "DUMMY_API_KEY", "nonMatchingToken", "non_existent_secret"] {
-            assert!(is_made_up(name), "{name}");
+    fn a_name_may_say_that_its_value_opens_nothing() {
+        for name in [
+            "fakeToken",
+            "DUMMY_API_KEY",
+            "nonMatchingToken",
+            "non_existent_secret",
+            "PublicKeyToken",
+            "public_key",
+        ] {
+            assert!(opens_nothing(name), "{name}");
         }
         // What fails in a log was typed for real, and so is what is not of production.
-        for name in ["invalid token", "non_prod_token", "testToken", "do_not_commit_key", "hammock_key", ""] {
-            assert!(!is_made_up(name), "{name}");
+        for name in [
+            "invalid token",
+            "non_prod_token",
+            "testToken",
+            "do_not_commit_key",
+            "hammock_key",
+            "NEXT_PUBLIC_API_KEY",
+            "",
+        ] {
+            assert!(!opens_nothing(name), "{name}");
         }
     }
 

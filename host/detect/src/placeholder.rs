@@ -46,19 +46,62 @@ fn counts(value: &str) -> bool {
 /// digits in fewer still. Numbers are identifiers, which count as they like. What counts throughout
 /// is left alone: under its own prefix, labelled sources call it a secret as a rule.
 pub(crate) fn is_written_over(value: &str) -> bool {
-    const LONG: usize = 6;
+    let counted = Counted::of(value);
+    counted.in_token && !counted.throughout(value)
+}
+
+/// What documentation writes for a token: `acme_abcdefghijklmnopqrst123`, the prefix of a service and
+/// then characters that count. Where the prefix is a word that any service may use, it says nothing,
+/// and a service that has a row of its own is asked there.
+pub(crate) fn is_made_up(value: &str) -> bool {
+    #[rustfmt::skip]
+    const ANYBODYS: [&str; 18] = [
+        "key", "token", "live", "test", "prod", "dev", "api", "apikey", "pk", "secret", "access", "client",
+        "server", "user", "auth", "web", "app", "pass",
+    ];
+    has_prefix(value)
+        && value
+            .split(['_', '-'])
+            .next()
+            .is_some_and(|first| !ANYBODYS.contains(&first) && !counts_alone(first))
+        && Counted::of(value).throughout(value)
+}
+
+/// `abcd-1234…`: what stands before the sign counts too, so it is no service's.
+fn counts_alone(word: &str) -> bool {
+    word.len() >= Counted::SHORT && counting_runs(word.as_bytes()).any(|run| run == word.len())
+}
+
+/// How much of a value counts: each byte the next one after the one before it, or all backwards.
+struct Counted {
+    /// Bytes in runs of [`Counted::SHORT`] or more.
+    bytes: usize,
+    /// Six in a row stand in a long word of letters and digits.
+    in_token: bool,
+}
+
+impl Counted {
     const SHORT: usize = 4;
-    const LEAST: usize = 12;
-    let (mut has_long, mut counted) = (false, 0);
-    let words = value.split(|c: char| !c.is_ascii_alphanumeric());
-    for word in words.map(str::as_bytes).filter(|word| word.len() >= SHORT) {
-        let mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
-        for run in counting_runs(word) {
-            counted += if run >= SHORT { run } else { 0 };
-            has_long |= mixed && word.len() >= LEAST && run >= LONG;
+
+    fn of(value: &str) -> Self {
+        const LONG: usize = 6;
+        const LEAST: usize = 8;
+        let mut counted = Self { bytes: 0, in_token: false };
+        let words = value.split(|c: char| !c.is_ascii_alphanumeric());
+        for word in words.map(str::as_bytes).filter(|word| word.len() >= Self::SHORT) {
+            let mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+            for run in counting_runs(word) {
+                counted.bytes += if run >= Self::SHORT { run } else { 0 };
+                counted.in_token |= mixed && word.len() >= LEAST && run >= LONG;
+            }
         }
+        counted
     }
-    has_long && counted * 5 < value.len() * 3
+
+    /// Returns whether most of the value counts.
+    fn throughout(&self, value: &str) -> bool {
+        self.bytes * 5 >= value.len() * 3
+    }
 }
 
 /// Returns true if and only if a value begins as services begin their tokens, `sqp_`, `tskey-`, and
@@ -178,6 +221,28 @@ mod tests {
             "",
         ] {
             assert!(!is_written_over(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_token_of_documentation_counts_behind_the_prefix_of_a_service() {
+        for value in [
+            "acme_abcdefghijklmnopqrstuvwxyz123",
+            "acm_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEf",
+            "acme_sa_1234567890123456789012345678",
+            "acmp-1234567890",
+        ] {
+            assert!(is_made_up(value), "{value}");
+        }
+        for value in [
+            "acme_q7Zk29fLmXw84TbVxPq3",
+            // Everybody's words, and none.
+            "key-1234567890abcdef1234567890abcdef",
+            "live_abcdefghijklmnopqrstuvwxyz123456",
+            "abcd-1234567890abcdef1234567890abcdef",
+            "abcdefghijklmnopqrstuvwxyz123456",
+        ] {
+            assert!(!is_made_up(value), "{value}");
         }
     }
 

@@ -14,11 +14,11 @@ use crate::engine::Engine;
 use crate::finding::{Finding, unite_from};
 use crate::input::Input;
 use crate::keyed::{self, Assignment, Join};
-use crate::names::{NameRule, is_made_up};
+use crate::names::{NameRule, opens_nothing};
 use crate::numbers::{self, Accounts, Mark, Numbers};
 use crate::pack::{Row, Shape};
 use crate::phone;
-use crate::placeholder::{has_prefix, is_placeholder, is_written_over};
+use crate::placeholder::{self, has_prefix, is_placeholder, is_written_over};
 use crate::publishable::is_publishable_place;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
@@ -119,7 +119,7 @@ impl<'a> Scan<'a> {
             let row = &engine.rows[index];
             if let Shape::Assigned { names } = &row.shape
                 && names.takes(key)
-                && !is_made_up(key)
+                && !opens_nothing(key)
             {
                 scan.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
@@ -281,7 +281,7 @@ impl<'a> Scan<'a> {
         let name = &self.text[found.name.clone()];
         if self.any_word(index, name, found)
             || !names.takes(name)
-            || is_made_up(name)
+            || opens_nothing(name)
             || is_publishable_place(&self.bytes()[..found.name.start])
             || is_encoded(&self.bytes()[..found.name.start])
             || self.is_numbered(found)
@@ -313,6 +313,7 @@ impl<'a> Scan<'a> {
         match found.join {
             Join::Call if password => !string || method.len() < 8 || self.is_one_of_many(found),
             Join::Blank if password => !string,
+            Join::Blank if !string && is_key_id(&self.bytes()[found.value.clone()]) => true,
             Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
             _ => false,
         }
@@ -578,8 +579,11 @@ impl<'a> Scan<'a> {
         }
         // Last, because this is the dearest test and the checks refuse most words.
         let value = &text[..kept];
-        let issued = || row.is_issued() || (row.asks_for_token() && has_prefix(value));
-        let stands = row.placeholders || !(is_placeholder(value) || (issued() && is_written_over(value)));
+        let token = row.asks_for_token();
+        let stands = row.placeholders
+            || !(is_placeholder(value)
+                || (token && placeholder::is_made_up(value))
+                || ((row.is_issued() || (token && has_prefix(value))) && is_written_over(value)));
         stands.then_some(kept)
     }
 
@@ -624,6 +628,12 @@ impl<'a> Scan<'a> {
 /// Whether a name begins where no name does, as in a line of an encoded block.
 fn is_encoded(before: &[u8]) -> bool {
     matches!(before, [.., b']' | b')' | b'^' | b'~'])
+}
+
+/// `using RSA key 1A2B…`: GnuPG says which key by the last eight bytes of its fingerprint, or by all
+/// twenty.
+fn is_key_id(value: &[u8]) -> bool {
+    matches!(value.len(), 16 | 40) && value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
 /// The value is the name once more, in another notation: `AT_PKCS15_TOKEN, "at-pkcs15Token"`.

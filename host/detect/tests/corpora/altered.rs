@@ -1,4 +1,4 @@
-//! What is masked stays masked, however a tool or an API writes the text down, and harmless code stays as it is.
+//! What is masked stays masked, however a tool or an API writes the text down.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ const ALTERATIONS: [Alteration; 7] = [
     Alteration { name: "with arrows", piece: |text, line| numbered(text, line, 6, "\u{2192}"), around: ALONE, lost: 3 },
 ];
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let json = serde_json::to_string(text).unwrap();
     json[1..json.len() - 1].to_owned()
 }
@@ -124,63 +124,4 @@ fn masked_spans<'a>(engine: &Engine, row: &'a Row) -> Option<(&'a Row, Vec<&'a S
 /// The rule that a row belongs to.
 fn shown(row: &Row) -> &str {
     row.rules.first().map_or("?", String::as_str)
-}
-
-/// Code as people write it every day. None of it holds a secret.
-const HARMLESS: &[&str] = &[
-    // Look-ups in the environment.
-    "password = os.environ[\"DB_PASSWORD\"]",
-    "api_key = os.getenv(\"OPENAI_API_KEY\")",
-    "const token = process.env.GITHUB_TOKEN;",
-    "token: ${{ secrets.GITHUB_TOKEN }}",
-    "let secret = std::env::var(\"CLIENT_SECRET\")?;",
-    "password: env('DB_PASSWORD', ''),",
-    "$secret = getenv('APP_SECRET') ?: null;",
-    // Comparisons.
-    "if token == other_token { return; }",
-    "if (password !== confirmPassword) throw new Error('no match');",
-    "assert secret_key != public_key",
-    // Types.
-    "def login(user: str, password: str) -> Token: ...",
-    "password: Optional[str] = None",
-    "pub api_key: Option<String>,",
-    "const ERROR_NULL_LM_PASSWORD: DWORD = 1304;",
-    "pub const IOC_OPAL_SET_PW: u32 = 1109422304;",
-    "D3D12_MESSAGE_ID_CREATE_PASS = 1010,",
-    "pub creds: PKERB_S4U2PROXY_CRED,",
-    "pub type PKERB_S4U2PROXY_CRED = *mut KERB_S4U2PROXY_CRED;",
-    "core::w!(\"PCP_KSP_RSA_SEAL_KEY_3BD1C4BF-004E-4E2F-8A4D-0BF6302E0A05\")",
-    "pub type AUTH_DATA_PASSWORD = *mut SEC_AUTH_DATA_PASSWORD;",
-    // Assertions and calls.
-    "assert_eq!(parse(token), Token::Identifier);",
-    "expect(wrapper.find('password-input').exists()).toBe(true)",
-    "base.pass(\"g;x=1/./y\", \"http://a/b/c/g;x=1/y\");",
-    "new_generic_password(\"service\", \"account\");",
-    // Paths, identifiers, numbers.
-    "use crate::auth::token::{Token, TokenKind};",
-    "import { SecretManagerServiceClient } from '@google-cloud/secret-manager';",
-    "key: sde-linux-9.58.0-2025-06-16",
-    "let key = \"x-hello-world-64\";",
-    "(&rfc2985::PKCS_9_AT_PKCS_15_TOKEN, \"pkcs-9-at-pkcs15Token\"),",
-    "model_key = \"claude-3-5-sonnet-20241022\"",
-    "max_tokens: 8192, context_tokens: 200000",
-    "const SEED: u64 = 0x243F_6A88_85A3_08D3;",
-    "key = words[::2] + words[1::2]",
-    "serial: 0A:1B:2C:3D:4E:5F:60:71:82:93",
-    "<img src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\">",
-    "ssh_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGq7Zk29fLmXw84TbV1xK3pQ9sR5uN2vY6wB0cD8eF7h me@host",
-    "[![codecov](https://codecov.io/gh/a/b/graph/badge.svg?token=3KA3R2D9fV)](https://codecov.io/gh/a/b)",
-];
-
-#[test]
-fn harmless_code_stays_as_it_is() {
-    let engine = Engine::new(&["secrets", "pii"]).unwrap();
-    let mut alarms = Vec::new();
-    for text in HARMLESS {
-        for text in [(*text).to_owned(), escaped(text), format!("{{\"new_string\":\"{}\"}}", escaped(text))] {
-            let found = engine.scan(&Input::new(&text)).into_iter();
-            alarms.extend(found.map(|finding| format!("{}: {text}", finding.detector)));
-        }
-    }
-    assert!(alarms.is_empty(), "{}", alarms.join("\n"));
 }

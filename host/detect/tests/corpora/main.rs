@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod altered;
+mod forms;
 mod pii;
 mod rows;
 mod secrets;
