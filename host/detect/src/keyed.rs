@@ -75,7 +75,10 @@ pub(crate) fn assignment(text: &str, hit: Range<usize>) -> Option<Assignment> {
             None => break,
         }
     }
-    let (join, after) = join(bytes, hit.start, end)?;
+    let (join, after) = match paired(bytes, hit.start, end) {
+        Some(after) => (Join::Operator, after),
+        None => join(bytes, hit.start, end)?,
+    };
     let (value, quoted) = value(bytes, after, join)?;
     Some(Assignment { name: whole_name_start(bytes, hit.start)..end, value, quoted, join })
 }
@@ -135,6 +138,28 @@ fn attached_value(bytes: &[u8], hit: usize, word_end: usize, ident_end: usize) -
         .then(|| word_end + 1..ident_end)
 }
 
+/// `name: DB_PASSWORD` and `value: …` on the next line, `{"name":"DB_PASSWORD","value":"…"}`,
+/// `<add key="DB_PASSWORD" value="…"/>`: where the value begins of a name that is a value itself.
+fn paired(bytes: &[u8], hit: usize, name_end: usize) -> Option<usize> {
+    /// Quotes, a comma, a line break with its number and an indentation.
+    const BETWEEN: usize = 48;
+    const VALUE: &[u8] = b"value";
+    let is_sign = |b: u8| is_blank(b) || matches!(b, b'"' | b'\'' | b'\\' | b',' | b'\n' | b'\r');
+    let mut at = skip(bytes, name_end, BETWEEN, is_sign);
+    // A line break may be spelled.
+    if at > name_end && bytes[at - 1] == b'\\' && matches!(bytes.get(at), Some(b'n' | b'r')) {
+        at = skip(bytes, at + 1, BETWEEN, |b| is_sign(b) || b == b'n');
+    }
+    let end = at + VALUE.len();
+    if at == name_end || !bytes.get(at..end)?.eq_ignore_ascii_case(VALUE) {
+        return None;
+    }
+    let closed = skip(bytes, end, 4, |b| matches!(b, b'"' | b'\'' | b'\\'));
+    let sign = skip(bytes, closed, 4, is_blank);
+    let joins = matches!(bytes.get(sign), Some(b':' | b'='));
+    (joins && is_itself_a_value(bytes, hit)).then_some(sign + 1)
+}
+
 /// Words that lengthen a name across blanks; anything else ends it.
 const NAME_WORDS: [&[u8]; 11] =
     [b"key", b"token", b"secret", b"access", b"private", b"api", b"apikey", b"id", b"code", b"auth", b"tok"];
@@ -164,10 +189,18 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
         b'(' => Some((Join::Call, at + 1)),
         b'>' | b'&' => tag_end(bytes, at),
         _ if at == closed => None,
-        b'i' if bytes[at..].starts_with(b"is ") => Some((Join::Is, at + 3)),
+        b'i' | b'l' if let Some(length) = is_word(&bytes[at..]) => Some((Join::Is, at + length)),
         _ if was_closed => None,
         _ => blank_or_typed(bytes, hit, at),
     }
+}
+
+/// `is `, `ist `, `lautet `, `lautet: `: what joins a name to its value in a sentence.
+fn is_word(rest: &[u8]) -> Option<usize> {
+    [&b"is "[..], b"is: ", b"ist ", b"ist: ", b"lautet ", b"lautet: "]
+        .iter()
+        .find(|word| rest.starts_with(word))
+        .map(|word| word.len())
 }
 
 /// `"kind": "api-key", "next": …`: the name stands where a value does, so what follows is the next
@@ -198,6 +231,8 @@ fn operator(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
         | b"=:" => Join::Operator,
         // `--` and `-` before a value in prose: `PASS - x`, and the value's own first sign: `=-x`.
         b"=-" | b":-" => return Some((Join::Operator, at + 1)),
+        // Base64 begins with any of its signs.
+        b"=+" | b"=++" | b"=--" | b"=+-" | b"=-+" => return Some((Join::Operator, at + 1)),
         _ => return None,
     };
     // `password: &str = "x"`, `token: string = "x"`: the type stands between.
@@ -252,6 +287,11 @@ fn value(bytes: &[u8], from: usize, join: Join) -> Option<(Range<usize>, bool)> 
     let start = match join {
         Join::Tag => behind_breaks(bytes, from),
         _ => skip(bytes, from, 40, is_blank),
+    };
+    // `**API key:** …`: the stars end what is bold.
+    let start = match &bytes[start..] {
+        [b'*', b'*', b' ' | b'`', ..] => skip(bytes, start + 2, 4, is_blank),
+        _ => start,
     };
     let start = string_prefix(bytes, start);
     let start = skip(bytes, start, 2, |b| matches!(b, b'(' | b'{'));
@@ -440,6 +480,14 @@ mod tests {
             (r#"token = ENV["TOKEN"] || "abc""#, "token", "token", "abc", Join::Operator),
             ("x --access-token abc \\", "token", "--access-token", "abc", Join::Flag),
             ("my Private Key: abc", "Key", "Private Key", "abc", Join::Operator),
+            ("- name: DB_PASSWORD\n  value: \"abc\"", "PASS", "DB_PASSWORD", "abc", Join::Operator),
+            (r#"- name: DB_PASSWORD\n  value: abc\n"#, "PASS", "DB_PASSWORD", "abc", Join::Operator),
+            (r#"{"name":"DB_PASSWORD","value":"abc"}"#, "PASS", "DB_PASSWORD", "abc", Join::Operator),
+            (r#"{\"name\": \"API_KEY\", \"value\": \"abc\"}"#, "KEY", "API_KEY", "abc", Join::Operator),
+            (r#"<add key="ApiSecret" value="abc" />"#, "Secret", "ApiSecret", "abc", Join::Operator),
+            ("**API key:** `abc`", "key", "API key", "abc", Join::Operator),
+            ("das Passwort lautet: abc", "Pass", "das Passwort", "abc", Join::Is),
+            ("SECRET_KEY=+/abc", "KEY", "SECRET_KEY", "+/abc", Join::Operator),
             (r#""client_secret":"abc","#, "secret", "client_secret", "abc", Join::Operator),
             (r#"{\"k\":\"{\\\"token\\\":\\\"abc\\\"}\"}"#, "token", "token", "abc", Join::Operator),
             ("<apiToken>\n    abc\n</apiToken>", "Token", "apiToken", "abc", Join::Tag),
@@ -502,6 +550,8 @@ mod tests {
             ("https://x/api-0123456789abcdef0123456789", "api"),
             ("load(api_0123456789abcdef0123456789.xml)", "api"),
             ("set(token, \"x\")", "token"),
+            ("- name: api-key\n  image: x", "key"),
+            (r#"{"name":"token","next":1}"#, "token"),
         ] {
             assert_eq!(parsed(text, literal), None, "{text}");
         }

@@ -223,6 +223,9 @@ fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
     let first = bytes[0];
     let pointer = matches!(first, b'*' | b'&') && !bytes.iter().any(u8::is_ascii_digit);
+    if first == b'/' && is_base64(value) {
+        return false;
+    }
     pointer
         || matches!(first, b'/' | b'.' | b'~' | b'<' | b'{' | b'[' | b'(' | b'@' | b',' | b'=')
         || (first == b'#' && bytes.get(1).is_some_and(u8::is_ascii_lowercase))
@@ -234,6 +237,19 @@ fn is_reference(value: &str) -> bool {
         || dotted_words(value)
 }
 
+/// Base64 may begin with a slash; unlike a path it has no other sign of one, and long parts of all
+/// kinds of characters.
+fn is_base64(value: &str) -> bool {
+    const LEAST: usize = 32;
+    const LEAST_PART: usize = 16;
+    let is_sign = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| is(byte)).count() >= 3;
+    value.len() >= LEAST
+        && value.bytes().all(is_sign)
+        && value.split('/').any(|part| part.len() >= LEAST_PART)
+        && [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].into_iter().all(has)
+}
+
 /// `self.password`, `var.db_password`, `io.jsonwebtoken.jjwt`: identifiers joined by dots.
 fn dotted_words(value: &str) -> bool {
     value.contains('.')
@@ -242,7 +258,14 @@ fn dotted_words(value: &str) -> bool {
                 && part.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
                 && part.bytes().filter(u8::is_ascii_digit).count() * 4 <= part.len()
+                && !is_long_and_mixed(part)
         })
+}
+
+/// `dby73BoglQDJJBUfn0sUpr1s3R1Cx9AE`: too long for a name that is not made of words.
+fn is_long_and_mixed(part: &str) -> bool {
+    const LEAST: usize = 20;
+    part.len() >= LEAST && part.bytes().any(|byte| byte.is_ascii_digit()) && !Look::of(part).wordy()
 }
 
 /// Words joined by `_`, `-`, `.`, `:` or `/`, and nothing else.
