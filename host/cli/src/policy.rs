@@ -51,7 +51,7 @@ impl LazyLoader {
         let made = || loader_with(None, self.quarantine).map_err(|error| error.to_string());
         match self.loader.get_or_init(made) {
             Ok(loader) => loader.load_unless(source, abandoned),
-            Err(message) => Err(LoadError { message: message.clone(), hint: None, config: vec![] }),
+            Err(message) => Err(LoadError::new(message)),
         }
     }
 }

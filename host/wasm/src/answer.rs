@@ -73,11 +73,16 @@ fn action(action: transform::Action) -> Action {
 
 /// Returns the fault of a plugin that gave up, with its own words.
 pub(crate) fn gave_up(failure: types::Failure) -> Fault {
-    let (unsupported, message) = match failure {
+    let (unsupported, message) = words(failure);
+    Fault::GaveUp { unsupported, message: PluginWords::new(message) }
+}
+
+/// Returns whether a plugin gave up on what it does not support, and its own words.
+pub(crate) fn words(failure: types::Failure) -> (bool, String) {
+    match failure {
         types::Failure::Unsupported(message) => (true, message),
         types::Failure::Internal(message) => (false, message),
-    };
-    Fault::GaveUp { unsupported, message: PluginWords::new(message) }
+    }
 }
 
 #[cfg(test)]

@@ -2,17 +2,15 @@
 //!
 //! This is a step of building this program, not of running it: `cargo xtask javascript` calls it.
 
+use leafgate_admission::{Admitted, Binary, Layer, NoSnapshot, Telling, wrap};
 use leafgate_policy::plugin::{LoadError, World};
-use sha2::{Digest as _, Sha256};
 
-use crate::admission::{self, Admitted, Binary};
-use crate::anatomy::Layer;
 use crate::compile;
 use crate::instance::{Compiled, Running};
 use crate::loader::WasmLoader;
 use crate::refusal::Refusal;
 use crate::script;
-use crate::snapshot::Telling;
+use crate::snapshot::snapshot;
 
 impl WasmLoader {
     /// Makes a component of the engine's module that begins where the module has started up: its
@@ -25,20 +23,18 @@ impl WasmLoader {
     }
 
     fn started(&self, module: Vec<u8>) -> Result<Vec<u8>, Refusal> {
-        let untold = |reason: crate::snapshot::NoSnapshot| Refusal::Wrap(reason.to_string());
-        let digest = Sha256::digest(&module).into();
-        let binary = Binary { bytes: module, digest };
-        let component = admission::wrap(&binary.bytes)?;
+        let untold = |reason: NoSnapshot| leafgate_admission::Refusal::Wrap(reason.to_string());
+        let binary = Binary::new(module);
+        let component = wrap(&binary.bytes)?;
         let exports = script::exports(World::Detector);
         let admitted = Admitted { layer: Layer::CoreModule, component, exports: exports.clone() };
         let telling = Telling::new(&binary, &admitted).map_err(untold)?;
         let component = compile::compile(self.runtime(), &telling.component, &|| false)?;
-        let compiled = Compiled::new(self.runtime(), &component, &exports)
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))?;
+        let compiled = Compiled::new(self.runtime(), &component, &exports)?;
         let canary = |fault| Refusal::Canary { call: "configure", fault };
         let name = "engine".into();
         let mut running = Running::start(self.runtime(), &compiled, &name, self.limits()).map_err(canary)?;
         running.configure("").map_err(canary)?.map_err(|said| Refusal::configuration(said, ""))?;
-        telling.snapshot(&mut running, self.limits().file_bytes).map_err(untold)
+        Ok(snapshot(&telling, &mut running, self.limits().file_bytes).map_err(untold)?)
     }
 }

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
+use leafgate_admission::{
+    self as admission, Anatomy, BadSignatures, Binary, Described, Layer, Script, Signatures, Verified,
+};
 use leafgate_policy::plugin::{Description, LoadError, World};
 
-use crate::admission::{self, Binary};
-use crate::anatomy::{Anatomy, Layer};
-use crate::loader::{Described, WasmLoader};
+use crate::loader::WasmLoader;
 use crate::refusal::Refusal;
-use crate::script::Script;
-use crate::signature::{BadSignatures, Signatures, Verified};
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
 #[derive(Clone, Debug)]
@@ -51,8 +50,8 @@ impl WasmLoader {
         if let Some(script) = self.script(path, &binary)? {
             return Ok(self.inspect_script(path, &binary, &script));
         }
-        let layer = admission::identify(&binary, None)?;
-        let anatomy = admission::read(&binary.bytes)?;
+        let layer = admission::identify(&binary, None).map_err(Refusal::File)?;
+        let anatomy = admission::read(&binary.bytes).map_err(Refusal::File)?;
         let loaded = self.loaded(&binary);
         let known = loaded.as_ref().ok();
         let world = known.map(|loaded| loaded.world).or_else(|| self.world_of(&anatomy));

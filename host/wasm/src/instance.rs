@@ -6,18 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_policy::plugin::{Fault, InvalidAnswer, World};
+use leafgate_admission::{Exports, State};
+use leafgate_policy::plugin::{Fault, InvalidAnswer, World, one_line};
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
 };
 use wasmtime::{Store, Trap};
 
-use crate::admission::Exports;
 use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
 use crate::clock::{CallPermit, Clock};
 use crate::limits::Limits;
-use crate::module::State;
+use crate::refusal::Refusal;
 use crate::runtime::Runtime;
 use crate::slots::{CallSlot, CallSlots};
 use crate::store::CallState;
@@ -76,13 +76,15 @@ impl Compiled {
     /// Prepares a component that was admitted and compiled.
     ///
     /// # Errors
-    /// wasmtime's: more modules or memories than the pools allow, or imports of other types.
-    pub(crate) fn new(runtime: &Runtime, component: &Component, exports: &Exports) -> wasmtime::Result<Self> {
-        let instance = runtime.linker.instantiate_pre(component)?;
+    /// More modules or memories than the pools allow, imports of other types, or exports without the
+    /// contract's functions.
+    pub(crate) fn new(runtime: &Runtime, component: &Component, exports: &Exports) -> Result<Self, Refusal> {
+        let failed = |error| Refusal::Compile(format!("{error:#}"));
+        let instance = runtime.linker.instantiate_pre(component).map_err(failed)?;
         let index = |interface: &str, function: &str| {
             let inside = component.get_export_index(None, interface);
             let found = inside.and_then(|inside| component.get_export_index(Some(&inside), function));
-            found.ok_or_else(|| wasmtime::Error::msg(format!("`{interface}` has no `{function}`")))
+            found.ok_or_else(|| Refusal::Exports(format!("`{interface}` has no `{function}`")))
         };
         let functions = Functions {
             describe: index(&exports.lifecycle, "describe")?,
@@ -251,8 +253,7 @@ fn guest_fault(
     error: &wasmtime::Error,
 ) -> Option<Fault> {
     if store.data().was_denied_memory() {
-        let limit_mib = limits.memory_bytes as u64 >> 20;
-        return Some(Fault::Memory { limit_mib });
+        return Some(Fault::Memory { limit: limits.memory_bytes });
     }
     error.downcast_ref::<Trap>().map(|trap| match trap {
         Trap::Interrupt => armed.fault(),
@@ -261,7 +262,10 @@ fn guest_fault(
 }
 
 fn unfit(error: wasmtime::Error) -> Fault {
-    Fault::Unavailable(format!("its exports are not those of the contract: {error:#}"))
+    Fault::Unavailable(format!(
+        "its exports are not those of the contract: {}",
+        one_line(&format!("{error:#}"))
+    ))
 }
 
 /// Parameters and results of one function of the contract.

@@ -1,13 +1,13 @@
 //! Loads, checks, limits and runs WebAssembly plugins.
 //!
 //! [`WasmLoader`] implements `leafgate_policy::plugin::PluginLoader`. A file must be admitted
-//! before it is compiled (`admission`), answers two calls before it is used (`loader`), and then
+//! before it is compiled (`leafgate-admission`), answers two calls before it is used (`loader`), and then
 //! runs in a fresh instance for each call (`instance`, `plugin`), which starts configured
 //! (`snapshot`).
 //!
 //! Invariants, each held by one module:
 //! - A plugin reaches `leafgate:plugin/host` and nothing else: no clock, no random numbers, no
-//!   files, no network (`admission`, `runtime`).
+//!   files, no network (`leafgate-admission`, `runtime`).
 //! - Every entry into guest code has a deadline, a memory budget, a stack limit and a bound on what
 //!   its answer costs (`instance`).
 //! - All calls for one request together stay within a budget, however many batches its leaves make
@@ -27,8 +27,6 @@
 //! the policy's business. A plugin of many megabytes compiles for many seconds; load plugins where
 //! that is no harm.
 
-mod admission;
-mod anatomy;
 mod answer;
 mod bindings;
 mod blame;
@@ -36,7 +34,6 @@ mod budget;
 mod cache;
 mod clock;
 mod compile;
-mod contract;
 mod engine;
 #[cfg(test)]
 #[path = "../tests/support/guest.rs"]
@@ -46,22 +43,20 @@ mod inspect;
 mod instance;
 mod limits;
 mod loader;
-mod module;
 mod plugin;
 mod refusal;
 mod runtime;
 mod script;
-mod signature;
 mod slots;
 mod snapshot;
 mod store;
 mod ward;
 
-pub use anatomy::Layer;
+pub use leafgate_admission::{BadSignatures, Layer, Signatures, SigningKey, Verified};
+
 pub use cache::{CacheError, CodeCache};
 pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;
 pub use loader::{Configuring, LoaderConfig, WasmLoader};
 pub use runtime::{EngineError, LogLevel, LogSink};
-pub use signature::{BadSignatures, Signatures, SigningKey, Verified};

@@ -121,7 +121,7 @@ pub(crate) const CAPS: Caps = Caps {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its limit `{name}` is above the cap of {cap}")]
 pub(crate) struct AboveCap {
-    name: &'static str,
+    pub(crate) name: &'static str,
     cap: String,
 }
 

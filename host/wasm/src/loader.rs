@@ -10,24 +10,25 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use leafgate_admission::{
+    self as admission, Admitted, Binary, CONTRACT, Contract, Described, NoSnapshot, Said, Script, Telling,
+};
 use leafgate_policy::plugin::{
-    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
+    Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
 };
 use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
-use crate::admission::{self, Admitted, Binary};
 use crate::bindings::lifecycle;
 use crate::cache::CodeCache;
 use crate::compile::{self, Compiler};
-use crate::contract::{CONTRACT, Contract};
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::Refusal;
 use crate::runtime::{EngineError, LogSink, Runtime};
-use crate::script::{self, Script};
-use crate::snapshot::{NoSnapshot, Telling};
+use crate::script;
+use crate::snapshot::snapshot;
 use crate::ward::Ward;
 
 /// A component up to this many bytes stays compiled as it came, so that a new configuration of it
@@ -86,13 +87,6 @@ struct Cache {
 /// which it was configured.
 type Configuration = ([u8; 32], [u8; 32], PluginLimits);
 
-/// The checked answer of `describe`.
-pub(crate) struct Described {
-    pub(crate) description: Description,
-    /// As the plugin wrote it: for authors, who see that it is no schema where it is none.
-    pub(crate) config_schema: Option<String>,
-}
-
 /// A component that is compiled and not configured.
 pub(crate) struct Unconfigured<'b> {
     pub(crate) compiled: Arc<Compiled>,
@@ -142,7 +136,7 @@ impl WasmLoader {
         source: &PluginSource,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<WasmPlugin, Refusal> {
-        let binary = Binary::read(&source.path, self.limits())?;
+        let binary = self.read(&source.path)?;
         let script = self.script(&source.path, &binary)?.map(Arc::new);
         match script {
             Some(_) => admission::check_pin(&binary, source.sha256)?,
@@ -171,7 +165,7 @@ impl WasmLoader {
 
     /// The script that a file is, if it is one.
     pub(crate) fn script(&self, path: &Path, binary: &Binary) -> Result<Option<Script>, Refusal> {
-        script::is_script(path).then(|| Script::new(path, &binary.bytes)).transpose()
+        Ok(script::is_script(path).then(|| Script::new(path, &binary.bytes)).transpose()?)
     }
 
     fn keep(&self, key: Configuration, configured: Configured) -> Arc<Configured> {
@@ -232,13 +226,15 @@ impl WasmLoader {
         let mut running =
             Running::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
         let taken = running.configure(&script.envelope(config)).map_err(canary("configure"))?;
-        taken.map_err(|findings| script.refused(findings, config))?;
+        if let Err(findings) = taken {
+            return Err(Refusal::Configuration(vec![script.refused(findings, config)?]));
+        }
         let said = running.describe().map_err(canary("describe"))?;
-        let world = script.world(&said)?;
+        let world = script.world(script::world(&said))?;
         let Described { description, config_schema } = description(said, limits)?;
         if world == World::Detector && description.labels.is_empty() {
             let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
-            return Err(Refusal::Description(message));
+            return Err(admission::Refusal::Description(message).into());
         }
         Ok((world, Described { description: script::completed(description), config_schema }))
     }
@@ -255,7 +251,6 @@ impl WasmLoader {
             }
         };
         Compiled::new(&self.runtime, &engine, &script::exports(world))
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))
     }
 
     /// Compiles a file, asks it for its description, and configures it.
@@ -275,9 +270,9 @@ impl WasmLoader {
         let base = unconfigured.compiled;
         let mut running = self.accepts(&base, name, limits, config)?;
         let limit = self.limits().file_bytes;
-        let snapshot = unconfigured.telling.and_then(|telling| telling.snapshot(&mut running, limit));
+        let starting = unconfigured.telling.and_then(|telling| snapshot(&telling, &mut running, limit));
         drop(running);
-        let snapshot = match snapshot {
+        let starting = match starting {
             Ok(component) => self.compile(&component, &admitted, abandoned)?,
             Err(reason) => {
                 tracing::debug!(plugin = &**name, %reason, "plugin is configured for each call");
@@ -285,11 +280,11 @@ impl WasmLoader {
             }
         };
         let kept = (admitted.component.len() <= KEPT).then_some(base);
-        Ok(Configured { compiled: Arc::new(snapshot), kept, description, pre_initialised: true })
+        Ok(Configured { compiled: Arc::new(starting), kept, description, pre_initialised: true })
     }
 
     pub(crate) fn admitted(&self, binary: &Binary) -> Result<Admitted, Refusal> {
-        admission::admit(binary, self.runtime.contract)
+        Ok(admission::admit(binary, self.runtime.contract)?)
     }
 
     /// The compiled form of a component as it came, from an earlier load if any plugin still uses
@@ -337,7 +332,6 @@ impl WasmLoader {
     ) -> Result<Compiled, Refusal> {
         let component = compile::compile(&self.runtime, component, abandoned)?;
         Compiled::new(&self.runtime, &component, &admitted.exports)
-            .map_err(|error| Refusal::Compile(format!("{error:#}")))
     }
 
     /// Asks an instance of its own for the description, so that `describe` leaves no traces in what
@@ -350,9 +344,7 @@ impl WasmLoader {
     ) -> Result<Described, Refusal> {
         let canary = |fault| Refusal::Canary { call: "describe", fault };
         let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
-        running.check_types().map_err(|error| {
-            Refusal::Compile(format!("its exports are not those of the contract: {error:#}"))
-        })?;
+        running.check_types().map_err(|error| Refusal::Exports(format!("{error:#}")))?;
         description(running.describe().map_err(canary)?, limits)
     }
 
@@ -372,7 +364,7 @@ impl WasmLoader {
     }
 
     pub(crate) fn read(&self, path: &Path) -> Result<Binary, Refusal> {
-        Binary::read(path, self.limits())
+        Ok(Binary::read(path, self.limits().file_bytes)?)
     }
 
     pub(crate) fn contract(&self) -> Contract {
@@ -412,38 +404,20 @@ fn check_schema(schema: Option<&str>, config: &str) -> Result<(), Refusal> {
     if found.is_empty() { Ok(()) } else { Err(Refusal::Configuration(found)) }
 }
 
-/// Checks the answer of `describe`. Labels become parts of tokens, so their form is fixed.
+/// Checks the answer of `describe`.
 fn description(said: lifecycle::Description, limits: &Limits) -> Result<Described, Refusal> {
-    if said.name.is_empty() {
-        return Err(Refusal::Description("the name is empty".to_owned()));
-    }
-    if said.labels.len() > limits.labels {
-        return Err(Refusal::Description(format!("more than {} labels", limits.labels)));
-    }
-    if let Some(wrong) = said.labels.iter().position(|label| !is_label(label)) {
-        let message = format!("label {} of its list is not of the form [A-Z][A-Z0-9]{{1,15}}", wrong + 1);
-        return Err(Refusal::Description(message));
-    }
-    let labels = said.labels.into_iter().map(Arc::from).collect();
-    let description = Description { name: said.name, version: said.version, summary: said.summary, labels };
-    Ok(Described { description, config_schema: said.config_schema })
-}
-
-fn is_label(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    (2..=16).contains(&bytes.len())
-        && bytes[0].is_ascii_uppercase()
-        && bytes.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    let lifecycle::Description { name, version, summary, labels, config_schema, .. } = said;
+    Ok(Said { name, version, summary, labels, config_schema }.checked(limits.labels)?)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
+    use leafgate_admission::Version;
     use leafgate_policy::plugin::{DetectLeaf, LeafKind, Role, Spent, ValueType};
 
     use super::*;
-    use crate::contract::Version;
     use crate::guest::{Guest, finding};
 
     /// The contract of a host that is one minor version further.
@@ -496,16 +470,6 @@ mod tests {
             let error = load(&loader, &detector_of(version)).unwrap_err();
             assert!(error.message.contains("speaks leafgate:plugin 0.1 to 0.2"), "{version}: {error}");
             assert!(error.hint.unwrap().starts_with(hint), "{version}");
-        }
-    }
-
-    #[test]
-    fn labels_are_short_words_of_capitals_and_digits() {
-        for label in ["AB", "NAME", "A1", "ABCDEFGHIJKLMNOP"] {
-            assert!(is_label(label), "{label}");
-        }
-        for label in ["", "A", "1A", "name", "NA_ME", "ABCDEFGHIJKLMNOPQ", "ÄB"] {
-            assert!(!is_label(label), "{label}");
         }
     }
 }

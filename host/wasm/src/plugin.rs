@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use leafgate_admission::Script;
 use leafgate_policy::plugin::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, Plugin, Spent,
     TransformLeaf, TransformRequest, TransformSection, World,
@@ -17,7 +18,6 @@ use crate::budget::Budget;
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::runtime::Runtime;
-use crate::script::Script;
 use crate::ward::{Turn, Ward};
 
 /// One declared plugin.
@@ -201,7 +201,10 @@ impl WasmPlugin {
 
     fn gave_up(&self, failure: types::Failure) -> Fault {
         match &self.script {
-            Some(script) => script.threw(failure),
+            Some(script) => {
+                let (unsupported, said) = answer::words(failure);
+                script.threw(unsupported, said)
+            }
             None => answer::gave_up(failure),
         }
     }

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use leafgate_admission::Contract;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
@@ -14,7 +15,6 @@ use crate::bindings::host;
 use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
-use crate::contract::Contract;
 use crate::limits::{CAPS, Limits};
 use crate::store::CallState;
 

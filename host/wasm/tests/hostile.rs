@@ -151,7 +151,7 @@ fn invariant_9_allocating_without_end_meets_the_memory_limit() {
         "(loop $more (br_if $more (i32.ne (i32.const -1) (memory.grow (i32.const 1)))))
          unreachable",
     );
-    assert_eq!(detect(&guest), Err(Fault::Memory { limit_mib: 64 }));
+    assert_eq!(detect(&guest), Err(Fault::Memory { limit: 64 << 20 }));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_table_without_end_meets_the_limit() {
         "(loop $more (br_if $more (i32.ne (i32.const -1) (table.grow $t (ref.null func) (i32.const 1000)))))
          unreachable",
     );
-    assert_eq!(detect(&guest), Err(Fault::Memory { limit_mib: 64 }));
+    assert_eq!(detect(&guest), Err(Fault::Memory { limit: 64 << 20 }));
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn a_plugin_has_the_limits_that_its_rule_file_gives_it() {
         "(if (i32.eq (i32.const -1) (memory.grow (i32.const 1600))) (then unreachable)) {}",
         guest::findings(0)
     ));
-    assert_eq!(ask(&*loaded(&grows, none)), Err(Fault::Memory { limit_mib: 64 }));
+    assert_eq!(ask(&*loaded(&grows, none)), Err(Fault::Memory { limit: 64 << 20 }));
     let memory_bytes = Some(128 << 20);
     assert_eq!(ask(&*loaded(&grows, PluginLimits { memory_bytes, ..none })), Ok(()));
 

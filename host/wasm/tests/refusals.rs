@@ -14,6 +14,7 @@ use leafgate_policy::plugin::{LoadError, PluginLimits, PluginLoader as _, Plugin
 use leafgate_wasm::{Limits, LoaderConfig, Signatures, SigningKey, WasmLoader};
 use sha2::{Digest as _, Sha256};
 use support::guest::{Guest, configuration_error};
+use support::patient_loader;
 
 /// Small, so that what meets them stays small.
 fn loader() -> WasmLoader {
@@ -164,4 +165,37 @@ fn every_refusal_says_what_is_wrong_and_what_to_do() {
     // Where digests differ with the tools that assemble the guests, they are not what is told.
     let digest = base16ct::lower::encode_string(&Sha256::digest(&good));
     insta::assert_snapshot!(all.told.replace(&digest, "DIGEST"));
+}
+
+/// Whoever writes a plugin chooses its names, its exceptions and what it says of its configuration.
+/// None of that begins a line of the operator's log, or fills it.
+#[test]
+fn what_a_plugin_says_is_told_in_one_short_line() {
+    let (loader, folder) = (patient_loader(None), tempfile::tempdir().unwrap());
+    let load = |name: &str, source: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, source).unwrap();
+        loader.load(&PluginSource::new("tested", path, "{}"))
+    };
+    let thrown = "\"x\\u001b[2J\\nerror: forged \" + \"A\".repeat(100000)";
+    let scripts = [
+        format!("throw new Error({thrown});"),
+        format!(
+            "export const labels = ['NAME'];\nexport function detect() {{}}\nexport function configure() {{ throw new Error({thrown}); }}"
+        ),
+    ];
+    for script in scripts {
+        let error = load("forged.js", &script).unwrap_err();
+        let told = error.config.iter().map(|finding| finding.message.clone()).chain([error.message]);
+        for message in told {
+            assert!(message.contains(r"x\u{1b}[2J\nerror: forged AAA"), "{message}");
+            assert!(message.len() < 1000 && !message.contains(char::is_control), "{message}");
+        }
+    }
+    let source = format!(
+        "export const summary = {thrown};\nexport const labels = ['NAME'];\nexport function detect() {{}}\n"
+    );
+    let plugin = load("described.js", &source).unwrap();
+    let summary = &plugin.description().summary;
+    assert!(summary.starts_with(r"x\u{1b}[2J\nerror: forged") && summary.len() < 1000, "{summary}");
 }

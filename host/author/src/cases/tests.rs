@@ -70,11 +70,7 @@ impl Plugin for Word {
 fn word(config: &str, world: World) -> Result<Word, LoadError> {
     let config: serde_json::Value = serde_json::from_str(config).unwrap();
     let Some(word) = config["word"].as_str() else {
-        return Err(LoadError {
-            message: "its configuration is not accepted: no `word`".to_owned(),
-            hint: None,
-            config: vec![],
-        });
+        return Err(LoadError::new("its configuration is not accepted: no `word`"));
     };
     let text = |text: &str| text.to_owned();
     let description = Description {

@@ -172,8 +172,11 @@ fn refused(name: &str, raw: &RawPlugin, error: LoadError, complaints: &mut Compl
     let of_config = raw.config.as_ref().map(Spanned::span);
     let all = of_config.clone().unwrap_or_else(|| raw.file.span());
     if error.config.is_empty() {
+        let text = &complaints.diagnostics.file(complaints.file).text;
+        let key = error.key.and_then(|key| place_of(text, &format!("/plugins/{name}{key}")));
         let message = format!("plugin `{name}`: {}", error.message);
-        return complaints.diagnostics.error(complaints.file, raw.file.span(), message, error.hint);
+        let at = key.unwrap_or(raw.file.span());
+        return complaints.diagnostics.error(complaints.file, at, message, error.hint);
     }
     for ConfigFinding { pointer, message, hint } in error.config {
         let text = &complaints.diagnostics.file(complaints.file).text;
@@ -222,14 +225,16 @@ fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -
 fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Option<PluginLimits> {
     let Some(raw) = raw else { return Some(PluginLimits::default()) };
     let mut sound = true;
-    let mut time = |raw: &Option<Spanned<String>>| {
+    let mut time = |raw: &Option<Spanned<toml::Value>>| {
         let raw = raw.as_ref()?;
-        let time = parse_time(raw.get_ref());
+        let text = raw.get_ref().as_str();
+        let time = text.and_then(parse_time);
         if time.is_none() {
             sound = false;
+            let written = text.map_or_else(|| raw.get_ref().to_string(), str::to_owned);
             complaints.error(
                 raw.span(),
-                format!("`{}` is no time for a plugin", raw.get_ref()),
+                format!("`{written}` is no time for a plugin"),
                 "a number and a unit, above zero: `800ms`, `5s`",
             );
         }
@@ -238,16 +243,17 @@ fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Opt
     let start_deadline = time(&raw.start_deadline);
     let call_deadline = time(&raw.call_deadline);
     let request_time = time(&raw.request_time);
-    let mut count = |raw: &Option<Spanned<i64>>| {
+    let mut count = |raw: &Option<Spanned<toml::Value>>| {
         let raw = raw.as_ref()?;
-        let count = usize::try_from(*raw.get_ref()).ok().filter(|count| *count > 0);
+        let number = raw.get_ref().as_integer();
+        let count = number.and_then(|number| usize::try_from(number).ok()).filter(|count| *count > 0);
         if count.is_none() {
             sound = false;
-            complaints.error(
-                raw.span(),
-                "a limit must be above zero",
-                "leave it out, and the usual limit holds",
-            );
+            let (message, hint) = match number {
+                Some(_) => ("a limit must be above zero", "leave it out, and the usual limit holds"),
+                None => ("this limit must be a whole number", "without a unit: 64 MiB are `67108864` bytes"),
+            };
+            complaints.error(raw.span(), message, hint);
         }
         count
     };

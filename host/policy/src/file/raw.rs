@@ -195,17 +195,17 @@ pub(crate) struct RawPlugin {
     pub(crate) limits: Option<RawPluginLimits>,
 }
 
-/// `[plugins.<name>.limits]`.
+/// `[plugins.<name>.limits]`. Values of other types are told like any that is no limit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPluginLimits {
-    pub(crate) start_deadline: Option<Spanned<String>>,
-    pub(crate) call_deadline: Option<Spanned<String>>,
-    pub(crate) request_time: Option<Spanned<String>>,
-    pub(crate) memory_bytes: Option<Spanned<i64>>,
-    pub(crate) answer_bytes: Option<Spanned<i64>>,
-    pub(crate) findings: Option<Spanned<i64>>,
-    pub(crate) edits: Option<Spanned<i64>>,
+    pub(crate) start_deadline: Option<Spanned<toml::Value>>,
+    pub(crate) call_deadline: Option<Spanned<toml::Value>>,
+    pub(crate) request_time: Option<Spanned<toml::Value>>,
+    pub(crate) memory_bytes: Option<Spanned<toml::Value>>,
+    pub(crate) answer_bytes: Option<Spanned<toml::Value>>,
+    pub(crate) findings: Option<Spanned<toml::Value>>,
+    pub(crate) edits: Option<Spanned<toml::Value>>,
 }
 
 /// A string, or a list of strings of which any may match.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::line::one_line;
 use super::schema::shown;
 
 /// One thing that is wrong with a configuration, and where.
@@ -20,7 +21,7 @@ impl ConfigFinding {
     /// where: `/patterns/3: not a regular expression`. One that leads nowhere is part of what is
     /// said.
     #[must_use]
-    pub fn said(text: String, config: &str) -> Self {
+    pub fn said(text: &str, config: &str) -> Self {
         let placed = text.split_once(": ").filter(|(pointer, _)| pointer.starts_with('/'));
         let inside = |pointer: &str| {
             serde_json::from_str::<Value>(config).is_ok_and(|config| config.pointer(pointer).is_some())
@@ -28,10 +29,10 @@ impl ConfigFinding {
         match placed.filter(|(pointer, _)| inside(pointer)) {
             Some((pointer, rest)) => ConfigFinding {
                 pointer: pointer.to_owned(),
-                message: format!("`{}`: {rest}", shown(pointer)),
+                message: format!("`{}`: {}", one_line(&shown(pointer)), one_line(rest)),
                 hint: None,
             },
-            None => ConfigFinding { pointer: String::new(), message: text, hint: None },
+            None => ConfigFinding { pointer: String::new(), message: one_line(text), hint: None },
         }
     }
 }
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn a_pointer_at_the_beginning_says_where_if_it_leads_somewhere() {
         let said = |text: &str| {
-            let found = ConfigFinding::said(text.to_owned(), r#"{"patterns": ["a", "("]}"#);
+            let found = ConfigFinding::said(text, r#"{"patterns": ["a", "("]}"#);
             (found.pointer, found.message)
         };
         let placed = ("/patterns/1".to_owned(), "`patterns[1]`: unclosed: group".to_owned());

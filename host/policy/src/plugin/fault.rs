@@ -19,10 +19,10 @@ pub enum Fault {
         limit_ms: u64,
     },
     /// It asked for more memory than it may have.
-    #[error("needed more than its {limit_mib} MiB of memory")]
+    #[error("needed more than its {} of memory", size(*.limit))]
     Memory {
-        /// The limit in MiB.
-        limit_mib: u64,
+        /// The limit in bytes.
+        limit: usize,
     },
     /// It executed a trap, named by wasmtime's code (`unreachable`, `stack overflow`, ...).
     #[error("trapped: {code}")]
@@ -71,6 +71,15 @@ pub enum Fault {
     /// It could not be started at all.
     #[error("could not be started: {0}")]
     Unavailable(String),
+}
+
+/// A limit in the largest unit of which it is so many.
+fn size(bytes: usize) -> String {
+    match bytes {
+        mib if mib % (1 << 20) == 0 => format!("{} MiB", mib >> 20),
+        kib if kib % (1 << 10) == 0 => format!("{} KiB", kib >> 10),
+        bytes => format!("{bytes} bytes"),
+    }
 }
 
 impl Fault {
@@ -177,5 +186,20 @@ impl PluginWords {
 impl fmt::Debug for PluginWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes of words", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_told_as_it_is() {
+        for (limit, told) in
+            [(64 << 20, "64 MiB"), (1536 << 10, "1536 KiB"), (1, "1 bytes"), (100_000, "100000 bytes")]
+        {
+            let told = format!("needed more than its {told} of memory");
+            assert_eq!(Fault::Memory { limit }.to_string(), told);
+        }
     }
 }

@@ -11,6 +11,7 @@ mod config;
 mod fault;
 mod health;
 mod limits;
+mod line;
 mod schema;
 mod signer;
 mod spent;
@@ -25,6 +26,7 @@ pub use config::{ConfigFinding, config_json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;
+pub use line::one_line;
 pub use schema::check_config;
 pub use signer::{NoSigner, Signer};
 pub use spent::{Cost, Spent};
@@ -77,6 +79,17 @@ pub struct LoadError {
     pub hint: Option<String>,
     /// What is wrong with its configuration, where that is to blame and not the plugin.
     pub config: Vec<ConfigFinding>,
+    /// The key of its table that is to blame, where that is not its file: a pointer like
+    /// `/limits/edits`.
+    pub key: Option<String>,
+}
+
+impl LoadError {
+    /// Returns an error of a plugin's file that nothing can be done about.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        LoadError { message: message.into(), hint: None, config: vec![], key: None }
+    }
 }
 
 /// A [`PluginLoader`] for policies without plugins: refuses each one.
@@ -85,11 +98,7 @@ pub struct NoPlugins;
 
 impl PluginLoader for NoPlugins {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        Err(LoadError {
-            message: format!("plugin `{}` cannot run here", source.name),
-            hint: None,
-            config: vec![],
-        })
+        Err(LoadError::new(format!("plugin `{}` cannot run here", source.name)))
     }
 }
 

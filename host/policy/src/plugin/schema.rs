@@ -8,12 +8,16 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::ConfigFinding;
+use super::{ConfigFinding, one_line};
 use crate::diagnostic::hint_for;
 
 /// Values that are looked at, each as often as schemas speak of it. A list of a hundred thousand
 /// words takes as many.
 const MAX_STEPS: usize = 1 << 20;
+
+/// Names and words of a schema that are looked through for one value cost as much as looking at one
+/// value.
+const WORDS_PER_STEP: usize = 16;
 
 /// Schemas inside schemas, and references from one to another.
 const MAX_DEPTH: usize = 64;
@@ -24,13 +28,17 @@ const MAX_FINDINGS: usize = 10;
 /// Words of a closed list that a finding names.
 const MAX_WORDS: usize = 20;
 
+/// Words among which the one is looked for that was meant: each is held beside what was written,
+/// letter by letter.
+const MAX_MEANT: usize = 256;
+
 /// Returns where a configuration, as JSON text, is not what a schema says.
 #[must_use]
 pub fn check_config(schema: &str, config: &str) -> Vec<ConfigFinding> {
     let (Ok(root), Ok(config)) = (serde_json::from_str(schema), serde_json::from_str::<Value>(config)) else {
         return vec![];
     };
-    let mut walk = Walk { root: &root, pointer: String::new(), depth: 0, steps: 0, found: vec![] };
+    let mut walk = Walk::new(&root);
     walk.check(&root, &config);
     walk.found.truncate(MAX_FINDINGS);
     walk.found
@@ -46,6 +54,10 @@ struct Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
+    fn new(root: &'s Value) -> Self {
+        Walk { root, pointer: String::new(), depth: 0, steps: 0, found: vec![] }
+    }
+
     /// Checks one value against one schema.
     fn check(&mut self, schema: &'s Value, value: &Value) {
         self.steps += 1;
@@ -59,6 +71,11 @@ impl<'s> Walk<'s> {
             _ => {}
         }
         self.depth -= 1;
+    }
+
+    /// Counts names and words that are looked through.
+    fn charge(&mut self, words: usize) {
+        self.steps += words / WORDS_PER_STEP;
     }
 
     fn check_all(&mut self, schema: &'s Map<String, Value>, value: &Value) {
@@ -111,13 +128,14 @@ impl<'s> Walk<'s> {
             (None, Some(only)) => vec![only],
             _ => return,
         };
+        self.charge(allowed.len());
         if !allowed.contains(&value) {
             self.find_word(&allowed, value);
         }
     }
 
     fn find_word(&mut self, allowed: &[&Value], value: &Value) {
-        let words: Vec<&str> = allowed.iter().filter_map(|value| value.as_str()).collect();
+        let words: Vec<&str> = allowed.iter().filter_map(|value| value.as_str()).take(MAX_MEANT).collect();
         let quoted: Vec<String> = allowed
             .iter()
             .filter(|value| !value.is_null())
@@ -138,6 +156,7 @@ impl<'s> Walk<'s> {
         if forms.is_empty() {
             return;
         }
+        self.charge(forms.len());
         let consts: Vec<&Value> = forms.iter().filter_map(|form| form.get("const")).collect();
         if consts.len() == forms.len() {
             if !consts.contains(&value) {
@@ -168,6 +187,8 @@ impl<'s> Walk<'s> {
 
     fn check_members(&mut self, schema: &'s Map<String, Value>, members: &Map<String, Value>) {
         let none = Map::new();
+        let names = |key: &str| schema.get(key).and_then(Value::as_object).map_or(0, Map::len);
+        self.charge(names("properties") + parts(schema, "required").len());
         let properties = schema.get("properties").and_then(Value::as_object);
         let known: Vec<&str> = properties.unwrap_or(&none).keys().map(String::as_str).collect();
         for (key, value) in members {
@@ -190,8 +211,11 @@ impl<'s> Walk<'s> {
 
     fn find_unknown(&mut self, key: &str, known: &[&str]) {
         // Named by the key itself, so that its line is shown.
-        let hint =
-            if known.is_empty() { "there is nothing to configure".into() } else { hint_for(key, known) };
+        let hint = if known.is_empty() {
+            "there is nothing to configure".into()
+        } else {
+            hint_for(key, &known[..known.len().min(MAX_MEANT)])
+        };
         self.inside(key, |walk| walk.find("is no key that the plugin knows", Some(hint)));
     }
 
@@ -251,6 +275,7 @@ impl<'s> Walk<'s> {
 
     fn push(&mut self, message: String, hint: Option<String>) {
         if self.found.len() < MAX_FINDINGS {
+            let (message, hint) = (one_line(&message), hint.map(|hint| one_line(&hint)));
             self.found.push(ConfigFinding { pointer: self.pointer.clone(), message, hint });
         }
     }
@@ -421,6 +446,32 @@ mod tests {
         found(&json!({"anyOf": forms}), &json!(1));
         let many: Vec<Value> = (0..100_000).map(|_| json!(1)).collect();
         assert_eq!(found(&schema(), &json!({"names": many})).len(), MAX_FINDINGS);
+    }
+
+    /// Each item would be compared with each word: 5,000 million times.
+    #[test]
+    fn a_long_list_of_words_for_each_of_many_items_ends() {
+        let words: Vec<String> = (0..50_000).map(|word| word.to_string()).collect();
+        let items: Vec<Value> = (0..100_000).map(|_| json!("0")).collect();
+        let config = json!({"names": items});
+        for schema in [
+            json!({"enum": words}),
+            json!({"oneOf": words.iter().map(|word| json!({"const": word})).collect::<Vec<_>>()}),
+        ] {
+            let schema = json!({"properties": {"names": {"items": schema}}});
+            let mut walk = Walk::new(&schema);
+            walk.check(&schema, &config);
+            assert_eq!(walk.found, []);
+            // One item, its words, and no more than that beyond the bound.
+            assert!((MAX_STEPS..MAX_STEPS + 8_000).contains(&walk.steps), "{}", walk.steps);
+        }
+    }
+
+    #[test]
+    fn names_of_a_schema_begin_no_line_of_a_message() {
+        let schema = json!({"required": ["a\nerror: forged\u{1b}[2J"], "additionalProperties": false});
+        let found = one(&schema, &json!({}));
+        assert_eq!(found, r": the key `a\nerror: forged\u{1b}[2J` is missing");
     }
 
     #[test]

@@ -460,8 +460,8 @@ struct Describing(&'static str);
 impl PluginLoader for Describing {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
         let mut config = check_config(self.0, &source.config);
-        config.push(ConfigFinding::said("/patterns/1: unclosed group".to_owned(), &source.config));
-        Err(PluginLoadError { message: "not accepted".to_owned(), hint: None, config })
+        config.push(ConfigFinding::said("/patterns/1: unclosed group", &source.config));
+        Err(PluginLoadError { config, ..PluginLoadError::new("not accepted") })
     }
 }
 
@@ -657,9 +657,29 @@ limits = { findngs = 3 }
 
 [plugins.other]
 file = "names.wasm"
-limits = { start_deadline = 5 }
+limits = { start_deadline = 5, memory_bytes = "1 GiB", edits = 1.5 }
 "#
     ));
+}
+
+/// A loader that finds something wrong with one key of the table.
+struct Blames(&'static str);
+
+impl PluginLoader for Blames {
+    fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
+        Err(PluginLoadError { key: Some(self.0.to_owned()), ..PluginLoadError::new("not that") })
+    }
+}
+
+#[test]
+fn what_a_loader_blames_on_a_key_is_shown_there() {
+    let rules = "[plugins.names]\nfile = 'names.wasm'\nsha256 = 'SHA'\n[plugins.names.limits]\nedits = 9\n";
+    let folder =
+        folder(&rules.replace("SHA", &"ab".repeat(32)), &Fakes::default().with("names", Fake::finds("x")));
+    for (key, line) in [("/limits/edits", 5), ("/sha256", 3), ("/limits/findings", 2)] {
+        let error = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &Blames(key)).unwrap_err();
+        assert_eq!(error.diagnostics()[0].line, line, "{key}");
+    }
 }
 
 #[test]

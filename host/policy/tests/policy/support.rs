@@ -58,11 +58,10 @@ impl PluginLoader for Fakes {
                 *fake.source.lock().unwrap() = Some(source.clone());
                 Ok(Arc::clone(fake) as Arc<dyn Plugin>)
             }
-            None => Err(PluginLoadError {
-                message: "not a component".into(),
-                hint: Some("build it".into()),
-                config: vec![],
-            }),
+            None => {
+                let hint = Some("build it".into());
+                Err(PluginLoadError { hint, ..PluginLoadError::new("not a component") })
+            }
         }
     }
 }

@@ -2,6 +2,12 @@
 
 use wasmparser::{Encoding, Parser, Payload};
 
+use crate::refusal::Refusal;
+
+/// Imports and exports of one layer. A plugin has a few dozen, and each costs more memory here than
+/// bytes in the file.
+const MOST_NAMES: usize = 10_000;
+
 /// Core module or component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
@@ -13,13 +19,15 @@ pub enum Layer {
 
 /// Imports and exports of the outermost layer, by name.
 #[derive(Clone, Debug)]
-pub(crate) struct Anatomy {
-    pub(crate) layer: Layer,
+pub struct Anatomy {
+    /// Core module or component.
+    pub layer: Layer,
     /// Of a core module `module.field`, of a component the name of the interface or function.
-    pub(crate) imports: Vec<String>,
-    pub(crate) exports: Vec<String>,
+    pub imports: Vec<String>,
+    /// Exports by name.
+    pub exports: Vec<String>,
     /// True where a core module carries the contract that it was built against.
-    pub(crate) typed: bool,
+    pub typed: bool,
 }
 
 /// The layer that the first eight bytes name, if they are those of a WebAssembly binary.
@@ -35,8 +43,8 @@ pub(crate) fn layer(bytes: &[u8]) -> Option<Layer> {
 /// Reads the outermost layer of a binary.
 ///
 /// # Errors
-/// wasmparser's, with the offset at which the binary stops making sense.
-pub(crate) fn read(bytes: &[u8]) -> wasmparser::Result<Anatomy> {
+/// A binary that stops making sense, with the offset, or that has more names than any plugin needs.
+pub fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
     let mut anatomy = Anatomy { layer: Layer::CoreModule, imports: vec![], exports: vec![], typed: false };
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -52,26 +60,30 @@ pub(crate) fn read(bytes: &[u8]) -> wasmparser::Result<Anatomy> {
 }
 
 impl Anatomy {
-    fn note(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
+    fn note(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
         match payload {
             Payload::Version { encoding: Encoding::Component, .. } => self.layer = Layer::Component,
             Payload::ImportSection(section) => {
+                self.expect(section.count())?;
                 for import in section.into_imports() {
                     let import = import?;
                     self.imports.push(format!("{}.{}", import.module, import.name));
                 }
             }
             Payload::ExportSection(section) => {
+                self.expect(section.count())?;
                 for export in section {
                     self.exports.push(export?.name.to_owned());
                 }
             }
             Payload::ComponentImportSection(section) => {
+                self.expect(section.count())?;
                 for import in section {
                     self.imports.push(import?.name.full_name().into_owned());
                 }
             }
             Payload::ComponentExportSection(section) => {
+                self.expect(section.count())?;
                 for export in section {
                     self.exports.push(export?.name.full_name().into_owned());
                 }
@@ -80,6 +92,12 @@ impl Anatomy {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Looks whether so many names more are too many.
+    fn expect(&self, more: u32) -> Result<(), Refusal> {
+        let all = self.imports.len() + self.exports.len() + more as usize;
+        if all > MOST_NAMES { Err(Refusal::TooManyNames { limit: MOST_NAMES }) } else { Ok(()) }
     }
 }
 
@@ -122,6 +140,16 @@ mod tests {
             let _ = read(&bytes[..end]);
         }
         assert!(read(&bytes[..bytes.len() - 1]).is_err());
+    }
+
+    #[test]
+    fn a_binary_of_more_names_than_any_plugin_needs_is_refused() {
+        let exports = |count: usize| {
+            let names: String = (0..count).map(|n| format!("(export \"{n}\" (func $f))")).collect();
+            wat::parse_str(format!("(module (func $f) {names})")).unwrap()
+        };
+        assert_eq!(read(&exports(MOST_NAMES)).unwrap().exports.len(), MOST_NAMES);
+        assert!(matches!(read(&exports(MOST_NAMES + 1)), Err(Refusal::TooManyNames { .. })));
     }
 
     #[test]

@@ -4,67 +4,84 @@
 //! Nothing here runs guest code. An admitted component imports only what the contract offers, and
 //! its exports name one world.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use leafgate_folder::ReadError;
 use leafgate_policy::plugin::{PluginSource, Signer, World};
 use sha2::{Digest as _, Sha256};
-use wasmparser::{Parser, Payload};
-use wit_parser::Resolve;
-use wit_parser::decoding::decode_world;
 
-use crate::anatomy::{self, Anatomy, Layer};
+use crate::anatomy::{self, Anatomy, Layer, read};
 use crate::contract::{Contract, Interface, Version};
-use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::signature::Signatures;
+use crate::wrap::wrap;
 
 /// A file's bytes and their SHA-256.
 #[derive(Clone)]
-pub(crate) struct Binary {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) digest: [u8; 32],
+pub struct Binary {
+    /// The whole file.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of it.
+    pub digest: [u8; 32],
 }
 
 /// A component that may be compiled.
-pub(crate) struct Admitted {
+pub struct Admitted {
     /// What the file was.
-    pub(crate) layer: Layer,
-    pub(crate) component: Vec<u8>,
-    pub(crate) exports: Exports,
+    pub layer: Layer,
+    /// The file itself, or the component that its module was wrapped as.
+    pub component: Vec<u8>,
+    /// What is called of it.
+    pub exports: Exports,
 }
 
 /// The world of a component, and the full names of the interfaces that are called.
 #[derive(Clone, Debug)]
-pub(crate) struct Exports {
-    pub(crate) world: World,
-    pub(crate) lifecycle: String,
-    /// `detect` or `transform`.
-    pub(crate) work: String,
+pub struct Exports {
+    /// Detector or transformer.
+    pub world: World,
+    /// Full name of `lifecycle`.
+    pub lifecycle: String,
+    /// Full name of `detect` or `transform`.
+    pub work: String,
 }
 
 impl Binary {
     /// Reads a regular file, but no more of it than allowed: a growing file must not fill the
     /// host's memory.
-    pub(crate) fn read(path: &Path, limits: &Limits) -> Result<Self, Refusal> {
-        let bytes = leafgate_folder::read(path, limits.file_bytes).map_err(|error| match error {
+    ///
+    /// # Errors
+    /// What is no regular file, or larger than `limit` bytes.
+    pub fn read(path: &Path, limit: usize) -> Result<Self, Refusal> {
+        let bytes = leafgate_folder::read(path, limit).map_err(|error| match error {
             ReadError::TooLarge { limit } => Refusal::TooLarge { limit },
             error => Refusal::Unreadable { path: path.display().to_string(), error },
         })?;
+        Ok(Binary::new(bytes))
+    }
+
+    /// Takes the bytes of a file.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
         let digest = Sha256::digest(&bytes).into();
-        Ok(Binary { bytes, digest })
+        Binary { bytes, digest }
     }
 }
 
 /// Checks that the file is WebAssembly and the very one that the rule file pins.
-pub(crate) fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Layer, Refusal> {
+///
+/// # Errors
+/// What is no WebAssembly, or not the file that is pinned.
+pub fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Layer, Refusal> {
     let layer = anatomy::layer(&binary.bytes).ok_or(Refusal::NotWasm)?;
     check_pin(binary, pinned).map(|()| layer)
 }
 
 /// Checks that the file is the very one that the rule file pins.
-pub(crate) fn check_pin(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
+///
+/// # Errors
+/// Another file than the one that is pinned.
+pub fn check_pin(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
     match pinned {
         Some(expected) if expected != binary.digest => {
             let [expected, actual] =
@@ -76,7 +93,10 @@ pub(crate) fn check_pin(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<(),
 }
 
 /// Checks that one of those who may sign has signed this very file, where that is asked for.
-pub(crate) fn check_signed(binary: &Binary, source: &PluginSource) -> Result<(), Refusal> {
+///
+/// # Errors
+/// Signatures that cannot be read, or none of theirs of this file.
+pub fn check_signed(binary: &Binary, source: &PluginSource) -> Result<(), Refusal> {
     let Some(signers) = &source.signers else { return Ok(()) };
     let verified = Signatures::of(&source.path).map_err(Refusal::Signatures)?.verify(&binary.digest);
     let counts = |signer: &Signer| signers.contains(signer);
@@ -90,7 +110,10 @@ pub(crate) fn check_signed(binary: &Binary, source: &PluginSource) -> Result<(),
 }
 
 /// Wraps a core module, checks imports and version, and reads the world from the exports.
-pub(crate) fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Refusal> {
+///
+/// # Errors
+/// The first thing that keeps a file from being a plugin.
+pub fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Refusal> {
     let outer = read(&binary.bytes)?;
     check_imports(&outer, contract)?;
     let component = match outer.layer {
@@ -103,69 +126,6 @@ pub(crate) fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Ref
     let inner = read(&component)?;
     check_imports(&inner, contract)?;
     Ok(Admitted { layer: outer.layer, exports: exports(&inner, contract)?, component })
-}
-
-pub(crate) fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
-    anatomy::read(bytes).map_err(|error| Refusal::Damaged(error.to_string()))
-}
-
-/// Packages of a module's type information. The contract is one.
-const MOST_PACKAGES: usize = 64;
-
-/// Wraps a core module as a component.
-pub(crate) fn wrap(module: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let failed = |error| Refusal::Wrap(format!("{error:#}"));
-    check_packages(module)?;
-    wit_component::ComponentEncoder::default()
-        .validate(true)
-        .module(module)
-        .map_err(failed)?
-        .encode()
-        .map_err(failed)
-}
-
-/// Refuses type information whose packages need each other. Whoever wraps a module brings them into an
-/// order, and the library that does so ends in an overflow of the stack where there is none.
-fn check_packages(module: &[u8]) -> Result<(), Refusal> {
-    let mut all = Resolve::default();
-    for payload in Parser::new(0).parse_all(module) {
-        let payload = payload.map_err(|error| Refusal::Damaged(error.to_string()))?;
-        let Payload::CustomSection(section) = payload else { continue };
-        if !section.name().starts_with("component-type") {
-            continue;
-        }
-        if section.data().first() != Some(&0) {
-            let why = "its type information has an old form: build it with a newer wit-bindgen";
-            return Err(Refusal::Wrap(why.to_owned()));
-        }
-        let failed = |error| Refusal::Wrap(format!("{error:#}"));
-        let (resolve, _) = decode_world(section.data()).map_err(failed)?;
-        check_order(&resolve)?;
-        all.merge(resolve).map_err(failed)?;
-        check_order(&all)?;
-    }
-    Ok(())
-}
-
-/// Looks whether there is an order in which each package comes behind those that it needs.
-fn check_order(resolve: &Resolve) -> Result<(), Refusal> {
-    if resolve.packages.len() > MOST_PACKAGES {
-        let why = format!("its type information has more than {MOST_PACKAGES} packages");
-        return Err(Refusal::Wrap(why));
-    }
-    let mut placed = HashSet::new();
-    for _ in 0..resolve.packages.len() {
-        for (id, _) in resolve.packages.iter() {
-            if resolve.package_direct_deps(id).all(|needed| placed.contains(&needed)) {
-                placed.insert(id);
-            }
-        }
-    }
-    if placed.len() < resolve.packages.len() {
-        let why = "packages of its type information need each other in a circle";
-        return Err(Refusal::Wrap(why.to_owned()));
-    }
-    Ok(())
 }
 
 /// Allows the one interface that plugins can call, and the one that holds nothing but types.
@@ -190,7 +150,10 @@ fn check_imports(anatomy: &Anatomy, contract: Contract) -> Result<(), Refusal> {
 
 /// Reads the world from the exports. Other exports do no harm, since they are never called. Where
 /// an interface is exported in several versions, the newest one that the host speaks is called.
-pub(crate) fn exports(anatomy: &Anatomy, contract: Contract) -> Result<Exports, Refusal> {
+///
+/// # Errors
+/// Exports that are no world of the contract, or of two.
+pub fn exports(anatomy: &Anatomy, contract: Contract) -> Result<Exports, Refusal> {
     let detect = newest("detect", anatomy, contract)?;
     let transform = newest("transform", anatomy, contract)?;
     let lifecycle = newest("lifecycle", anatomy, contract)?;
@@ -227,8 +190,9 @@ fn newest(name: &str, anatomy: &Anatomy, contract: Contract) -> Result<Option<St
     }
 }
 
-/// The version of the contract that exports or imports name first.
-pub(crate) fn contract(anatomy: &Anatomy) -> Option<String> {
+/// Returns the version of the contract that exports or imports name first.
+#[must_use]
+pub fn contract(anatomy: &Anatomy) -> Option<String> {
     let names = anatomy.exports.iter().chain(&anatomy.imports);
     let versions = names.filter_map(|name| Interface::parse(name.split('#').next().unwrap_or(name)));
     versions.map(|interface| interface.version.to_owned()).find(|version| !version.is_empty())

@@ -13,14 +13,17 @@ const PACKAGE: &str = "leafgate:plugin/";
 
 /// A minor version of the contract. Patches of it change no types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
-    pub(crate) major: u64,
-    pub(crate) minor: u64,
+pub struct Version {
+    /// Changes types.
+    pub major: u64,
+    /// Adds interfaces.
+    pub minor: u64,
 }
 
 impl Version {
     /// Returns the full name of one of its interfaces.
-    pub(crate) fn interface(self, name: &str) -> String {
+    #[must_use]
+    pub fn interface(self, name: &str) -> String {
         format!("{PACKAGE}{name}@{self}.0")
     }
 
@@ -42,16 +45,16 @@ impl fmt::Display for Version {
     }
 }
 
-/// The versions that a host speaks, oldest first; at least one.
+/// The versions that a host speaks, oldest first.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Contract(pub(crate) &'static [Version]);
+pub struct Contract(pub &'static [Version]);
 
 /// The versions that this host speaks. A new minor version is a new row.
-pub(crate) const CONTRACT: Contract = Contract(&[Version { major: 0, minor: 1 }]);
+pub const CONTRACT: Contract = Contract(&[Version { major: 0, minor: 1 }]);
 
 /// Why a version is not spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unspoken {
+pub enum Unspoken {
     /// The host is older than the plugin.
     TooNew,
     /// The plugin is older than the host goes back.
@@ -61,12 +64,9 @@ pub(crate) enum Unspoken {
 }
 
 impl Contract {
-    pub(crate) fn versions(self) -> impl Iterator<Item = Version> {
+    /// Returns the versions, oldest first.
+    pub fn versions(self) -> impl Iterator<Item = Version> {
         self.0.iter().copied()
-    }
-
-    fn newest(self) -> Version {
-        *self.0.last().expect("a host speaks at least one version")
     }
 
     /// Returns the spoken version that a text names.
@@ -74,7 +74,7 @@ impl Contract {
         let version = Version::parse(text).ok_or(Unspoken::NoVersion)?;
         match () {
             () if self.0.contains(&version) => Ok(version),
-            () if version > self.newest() => Err(Unspoken::TooNew),
+            () if self.0.last().is_none_or(|newest| version > *newest) => Err(Unspoken::TooNew),
             () => Err(Unspoken::TooOld),
         }
     }
@@ -140,6 +140,6 @@ mod tests {
     fn a_host_names_the_versions_that_it_speaks() {
         assert_eq!(CONTRACT.to_string(), "leafgate:plugin 0.1");
         assert_eq!(HOST.to_string(), "leafgate:plugin 1.0 to 1.2");
-        assert_eq!(CONTRACT.newest().interface("host"), "leafgate:plugin/host@0.1.0");
+        assert_eq!(CONTRACT.0[0].interface("host"), "leafgate:plugin/host@0.1.0");
     }
 }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use leafgate_policy::plugin::one_line;
 use wasm_encoder::{
     ConstExpr, DataSection, Encode, Function, MemArg, MemArgTarget, MemorySection, RawSection, SectionId,
     ValType,
@@ -13,9 +14,9 @@ use wasm_encoder::{
 use wasmparser::{BinaryReader, Operator, Parser, Payload, TypeRef};
 
 /// The interface of which [`Module::telling`] exports the one function.
-pub(crate) const TELLS: &str = "leafgate:snapshot/state@0.1.0";
+pub const TELLS: &str = "leafgate:snapshot/state@0.1.0";
 /// That function, without parameters: the bytes of the memory, and the bits of the globals.
-pub(crate) const TELL: &str = "tell";
+pub const TELL: &str = "tell";
 
 /// Bytes of a page of WebAssembly.
 const PAGE: usize = 1 << 16;
@@ -25,7 +26,7 @@ const MOST_GLOBALS: usize = 4096;
 const GRAIN: usize = 4096;
 
 /// A core module, read as far as its state is concerned.
-pub(crate) struct Module<'m> {
+pub struct Module<'m> {
     sections: Vec<(u8, &'m [u8])>,
     memories: Vec<wasmparser::MemoryType>,
     globals: Vec<Global<'m>>,
@@ -40,19 +41,24 @@ struct Global<'m> {
 }
 
 /// What an instance of a module has become.
-pub(crate) struct State {
-    pub(crate) memory: Vec<u8>,
+pub struct State {
+    /// The memory, whole.
+    pub memory: Vec<u8>,
     /// The bits of the globals that change, in order.
-    pub(crate) globals: Vec<u64>,
+    pub globals: Vec<u64>,
 }
 
 /// What keeps a module's state out of sight.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unseen {
-    #[error("{0}")]
+#[non_exhaustive]
+pub enum Unseen {
+    /// The module cannot be read.
+    #[error("{}", one_line(.0))]
     Unreadable(String),
+    /// Its code can change what is told by nobody.
     #[error("its code can change {0}")]
     Changes(&'static str),
+    /// It has more memories than one, or state that is no number.
     #[error("it has other state than one memory and numbers in globals")]
     OtherState,
 }
@@ -68,7 +74,7 @@ impl<'m> Module<'m> {
     ///
     /// # Errors
     /// What keeps its state out of sight.
-    pub(crate) fn read(bytes: &'m [u8]) -> Result<Self, Unseen> {
+    pub fn read(bytes: &'m [u8]) -> Result<Self, Unseen> {
         let mut module =
             Module { sections: vec![], memories: vec![], globals: vec![], types: 0, functions: 0 };
         for payload in Parser::new(0).parse_all(bytes) {
@@ -145,8 +151,11 @@ impl<'m> Module<'m> {
         all.filter(|(_, global)| global.ty.mutable).map(|(index, global)| (index, global.ty.content_type))
     }
 
-    /// The module with one function more, which tells the state.
-    pub(crate) fn telling(&self) -> Result<Vec<u8>, Unseen> {
+    /// Returns the module with one function more, which tells the state.
+    ///
+    /// # Errors
+    /// A section that cannot be read.
+    pub fn telling(&self) -> Result<Vec<u8>, Unseen> {
         let export = format!("{TELLS}#{TELL}");
         let mut telling = wasm_encoder::Module::new();
         for &(id, body) in &self.sections {
@@ -206,9 +215,12 @@ impl<'m> Module<'m> {
         teller
     }
 
-    /// The module as it would have to be written for an instance to start with a state. Its start
-    /// function has run.
-    pub(crate) fn starting_with(&self, state: &State) -> Result<Vec<u8>, Unseen> {
+    /// Returns the module as it would have to be written for an instance to start with a state. Its
+    /// start function has run.
+    ///
+    /// # Errors
+    /// A state of fewer globals, or a module without code.
+    pub fn starting_with(&self, state: &State) -> Result<Vec<u8>, Unseen> {
         let mut starting = wasm_encoder::Module::new();
         let mut has_data = false;
         for &(id, body) in &self.sections {
@@ -348,77 +360,6 @@ fn check(operator: &Operator<'_>) -> Result<(), Unseen> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wasmtime::{Engine, Instance, Store};
-
-    const STATEFUL: &str = r#"(module
-        (memory (export "memory") 2 16)
-        (global $fixed i64 (i64.const -3))
-        (global $next (mut i32) (i32.const 7))
-        (global $long (mut i64) (i64.const 1))
-        (global $single (mut f32) (f32.const 0.5))
-        (global $double (mut f64) (f64.const 0.5))
-        (data (i32.const 100000) "first")
-        (func $begin
-            (global.set $next (i32.const -9))
-            (global.set $long (i64.const -90000000000))
-            (global.set $single (f32.const -1.5))
-            (global.set $double (f64.const nan:0x8000000000001))
-            (i32.store (i32.const 100000) (i32.const 1))
-            (drop (memory.grow (i32.const 2)))
-            (i32.store (i32.const 200000) (global.get $next)))
-        (start $begin)
-        (func (export "next") (result i32)
-            (global.set $next (i32.add (global.get $next) (i32.const 1)))
-            (global.get $next)))"#;
-
-    fn instance(bytes: &[u8]) -> (Store<()>, Instance) {
-        let engine = Engine::default();
-        let module = wasmtime::Module::new(&engine, bytes).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
-        (store, instance)
-    }
-
-    fn told(bytes: &[u8]) -> State {
-        let (mut store, instance) = instance(bytes);
-        let export = format!("{TELLS}#{TELL}");
-        let tell = instance.get_typed_func::<(), i32>(&mut store, &export).unwrap();
-        let at = tell.call(&mut store, ()).unwrap().cast_unsigned() as usize;
-        let memory = instance.get_memory(&mut store, "memory").unwrap().data(&store).to_vec();
-        let word = |at: usize| u32::from_le_bytes(memory[at..at + 4].try_into().unwrap()) as usize;
-        let (start, length) = (word(at), word(at + 4));
-        let globals = memory[word(at + 8)..].chunks(8).take(word(at + 12));
-        let globals = globals.map(|bits| u64::from_le_bytes(bits.try_into().unwrap())).collect();
-        State { memory: memory[start..start + length].to_vec(), globals }
-    }
-
-    #[test]
-    fn a_module_starts_with_the_state_that_another_came_to() {
-        let bytes = wat::parse_str(STATEFUL).unwrap();
-        let state = told(&Module::read(&bytes).unwrap().telling().unwrap());
-        assert_eq!(state.memory.len(), 4 * PAGE);
-        let bits = [(-9_i32).cast_unsigned().into(), (-90_000_000_000_i64).cast_unsigned()];
-        let floats = [u64::from((-1.5_f32).to_bits()), 0x7ff8_0000_0000_0001];
-        assert_eq!(state.globals, [bits, floats].concat());
-        let starting = Module::read(&bytes).unwrap().starting_with(&state).unwrap();
-        let again = told(&Module::read(&starting).unwrap().telling().unwrap());
-        assert_eq!(again.memory, state.memory);
-        assert_eq!(again.globals, state.globals);
-        let (mut store, instance) = instance(&starting);
-        let next = instance.get_typed_func::<(), i32>(&mut store, "next").unwrap();
-        assert_eq!(next.call(&mut store, ()).unwrap(), -8, "the start function does not run again");
-    }
-
-    #[test]
-    fn a_module_without_data_gets_some() {
-        let text = r#"(module (memory (export "memory") 1) (func (export "f")))"#;
-        let bytes = wat::parse_str(text).unwrap();
-        let mut memory = vec![0; PAGE];
-        memory[5000] = 1;
-        let state = State { memory, globals: vec![] };
-        let starting = Module::read(&bytes).unwrap().starting_with(&state).unwrap();
-        assert_eq!(told(&Module::read(&starting).unwrap().telling().unwrap()).memory, state.memory);
-    }
 
     #[test]
     fn state_that_is_not_told_is_refused() {
