@@ -31,7 +31,7 @@ use leafgate_policy::plugin::{LeafKind, Role, SectionKind, ValueType};
 #[cfg(test)]
 mod tests;
 
-pub use run::{Load, Outcome, run};
+pub use run::{Load, Outcome, run, told};
 
 /// The cases of one file, in order; at least one.
 #[derive(Clone, Debug)]

@@ -192,8 +192,9 @@ fn sorted(mut findings: Vec<PluginFinding>) -> Vec<PluginFinding> {
     findings
 }
 
-/// A fault with the plugin's own words, which only its author sees.
-fn told(fault: &Fault) -> String {
+/// Returns a fault with the plugin's own words, which only its author sees.
+#[must_use]
+pub fn told(fault: &Fault) -> String {
     match fault {
         Fault::GaveUp { message, .. } | Fault::Threw { message, .. } => {
             format!("{fault}: {}", message.expose())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use leafgate_author::cases::told;
 use leafgate_author::sample;
 use leafgate_policy::plugin::{Fault, Plugin, PluginLoader as _, World};
 use leafgate_wasm::Limits;
@@ -67,7 +68,8 @@ pub(super) fn run(args: &BenchArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let began = Instant::now();
     let plugin = loader.load(&source.declared(&args.config.json()?)).map_err(source::with_hint)?;
     let load = began.elapsed();
-    let figures = measure(&plugin, &text, load).map_err(|fault| anyhow::anyhow!("the plugin {fault}"))?;
+    let figures =
+        measure(&plugin, &text, load).map_err(|fault| anyhow::anyhow!("the plugin {}", told(&fault)))?;
     match args.json.json {
         true => printer.json(&figures)?,
         false => print(&figures, &plugin, printer)?,

@@ -6,7 +6,7 @@ use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader as _, PluginSource
 use serde::Serialize;
 
 use super::args::CheckArgs;
-use super::source::Source;
+use super::source::{self, Source};
 use super::test;
 use crate::exit::Exit;
 use crate::policy;
@@ -70,7 +70,7 @@ fn checked(loaded: &Result<Arc<dyn Plugin>, LoadError>, cases: usize, failed: us
         cases,
         failed,
         refused: refused.map(|error| error.message.as_str()),
-        hint: refused.and_then(|error| error.hint.as_deref()),
+        hint: refused.and_then(source::hint),
     }
 }
 
@@ -85,7 +85,7 @@ fn print(loaded: &Result<Arc<dyn Plugin>, LoadError>, printer: &mut Printer) -> 
         }
         Err(error) => {
             printer.text(Style::Removed, &format!("refused   {}\n", error.message))?;
-            if let Some(hint) = &error.hint {
+            if let Some(hint) = source::hint(error) {
                 printer.line(&format!("          {hint}"))?;
             }
         }

@@ -2,7 +2,7 @@
 //! network.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -25,6 +25,9 @@ pub(super) fn key(args: &KeyArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     let key = SigningKey::from_seed(&seed).context("the system gives bad random bytes")?;
     let shown = args.file.display();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.file);
+    if file.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
+        bail!("{shown} is there already, and a key is never replaced: choose another name");
+    }
     let mut file = file.with_context(|| format!("cannot make {shown}"))?;
     let text = format!(
         "# Who has this signs plugins. Its public half is {}\n{KEY}{}\n",

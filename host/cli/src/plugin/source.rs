@@ -98,8 +98,14 @@ pub(super) fn table(text: &str) -> anyhow::Result<Table> {
 
 /// An error with what to do about it.
 pub(super) fn with_hint(error: LoadError) -> anyhow::Error {
-    match &error.hint {
+    match hint(&error) {
         Some(hint) => anyhow::anyhow!("{error}; {hint}"),
         None => error.into(),
     }
+}
+
+/// What an author can do about a plugin that does not load.
+pub(super) fn hint(error: &LoadError) -> Option<&str> {
+    let configured = || (!error.config.is_empty()).then_some("`--config` and `--config-file` configure it");
+    error.hint.as_deref().or_else(configured)
 }

@@ -1,11 +1,15 @@
 //! `plugin run`: one plugin, one rule, one request.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use leafgate_policy::plugin::World;
+use leafgate_author::cases::told;
+use leafgate_policy::plugin::{
+    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
+    PluginSource, Spent, TransformRequest, World,
+};
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_wasm::{LogLevel, LogSink};
 use toml::{Table, Value};
@@ -23,24 +27,73 @@ const NAME: &str = "tried";
 pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let source = Source::find(&args.plugin)?;
     let loader = policy::loader_with_log(log_to_standard_error())?;
-    let inspection = loader.inspect(&source.file).map_err(source::with_hint)?;
-    let description = inspection.description.map_err(source::with_hint)?;
-    // A plugin that loads has a world.
-    let world = inspection.world.unwrap_or(World::Detector);
-    let rules = rules(args, &source, world)?;
+    // Loaded before there is a rule file: what is wrong with it is no matter of that.
+    let declared = PluginSource { name: NAME.to_owned(), ..source.declared(&args.config.json()?) };
+    let plugin = loader.load(&declared).map_err(source::with_hint)?;
+    let heard = Arc::new(Heard { plugin, said: Mutex::default() });
+    let rules = rules(args, &source, heard.world())?;
     let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
-    let policy = Policy::load_at(&policy, &loader, SystemTime::now())?;
+    let policy = Policy::load_at(&policy, &Loaded(Arc::clone(&heard)), SystemTime::now())?;
     let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
     match args.json {
         true => apply::print_json(&judged, printer)?,
-        false => print(&judged, &description.name, printer)?,
+        false => print(&judged, &heard.description().name, printer)?,
     }
     printer.flush()?;
     judged.print_notes(printer);
+    for said in heard.said.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        printer.error_line(&format!("leafgate: the plugin {said}"));
+    }
     apply::print_holds(&judged.evaluation.verdict, printer);
     Ok(apply::exit(&judged.evaluation.verdict))
+}
+
+/// The plugin, and the faults of its calls with its own words: its author reads them here.
+#[derive(Debug)]
+struct Heard {
+    plugin: Arc<dyn Plugin>,
+    said: Mutex<Vec<String>>,
+}
+
+impl Heard {
+    fn hear<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
+        answer.inspect_err(|fault| {
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).push(told(fault));
+        })
+    }
+}
+
+impl Plugin for Heard {
+    fn description(&self) -> &Description {
+        self.plugin.description()
+    }
+
+    fn world(&self) -> World {
+        self.plugin.world()
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        self.plugin.digest()
+    }
+
+    fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+        self.hear(self.plugin.detect(leaves, spent))
+    }
+
+    fn transform(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Fault> {
+        self.hear(self.plugin.transform(request, spent))
+    }
+}
+
+/// Gives the policy the plugin that is loaded already.
+struct Loaded(Arc<Heard>);
+
+impl PluginLoader for Loaded {
+    fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
+        Ok(Arc::clone(&self.0) as Arc<dyn Plugin>)
+    }
 }
 
 /// Prints what would change, and what the plugin says to a reviewer.

@@ -342,6 +342,28 @@ fn a_plugin_is_tried_on_a_request() {
     let failed = bench.run(&["plugin", "run", "gives-up.wasm"], &request());
     assert_eq!(failed.code, 4, "{}", failed.shown());
     assert!(failed.err.contains("gave up"), "{}", failed.shown());
+    let throws =
+        "export const labels = ['NAME'];\nexport function detect(leaf) { throw new Error('no Ada here'); }\n";
+    write(&bench, "throws.js", throws.as_bytes());
+    for command in [&["plugin", "run", "throws.js"][..], &["plugin", "bench", "throws.js"]] {
+        let threw = bench.run(command, &request());
+        assert!(threw.err.contains("the plugin threw at throws.js:2:"), "{}", threw.shown());
+        assert!(threw.err.contains(": Error: no Ada here"), "{}", threw.shown());
+    }
+    let asks = "export const labels = ['NAME'];\nexport const configSchema = { required: ['words'] };\n\
+        export function detect(leaf) { return []; }\n";
+    write(&bench, "asks.js", asks.as_bytes());
+    for command in ["run", "bench", "check"] {
+        let refused = bench.run(&["plugin", command, "asks.js"], &request());
+        let told = "its configuration is not accepted: the key `words` is missing";
+        assert!(refused.shown().contains(told), "{}", refused.shown());
+        assert!(
+            refused.shown().contains("`--config` and `--config-file` configure it"),
+            "{}",
+            refused.shown()
+        );
+        assert!(!refused.shown().contains("rules.toml"), "{}", refused.shown());
+    }
     let bad = bench.run(&["plugin", "run", "four.wasm", "--match", "rolle = \"user\""], &request());
     assert_eq!(bad.code, 2, "{}", bad.shown());
     assert!(bad.err.contains("`rolle`"), "{}", bad.shown());
