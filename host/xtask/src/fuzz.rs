@@ -1,7 +1,8 @@
-//! `cargo xtask fuzz`: tries the promises of the tree on inputs that a fuzzer makes of recorded requests.
+//! `cargo xtask fuzz`: tries the promises of the tree on inputs that a fuzzer makes of recorded requests, and those of the gate of
+//! plugins on files, texts and answers of its own making.
 //!
-//! The targets (`host/fuzz`) are short; what they check stands in `host/harness`, whose property tests run the same checks in every
-//! test run. Nothing of this is needed to build or test the product, so what is missing is installed below `target/`, or named.
+//! The targets (`host/fuzz`) are short; what they check stands in `host/harness` and `host/admission/tests/checks`, whose property
+//! tests run the same checks in every test run. Nothing of this is needed to build or test the product, so what is missing is installed below `target/`, or named.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,7 +34,13 @@ const TARGETS: &[(&str, &[(&str, &str)])] = &[
     ("vscode_chat", &[("vscode-chat-export", ".json")]),
     ("gemini", &[("gemini", ".request.json")]),
     ("generic", &[("prompt-tsx-json", ".json"), ("multi-agent-config", ".json")]),
+    ("plugin_file", CHANGES),
+    ("plugin_words", CHANGES),
+    ("plugin_answer", CHANGES),
 ];
+
+/// No recordings: an input says what to change in a plugin that the target knows.
+const CHANGES: &[(&str, &str)] = &[];
 
 const ALL: &[(&str, &str)] = &[
     ("openai-chat", ".request.json"),
@@ -128,6 +135,9 @@ fn cargo_fuzz(fuzzer: &Path, task: &str, arguments: &[&str]) -> Command {
 /// Puts recordings into the corpus, with and without choices behind them: our own, and those outside the repository where they are.
 fn seed(corpus: &Path, folders: &[(&str, &str)]) -> Result<usize> {
     std::fs::create_dir_all(corpus)?;
+    if folders.is_empty() {
+        return Ok(0);
+    }
     let outside = std::env::var_os("LEAFGATE_FIXTURES")
         .map_or_else(|| paths::root().join("../shared/fixtures"), PathBuf::from);
     let mut seeds = files(&paths::root().join("examples/requests"), ".json");
@@ -178,14 +188,18 @@ fn explain(target: &str) -> Result<String> {
     let newest = artifacts.iter().max_by_key(|path| written(path));
     let Some(newest) = newest else { return Ok(format!("{target}: failed without leaving an input")) };
     let input = std::fs::read(newest)?;
-    let check = if matches!(target, "index" | "embedded" | "splice" | "journal") {
-        format!("leafgate_harness::{target}(INPUT)")
-    } else {
-        format!("check(\"{target}\", INPUT)")
+    let (tests, check) = match target {
+        "index" | "embedded" | "splice" | "journal" => {
+            ("harness", format!("leafgate_harness::{target}(INPUT)"))
+        }
+        _ => match target.strip_prefix("plugin_") {
+            Some(check) => ("admission", format!("checks::{check}(INPUT)")),
+            None => ("harness", format!("check(\"{target}\", INPUT)")),
+        },
     };
     Ok(format!(
         "{target}: {path}\n  smaller: cargo +nightly fuzz tmin --fuzz-dir host/fuzz --sanitizer none {target} {path}\n  \
-         as a test, in host/harness/tests/properties.rs, named after what it shows:\n    {check}\n    with INPUT = b\"{input}\"",
+         as a test, in host/{tests}/tests/properties.rs, named after what it shows:\n    {check}\n    with INPUT = b\"{input}\"",
         path = newest.display(),
         input = input.escape_ascii(),
     ))

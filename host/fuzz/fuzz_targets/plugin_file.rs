@@ -1,0 +1,11 @@
+//! A file is refused in one line, or is a plugin that imports nothing but the contract.
+#![no_main]
+
+#[path = "../../admission/tests/checks/mod.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod checks;
+#[path = "../../wasm/tests/support/guest.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod guest;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::file(input));

@@ -1,0 +1,11 @@
+//! Whatever a plugin writes is read without a panic, and told in one line.
+#![no_main]
+
+#[path = "../../admission/tests/checks/mod.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod checks;
+#[path = "../../wasm/tests/support/guest.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod guest;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::words(input));
