@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         (None, None) => EarlierEdits::None,
     };
     let judged = request::judge_with(&args.policy, &args.request, earlier)?;
+    judged.must_be_json(args.request.file.as_deref())?;
     let misfits = replay.map(Replay::into_misfits).unwrap_or_default();
     let exit = match exit(&judged.evaluation.verdict) {
         // What a person edited away must not leave because the edit no longer fits.

@@ -31,17 +31,54 @@ pub(crate) struct Judged {
     pub(crate) ranges: Ranges,
     /// Why the request is no JSON, if it is taken as one raw text.
     why_raw: Option<ParseError>,
+    /// Whether nobody named the format.
+    is_format_assumed: bool,
 }
 
 impl Judged {
     /// Prints notes about the request on standard error.
     pub(crate) fn print_notes(&self, printer: &mut Printer) {
+        let assumed = self.is_format_assumed.then(|| assumed(&self.document)).flatten();
+        if let (Some(assumed), None) = (assumed, &self.why_raw) {
+            printer.error_line(&format!("leafgate: {assumed}"));
+        }
         if let Some(error) = &self.why_raw {
             printer.error_line(&format!(
                 "leafgate: the request is taken as one text, for it is no JSON: {error}"
             ));
         }
     }
+
+    /// Refuses what a gate refuses: a body that is no JSON, where nobody said that it is meant as a text.
+    pub(crate) fn must_be_json(&self, file: Option<&Path>) -> anyhow::Result<()> {
+        match &self.why_raw {
+            Some(error) if self.is_format_assumed => Err(no_json(file, error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with a body that is no JSON, and what to do.
+pub(crate) fn no_json(file: Option<&Path>, error: &ParseError) -> anyhow::Error {
+    anyhow::anyhow!(
+        "cannot use {} as a request, and a gate refuses it: {error}; `--format raw` takes it as one text",
+        name(file)
+    )
+}
+
+/// Returns in words which format was assumed, where a body fits more than one API or none.
+pub(crate) fn assumed(document: &Document) -> Option<String> {
+    let why = match document.format() {
+        Format::Generic => "it has the shape of no format",
+        Format::OpenaiResponses if has_text_input(document) => "embeddings look alike",
+        _ => return None,
+    };
+    Some(format!("the request is read as {}, for {why}; `--format` says otherwise", document.format()))
+}
+
+/// Whether `input` is a text: then the path alone tells what a body asks for.
+fn has_text_input(document: &Document) -> bool {
+    document.member(document.root(), "input").is_some_and(|input| document.leaf(input).is_some())
 }
 
 /// Reads and judges a request.
@@ -104,7 +141,8 @@ pub(crate) fn judge_by(
         }
         _ => Ranges::default(),
     };
-    Ok(Judged { document, evaluation, generation: policy.generation_name(), assembled, ranges, why_raw })
+    let (generation, is_format_assumed) = (policy.generation_name(), request.format.is_none());
+    Ok(Judged { document, evaluation, generation, assembled, ranges, why_raw, is_format_assumed })
 }
 
 /// A request that a profile made.

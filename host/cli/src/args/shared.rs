@@ -92,8 +92,8 @@ pub(crate) fn policy_name(source: &PolicySource) -> String {
 /// Where a request comes from and how it is read.
 #[derive(Args)]
 pub(crate) struct RequestArgs {
-    /// The format of the request; without it, the one whose shape it has, and what is no JSON is
-    /// one raw text
+    /// The format of the request; without it, the one whose shape it has. What is no JSON is one
+    /// raw text, which `apply` refuses as a gate does unless `raw` is said
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
     /// The request body; `-` or nothing reads standard input

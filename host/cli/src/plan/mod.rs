@@ -15,9 +15,10 @@ use clap::Args;
 use leafgate_config::{Layer, Settings};
 use leafgate_policy::{Context, Policy, PolicySource};
 use leafgate_tokenize::Counter;
+use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
-use crate::args::{ConfigArgs, JsonArgs, policy_source};
+use crate::args::{ConfigArgs, JsonArgs, formats, policy_source};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::{home, log, policy, request, settings};
@@ -43,6 +44,9 @@ pub(crate) struct PlanArgs {
     /// The requests: `log` for those that were logged, or files
     #[arg(long, value_name = "log|FILE", num_args = 1.., default_value = LOG)]
     against: Vec<PathBuf>,
+    /// The format of the files; without it, of each the one whose shape it has
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    format: Option<Format>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
     #[arg(long, value_name = "TIME", value_parser = log::span)]
     since: Option<Duration>,
@@ -148,23 +152,34 @@ fn read_all(
                 }
             })?;
             if let Ok(mut plan) = plan.lock() {
-                plan.notes = logged.notes();
+                plan.notes.extend(logged.notes());
             }
             continue;
         }
-        match from_file(named) {
-            Ok(case) => drop(cases.send(case)),
+        match from_file(named, args.format) {
+            Ok((case, assumed)) => {
+                if let (Some(assumed), Ok(mut plan)) = (assumed, plan.lock()) {
+                    plan.notes.push(format!("{}: {assumed}", case.name));
+                }
+                drop(cases.send(case));
+            }
             Err(error) => unread(format!("{error:#}")),
         }
     }
     Ok(())
 }
 
-fn from_file(file: &Path) -> anyhow::Result<Case> {
+/// Reads a file as a request, and says which format was assumed where that is a guess.
+fn from_file(file: &Path, format: Option<Format>) -> anyhow::Result<(Case, Option<String>)> {
     let body = request::body(Some(file))?;
-    let read = request::document(&body, None);
-    let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
-    Ok(Case { number: 0, name: file.display().to_string(), document: document.into(), from: None })
+    let read = request::document(&body, format);
+    let (document, why_raw) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+    if let (Some(error), None) = (&why_raw, format) {
+        return Err(request::no_json(Some(file), error));
+    }
+    let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
+    let case = Case { number: 0, name: file.display().to_string(), document: document.into(), from: None };
+    Ok((case, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.

@@ -108,8 +108,11 @@ fn what_is_no_request() {
 fn a_text_that_is_no_json_is_taken_under_any_name_for_it() {
     let text = "not JSON, and nothing in it\n";
     let bench = Bench::new();
-    for format in [&[][..], &["--format", "raw"], &["--format", "generic"]] {
-        let ran = bench.run(&[&["apply"], format].concat(), text);
+    let refused = bench.run(&["apply"], text);
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""), "as a gate refuses it");
+    assert!(refused.err.contains("no JSON") || refused.err.contains("not JSON"), "{}", refused.err);
+    for format in [&["--format", "raw"], &["--format", "generic"]] {
+        let ran = bench.run(&[&["apply"], &format[..]].concat(), text);
         assert_eq!((ran.code, ran.out.as_str()), (0, text), "{format:?}");
         assert!(ran.err.contains("taken as one text"), "{}", ran.err);
     }

@@ -152,3 +152,41 @@ fn what_cannot_be_judged_is_said_and_is_no_success() {
     let ran = bench.run(&["plan", "--policy", "new"], "");
     assert!(ran.code == 2 && ran.err.contains("there is no log yet"), "{}", ran.shown());
 }
+
+const LATEST: &str = "[[rule]]\nid = 'no-word'\nmatch = { latest = true }\nwhen = 'leaf.text.contains(\"SECRETWORD\")'\n\
+                      action = 'block'\nreason = 'The word stays here'\n";
+
+/// A text as `input` is a Responses request for a gate by its path, and offline by its shape.
+#[test]
+fn a_gate_a_plan_and_apply_make_the_same_of_a_request_whose_input_is_a_text() {
+    let bench = Bench::new();
+    bench.file("new/rules.toml", LATEST);
+    let body = r#"{"model":"m","input":"SECRETWORD"}"#;
+    bench.file("input.json", body);
+    let applied = bench.run(&["apply", "--policy", "new", "input.json"], "");
+    assert_eq!(applied.code, 4, "{}", applied.err);
+    assert!(applied.err.contains("read as openai-responses"), "{}", applied.err);
+    let call = ["plan", "--today", "none", "--policy", "new", "--json", "--against", "input.json"];
+    let ran = bench.run(&call, "");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&plan["verdictChanges"], &plan["differing"][0]["new"]["kind"]), (&json!(1), &json!("block")));
+    assert!(plan["notes"].to_string().contains("read as openai-responses"), "{}", plan["notes"]);
+    let named = bench.run(&[&call[..], &["--format", "openai-responses"]].concat(), "");
+    assert!(!named.out.contains("read as"), "what is said is no guess: {}", named.out);
+    let gate = Running::start(bench, &["--policy", "new"]);
+    assert_eq!(gate.post("/v1/responses", body).status, 400);
+    gate.stop();
+}
+
+#[test]
+fn a_file_that_is_no_json_is_refused_as_a_gate_refuses_it() {
+    let bench = Bench::new();
+    bench.file("new/rules.toml", LATEST);
+    bench.file("text.txt", "not JSON");
+    let call = ["plan", "--today", "none", "--policy", "new", "--against", "text.txt"];
+    let ran = bench.run(&call, "");
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("text.txt") && ran.err.contains("--format raw"), "{}", ran.err);
+    assert_eq!(bench.run(&[&call[..], &["--format", "raw"]].concat(), "").code, 0);
+}

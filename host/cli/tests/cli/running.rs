@@ -178,11 +178,16 @@ impl Running {
         send(&self.url, body)
     }
 
+    /// Sends a request of another API and reads the answer.
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
+        Answer::parse(&try_send(&self.url, path, body).unwrap())
+    }
+
     /// Sends one that may get no answer; gives whether it got one.
     pub(crate) fn chat_may_fail(&self, body: &str) -> JoinHandle<bool> {
         let (url, body) = (self.url.clone(), body.to_owned());
         std::thread::spawn(move || {
-            try_send(&url, &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+            try_send(&url, CHAT, &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
         })
     }
 
@@ -255,17 +260,19 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
+const CHAT: &str = "/v1/chat/completions";
+
 fn send(url: &str, body: &str) -> Answer {
-    Answer::parse(&try_send(url, body).unwrap())
+    Answer::parse(&try_send(url, CHAT, body).unwrap())
 }
 
-fn try_send(url: &str, body: &str) -> std::io::Result<String> {
+fn try_send(url: &str, path: &str, body: &str) -> std::io::Result<String> {
     let address = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(LONG))?;
     write!(
         stream,
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )?;
