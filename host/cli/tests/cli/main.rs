@@ -22,6 +22,7 @@ mod redact;
 mod replay;
 mod rule_tests;
 mod running;
+mod same;
 mod saved;
 mod scan;
 mod serve;
