@@ -7,16 +7,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::rule::{Mode, Rule};
+use crate::Policy;
+use crate::explain::{ExceptionExplanation, RuleExplanation};
+use crate::rule::Mode;
 
 /// The difference of one rule between two policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleChange {
-    /// Its id.
+    /// Its id; [`EXCEPTIONS`] or [`FILES`] for what is no rule.
     pub rule: Arc<str>,
     /// The kind of difference.
     pub change: Change,
 }
+
+/// Stands for a rule where exceptions are others. No rule can be called that.
+pub const EXCEPTIONS: &str = "(exceptions)";
+
+/// Stands for a rule where files are others and all rules say what they said: what they name may have
+/// changed (a detector, a plugin, a profile), or a comment. No rule can be called that.
+pub const FILES: &str = "(files)";
 
 /// The kind of difference between two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +38,12 @@ pub enum Change {
     OnlyCounts,
     /// It only counted, and acts now.
     Acts,
+    /// It says something else than before.
+    Changed,
 }
 
 impl fmt::Display for RuleChange {
-    /// `−gone`, `+new`, `watched: only counts now`.
+    /// `−gone`, `+new`, `watched: only counts now`, `other: changed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rule = &self.rule;
         match self.change {
@@ -40,23 +51,46 @@ impl fmt::Display for RuleChange {
             Change::Added => write!(f, "+{rule}"),
             Change::OnlyCounts => write!(f, "{rule}: only counts now"),
             Change::Acts => write!(f, "{rule}: acts now"),
+            Change::Changed => write!(f, "{rule}: changed"),
         }
     }
 }
 
-/// Compares rules by id: first what is lost, then what is gained.
-pub(crate) fn between(before: &[Rule], after: &[Rule]) -> Vec<RuleChange> {
-    let modes = |rules: &[Rule]| -> BTreeMap<Arc<str>, Mode> {
-        rules.iter().map(|rule| (Arc::clone(&rule.id), rule.mode)).collect()
+/// Compares rules by id: first what is lost or is another, then what is gained.
+pub(crate) fn between(before: &Policy, after: &Policy) -> Vec<RuleChange> {
+    let (before_rules, after_rules) = (told(before), told(after));
+    let by_id = |rules: &[RuleExplanation]| -> BTreeMap<String, RuleExplanation> {
+        rules.iter().map(|rule| (rule.id.clone(), rule.clone())).collect()
     };
-    let (old, new) = (modes(before), modes(after));
-    let change = |rule: &Rule, change| RuleChange { rule: Arc::clone(&rule.id), change };
-    let lost = before.iter().filter_map(|rule| match (rule.mode, new.get(&rule.id)) {
-        (_, None) => Some(change(rule, Change::Removed)),
-        (Mode::Enforce, Some(Mode::Warn | Mode::Monitor)) => Some(change(rule, Change::OnlyCounts)),
-        (Mode::Warn | Mode::Monitor, Some(Mode::Enforce)) => Some(change(rule, Change::Acts)),
-        _ => None,
+    let (old, new) = (by_id(&before_rules), by_id(&after_rules));
+    let change = |rule: &str, change| RuleChange { rule: rule.into(), change };
+    let lost = before_rules.iter().filter_map(|rule| {
+        let Some(now) = new.get(&rule.id) else { return Some(change(&rule.id, Change::Removed)) };
+        match (rule.mode, now.mode) {
+            (Mode::Enforce, Mode::Warn | Mode::Monitor) => Some(change(&rule.id, Change::OnlyCounts)),
+            (Mode::Warn | Mode::Monitor, Mode::Enforce) => Some(change(&rule.id, Change::Acts)),
+            _ => (rule != now).then(|| change(&rule.id, Change::Changed)),
+        }
     });
-    let gained = after.iter().filter(|rule| !old.contains_key(&rule.id));
-    lost.chain(gained.map(|rule| change(rule, Change::Added))).collect()
+    let gained = after_rules.iter().filter(|rule| !old.contains_key(&rule.id));
+    let mut changes: Vec<RuleChange> =
+        lost.chain(gained.map(|rule| change(&rule.id, Change::Added))).collect();
+    if exceptions(before) != exceptions(after) {
+        changes.push(change(EXCEPTIONS, Change::Changed));
+    }
+    if changes.is_empty() && before.digest() != after.digest() {
+        changes.push(change(FILES, Change::Changed));
+    }
+    changes
+}
+
+/// What all rules say, wherever they stand, in file order.
+fn told(policy: &Policy) -> Vec<RuleExplanation> {
+    let rules = policy.rules.iter().map(|rule| crate::explain::explain_rule(policy, rule));
+    rules.map(|rule| RuleExplanation { origin: String::new(), ..rule }).collect()
+}
+
+fn exceptions(policy: &Policy) -> Vec<ExceptionExplanation> {
+    let exceptions = policy.exceptions.iter().map(|it| crate::explain::explain_exception(policy, it));
+    exceptions.map(|it| ExceptionExplanation { origin: String::new(), ..it }).collect()
 }

@@ -49,7 +49,7 @@ pub struct PhaseExplanation {
 }
 
 /// One rule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleExplanation {
     /// Its id.
@@ -90,7 +90,7 @@ pub struct RuleExplanation {
 }
 
 /// One exception.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExceptionExplanation {
     /// File and line.
@@ -164,7 +164,7 @@ const PHASES: &[(Phase, &str)] = &[
     (Phase::Decide, "route, pause and block rules look at the request as it would leave"),
 ];
 
-fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
+pub(crate) fn explain_rule(policy: &Policy, rule: &Rule) -> RuleExplanation {
     RuleExplanation {
         id: rule.id.to_string(),
         origin: rule.origin.clone(),
@@ -329,7 +329,7 @@ fn pause_lines(pause: &Pause) -> Vec<String> {
     lines
 }
 
-fn explain_exception(policy: &Policy, exception: &Exception) -> ExceptionExplanation {
+pub(crate) fn explain_exception(policy: &Policy, exception: &Exception) -> ExceptionExplanation {
     ExceptionExplanation {
         origin: exception.origin.clone(),
         allows: exception.to_string(),

@@ -60,7 +60,7 @@ pub use assembly::{
     ASKED, Approval, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise,
     ReadOnce, Rest, api as assembly_api,
 };
-pub use changes::{Change, RuleChange};
+pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 
 /// Diagnostics of other files than rules, in the same form.
@@ -338,7 +338,7 @@ impl Policy {
     /// order of the rules.
     #[must_use]
     pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
-        changes::between(&self.rules, &next.rules)
+        changes::between(self, next)
     }
 
     /// Returns whether it looks at nothing: it has no rule, no profile and no plugin.

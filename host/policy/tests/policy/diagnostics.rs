@@ -759,6 +759,26 @@ fn a_policy_names_the_rules_that_its_successor_loses_and_gains() {
     assert!(told(&before, &before).is_empty());
 }
 
+/// A guard that looks elsewhere guards no more, and its name says nothing of it.
+#[test]
+fn a_policy_names_what_its_successor_changes_within_a_rule_or_beside_all_of_them() {
+    let rule = |within: &str| {
+        format!("[[rule]]\nid = 'words'\nmatch = {{{within}}}\ndetect = 'own/words'\naction = 'redact'\n")
+    };
+    let words = |word: &str| format!("[[detector]]\nid = 'words'\nwords = ['{word}']\n");
+    let exception = "[[exception]]\nvalue = 'harbour'\nreason = 'r'\nby = 'b'\nuntil = 'never'\n";
+    let before = policy(&[rule(""), words("harbour")].concat());
+    let told = |to: &[String]| {
+        let changes = before.changes_to(&policy(&to.concat()));
+        changes.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[rule(" role = 'user' "), words("harbour")]), ["words: changed"]);
+    assert_eq!(told(&[rule(""), words("harbour"), exception.to_owned()]), ["(exceptions): changed"]);
+    assert_eq!(told(&[rule(""), words("quayside")]), ["(files): changed"]);
+    let moved = [String::from("# a comment\n\n"), rule(""), words("harbour")];
+    assert_eq!(told(&moved), ["(files): changed"], "a rule on another line is the same rule");
+}
+
 #[test]
 fn extends_puts_the_default_first_and_it_acts_whatever_the_mode_of_the_file_that_asks() {
     let ids = |policy: &Policy| policy.rules().map(ToString::to_string).collect::<Vec<_>>();
