@@ -267,9 +267,11 @@ pub(crate) fn edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {
         length: Some(made.removed),
     });
     let edits = draft.edits().flat_map(|edit| {
+        // A member that is put in has no place in what came.
+        let option = draft.option_by(edit).map(|option| option.key().to_owned());
         let made = RecordedEdit {
             kind: edit.kind.name(),
-            path: document.display_path(edit.target),
+            path: option.unwrap_or_else(|| document.display_path(edit.target)),
             rule: author(&edit.author),
             label: None,
             detector: None,

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::rule::{Mode, Phase};
+use crate::verdict::spelled;
 
 /// What a policy made of one request.
 #[derive(Clone, Debug, Serialize)]
@@ -50,7 +51,8 @@ pub struct RuleAccount {
     /// What it did, or in monitor mode would have done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub did: Vec<String>,
-    /// Microseconds spent; `None` for redact rules, which share one pass, and for rules that do not apply.
+    /// Microseconds spent; `None` for rules that do not apply. What redact rules look for together
+    /// counts for the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
 }
@@ -131,9 +133,10 @@ impl fmt::Display for RuleAccount {
             count => writeln!(f, "   is about {count} leaves")?,
         }
         if let Some(Near { pointer, length, why }) = &self.nearest {
-            writeln!(f, "   nearest: {pointer} ({length} bytes): {why}")?;
+            writeln!(f, "   nearest: {} ({length} bytes): {why}", spelled(pointer))?;
         }
-        self.did.iter().try_for_each(|line| writeln!(f, "   {line}"))
+        self.did.iter().try_for_each(|line| writeln!(f, "   {line}"))?;
+        self.micros.iter().try_for_each(|micros| writeln!(f, "   took {micros} µs"))
     }
 }
 
@@ -141,6 +144,7 @@ impl fmt::Display for LeafAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LeafAccount { pointer, kind, role, section, tool, length, rules } = self;
         let tool = tool.as_ref().map(|tool| format!(", tool {tool}")).unwrap_or_default();
+        let pointer = spelled(pointer);
         writeln!(f, "{pointer}: kind {kind}, role {role}, section {section}{tool}, {length} bytes")?;
         for rule in rules {
             let LeafRule { rule, action, mode, why_not, did, .. } = rule;

@@ -2,11 +2,13 @@
 //! pointers; never text of a leaf.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::rule::{Mode, Phase};
+use crate::verdict::spelled;
 
 /// What an evaluation did.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -57,8 +59,9 @@ pub struct RuleReport {
     /// Why it did not run to its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// Microseconds spent; `None` for redact rules, which share one pass, and for rules that do not
-    /// apply to the request.
+    /// Microseconds spent; `None` for rules that do not apply to the request, and for redact rules,
+    /// which share one pass, unless the request is explained: then what rules look for together
+    /// counts for the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
 }
@@ -72,9 +75,20 @@ pub const MAX_WOULD: usize = 16;
 pub struct Would {
     /// `redact EMAIL`, `set`, `delete`, `insert`, `option`, `pause`, `block`.
     pub what: String,
-    /// A pointer into the request as received; `None` for the request as a whole.
+    /// A pointer into the request as received, or for an option that would be put in, its pointer
+    /// in the body that would leave; `None` for the request as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+}
+
+impl fmt::Display for Would {
+    /// `redact EMAIL at /messages/0/content`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{} at {}", self.what, spelled(at)),
+            None => f.write_str(&self.what),
+        }
+    }
 }
 
 /// Something that a plugin said, with all findings masked.

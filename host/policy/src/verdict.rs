@@ -127,11 +127,23 @@ pub struct HoldPlace {
     pub stands: bool,
 }
 
+/// Returns a pointer as people read it: that of the whole body is no text at all.
+pub(crate) fn spelled(pointer: &str) -> &str {
+    if pointer.is_empty() { "the whole body" } else { pointer }
+}
+
+/// Returns where a rule first applied, in words.
+pub(crate) fn first_at(pointer: &str) -> String {
+    if pointer.is_empty() { spelled(pointer).to_owned() } else { format!("first at {pointer}") }
+}
+
 impl HoldPlace {
     fn sentence(&self) -> String {
         match &self.at {
             None => self.what.clone(),
-            Some(at) if at.is_empty() || at.starts_with('/') => format!("{}, at {at}", self.what),
+            // What is wrong with a body that is one text names the body.
+            Some(at) if at.is_empty() => self.what.clone(),
+            Some(at) if at.starts_with('/') => format!("{}, at {at}", self.what),
             Some(part) => format!("{} in {part}", self.what),
         }
     }

@@ -7,13 +7,12 @@ use crate::log::Tally;
 /// What a rule that only counts would have done, first of all, and where.
 fn would(rule: &RuleReport) -> Option<String> {
     let first = rule.would.first()?;
-    let place = first.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
     let more = match rule.would.len() {
         1 => String::new(),
         MAX_WOULD => " and more".to_owned(),
         count => format!(" and {} more", count - 1),
     };
-    Some(format!("{}: {}{place}{more}", rule.rule, first.what))
+    Some(format!("{}: {first}{more}", rule.rule))
 }
 
 /// Returns what rules did, in numbers and names.

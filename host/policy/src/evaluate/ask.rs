@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use leafgate_detect::{Confidence, Finding};
 
@@ -89,7 +90,9 @@ impl<'s> Search<'s, '_> {
             if !candidates.is_empty() && !self.found.too_much {
                 // Two rules may want the same text seen: then they stand side by side.
                 candidates.sort_by_key(Candidate::place);
+                let since = self.run.trace.is_some().then(Instant::now);
                 self.ask(PluginIndex::new(index), &candidates);
+                self.found.took(candidates[0].rule, since);
             }
         }
         self.found

@@ -11,7 +11,7 @@ use leafgate_tree::{Document, NodeId, SectionId, SectionKind};
 use leafgate_vault::Vault;
 
 use super::holds::Holds;
-use super::trace::Trace;
+use super::trace::{Trace, WouldAt};
 use super::{Run, Which};
 use crate::index::RuleIndex;
 use crate::report::{PhaseTime, RuleReport};
@@ -30,7 +30,7 @@ pub(super) struct Begun {
     reports: Vec<(RuleIndex, RuleReport)>,
     phases: Vec<PhaseTime>,
     holds: Holds,
-    would: Vec<(RuleIndex, Option<NodeId>, String)>,
+    would: Vec<(RuleIndex, Option<WouldAt>, String)>,
     trace: Option<Trace>,
 }
 

@@ -8,7 +8,7 @@ use super::{FactsOf, Run};
 use crate::condition::{ConditionError, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Phase};
-use crate::verdict::{Cause, HoldPlace, Route};
+use crate::verdict::{Cause, HoldPlace, Route, first_at};
 
 impl Run<'_> {
     pub(super) fn decide(&mut self) {
@@ -48,7 +48,7 @@ impl Run<'_> {
     fn place_of(&self, matched: &Match) -> HoldPlace {
         let (what, node) = match matched {
             Match::Request => ("the request as a whole".to_owned(), None),
-            Match::Leaf(node) => (format!("first at {}", self.pointer(*node)), Some(*node)),
+            Match::Leaf(node) => (first_at(&self.pointer(*node)), Some(*node)),
             Match::Inserted(before) => {
                 (format!("in a message that is put in before {}", self.pointer(*before)), None)
             }

@@ -175,7 +175,7 @@ impl<'p> Run<'p> {
     ) -> Result<(), EditError> {
         let author = author(rule);
         if let Err(error) = self.draft.may_edit(node, &author) {
-            return self.skip(index, error);
+            return self.skip(index, Some(node), error);
         }
         let outcome = match change {
             Change::Set(text) => self.draft.set(node, text, &author),
@@ -189,7 +189,7 @@ impl<'p> Run<'p> {
                 self.was_written(node);
                 Ok(())
             }
-            Err(error) => self.skip(index, error),
+            Err(error) => self.skip(index, Some(node), error),
         }
     }
 
@@ -213,11 +213,11 @@ impl<'p> Run<'p> {
         let mut seen = BTreeSet::new();
         for &node in selected {
             let Some(section) = deletable_around(self.document, node) else {
-                self.skip(index, EditError::NotDeletable)?;
+                self.skip(index, Some(node), EditError::NotDeletable)?;
                 continue;
             };
             if spares_history && self.document.section(section).node_type == NodeType::Message {
-                *self.report.rules[index].skipped.entry("history").or_default() += 1;
+                self.leave_undone(index, Some(node), "history");
                 continue;
             }
             if !seen.insert(section.index()) || self.draft.is_deleted(node) {
@@ -225,7 +225,7 @@ impl<'p> Run<'p> {
             }
             match self.draft.delete(section, &author(rule)) {
                 Ok(_) => edits.made += 1,
-                Err(error) => self.skip(index, error)?,
+                Err(error) => self.skip(index, Some(node), error)?,
             }
         }
         Ok(edits)

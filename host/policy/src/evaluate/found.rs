@@ -2,8 +2,10 @@
 //! published example that stays.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use leafgate_detect::{Finding, Label};
 
@@ -31,10 +33,13 @@ pub(super) struct Found {
     pub(super) failed: Vec<(RuleIndex, ConditionError)>,
     /// Rules whose plugin gave no answer.
     pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
-    /// Published examples that are left alone, by rule.
-    pub(super) published: Vec<(RuleIndex, Label)>,
-    /// What an exception allows, by rule.
-    pub(super) excepted: Vec<(RuleIndex, Label)>,
+    /// Published examples that are left alone, by rule and place.
+    pub(super) published: Vec<(RuleIndex, Site, Label)>,
+    /// What an exception allows, by rule and place.
+    pub(super) excepted: Vec<(RuleIndex, Site, Label)>,
+    /// How long was looked on behalf of each rule, where somebody wants to know. What rules look for
+    /// together counts for the first of them.
+    pub(super) took: BTreeMap<RuleIndex, Duration>,
     /// Whether there was more than [`MAX_FINDINGS`]; then the rest was not looked for.
     pub(super) too_much: bool,
     /// Where any detector found anything, whatever becomes of it: tokens of ours and examples too.
@@ -69,7 +74,7 @@ impl Found {
         self.noisy.push(site);
         let replaceable = subject.is_replaceable(run);
         let findings = self.without_excepted(run, site, || subject.text(), findings, rule);
-        let findings = self.without_kept(run, &findings, rule, replaceable);
+        let findings = self.without_kept(run, site, &findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
             Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
@@ -101,7 +106,7 @@ impl Found {
         self.noisy.push(site);
         let text = beneath.text();
         let findings = self.without_excepted(run, site, || text, findings, rule);
-        let findings = self.without_kept(run, &findings, rule, replaceable && beneath.is_exact());
+        let findings = self.without_kept(run, site, &findings, rule, replaceable && beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
             match beneath.lies(hit.range.clone()) {
@@ -138,7 +143,7 @@ impl Found {
             return Cow::Borrowed(findings);
         }
         let (allowed, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(excepts);
-        self.excepted.extend(allowed.into_iter().map(|finding| (rule, finding.label)));
+        self.excepted.extend(allowed.into_iter().map(|finding| (rule, site, finding.label)));
         Cow::Owned(rest)
     }
 
@@ -147,6 +152,7 @@ impl Found {
     fn without_kept<'f>(
         &mut self,
         run: &Run<'_>,
+        site: Site,
         findings: &'f [Finding],
         rule: RuleIndex,
         replaceable: bool,
@@ -160,8 +166,15 @@ impl Found {
         }
         let (kept, rest): (Vec<Finding>, Vec<Finding>) =
             findings.iter().cloned().partition(|found| found.published);
-        self.published.extend(kept.into_iter().map(|finding| (rule, finding.label)));
+        self.published.extend(kept.into_iter().map(|finding| (rule, site, finding.label)));
         Cow::Owned(rest)
+    }
+
+    /// Adds to the time of a rule, where it is taken.
+    pub(super) fn took(&mut self, rule: RuleIndex, since: Option<Instant>) {
+        if let Some(since) = since {
+            *self.took.entry(rule).or_default() += since.elapsed();
+        }
     }
 
     fn has_room(&mut self, more: usize) -> bool {

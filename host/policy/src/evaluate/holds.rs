@@ -7,7 +7,7 @@ use leafgate_detect::Label;
 
 use super::Run;
 use super::found::MAX_FINDINGS;
-use super::site::{Site, Why};
+use super::site::{Site, Why, complaint};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};
 use crate::verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, Verdict};
@@ -204,7 +204,7 @@ impl Run<'_> {
     /// Adds one such finding to its rule's hold.
     pub(super) fn hold_held(&mut self, held: &Held, stands: bool) {
         self.hold_at(held.rule, Cause::Unredactable, held.blocks, |run| HoldPlace {
-            what: run.complaint(held.site, held.label.as_str(), &held.why),
+            what: complaint(held.site, held.label.as_str(), &held.why),
             at: Some(run.place(held.site)),
             node: held.site.node(),
             stands,

@@ -29,7 +29,7 @@ impl<'p> Run<'p> {
             Err(error) => return self.rule_failed(index, error.to_string()),
         }
         let Some(before) = self.document.latest_user_message() else {
-            *self.report.rules[index].skipped.entry("no message of the user").or_default() += 1;
+            self.leave_undone(index, None, "no message of the user");
             return;
         };
         let checkpoint = self.draft.checkpoint();
@@ -48,7 +48,7 @@ impl<'p> Run<'p> {
                 }
             }
             Err(error) => {
-                if let Err(fault) = self.skip(index, error) {
+                if let Err(fault) = self.skip(index, None, error) {
                     self.rule_failed(index, format!("its message was not put in: {fault}"));
                 }
             }

@@ -76,7 +76,7 @@ use candidates::{Candidates, Leaves};
 use classify::{Classified, classified};
 use holds::{Held, Holds};
 use site::Site;
-use trace::Trace;
+use trace::{Trace, WouldAt};
 
 /// What an evaluation gives: the request with its edits, the verdict, and what each rule did.
 #[derive(Debug)]
@@ -267,7 +267,7 @@ struct Run<'p> {
     standing: Vec<Hold>,
     report: Report,
     /// What rules in monitor mode would have done, and where.
-    would: Vec<(RuleIndex, Option<NodeId>, String)>,
+    would: Vec<(RuleIndex, Option<WouldAt>, String)>,
     /// What each rule makes of each leaf, where somebody wants to know.
     trace: Option<Trace>,
 }
@@ -504,7 +504,7 @@ impl<'p> Run<'p> {
 
     /// Counts an edit that is left out because of what it meets in the request. Any other refusal
     /// is a fault of the rule or the plugin, and is given back.
-    fn skip(&mut self, index: RuleIndex, error: EditError) -> Result<(), EditError> {
+    fn skip(&mut self, index: RuleIndex, node: Option<NodeId>, error: EditError) -> Result<(), EditError> {
         let why = match error {
             EditError::Protected => "protected",
             EditError::Frozen => "frozen",
@@ -528,8 +528,14 @@ impl<'p> Run<'p> {
             | EditError::NotReceived
             | EditError::NotRedacted => return Err(error),
         };
-        *self.report.rules[index].skipped.entry(why).or_default() += 1;
+        self.leave_undone(index, node, why);
         Ok(())
+    }
+
+    /// Counts an edit that is left out, and takes down where.
+    fn leave_undone(&mut self, index: RuleIndex, node: Option<NodeId>, why: &'static str) {
+        *self.report.rules[index].skipped.entry(why).or_default() += 1;
+        self.trace_stood(index, node, why, None);
     }
 
     fn note(

@@ -63,7 +63,7 @@ impl<'p> Run<'p> {
             for (key, value) in options {
                 match run.draft.put_option(key, value, &author(rule)) {
                     Ok(done) => made += usize::from(done.is_some()),
-                    Err(error) => run.skip(index, error)?,
+                    Err(error) => run.skip(index, None, error)?,
                 }
             }
             Ok(made)

@@ -26,7 +26,7 @@ use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::Phase;
 use crate::selector::Places;
-use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE};
+use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE, first_at, spelled};
 
 /// A stretch of a text, and the label of the redaction that wrote it.
 type Labelled = (Range<usize>, Arc<str>);
@@ -220,8 +220,10 @@ impl Run<'_> {
     fn name_as_received(&self, place: &mut HoldPlace, reread: &Reread) {
         let Some(node) = place.node else { return };
         (place.what, place.node) = match reread.origin(node) {
-            Origin::Received(from) => (format!("first at {}", self.pointer(from)), Some(from)),
-            Origin::Within(from) => (format!("first in the new text of {}", self.pointer(from)), Some(from)),
+            Origin::Received(from) => (first_at(&self.pointer(from)), Some(from)),
+            Origin::Within(from) => {
+                (format!("first in the new text of {}", spelled(&self.pointer(from))), Some(from))
+            }
             Origin::Inserted(place) => {
                 let before =
                     self.draft.inserted().nth(place).map_or(self.document.root(), |put_in| put_in.before());

@@ -15,6 +15,7 @@ use super::known::Known;
 use super::seams::Seams;
 use super::search::{Rules, Search};
 use super::site::Site;
+use super::trace::{EXCEPTED, PUBLISHED};
 use super::{FactsOf, Run};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
@@ -107,11 +108,17 @@ impl<'p> Run<'p> {
         for (index, plugin, fault) in found.faults {
             self.detector_failed(index, &plugin, &fault);
         }
-        for (index, label) in &found.published {
+        for (index, site, label) in &found.published {
             Self::count(&mut self.report.rules[*index].published, label.as_str());
+            self.trace_stood(*index, site.node(), PUBLISHED, Some(label));
         }
-        for (index, label) in &found.excepted {
+        for (index, site, label) in &found.excepted {
             Self::count(&mut self.report.rules[*index].excepted, label.as_str());
+            self.trace_stood(*index, site.node(), EXCEPTED, Some(label));
+        }
+        for (index, took) in found.took {
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            *self.report.rules[index].micros.get_or_insert(0) += micros;
         }
         let guarded = self.guarded(&found.hidden, seams);
         let covered = self.covered(&found.hits);
@@ -171,6 +178,9 @@ impl<'p> Run<'p> {
                 hit.label.as_str(),
             );
             if let FactsOf::Leaf(node) = of {
+                if hit.published {
+                    self.trace_stood(hit.rule, Some(node), PUBLISHED, Some(&hit.label));
+                }
                 self.would_have(hit.rule, Some(node), || format!("redact {}", hit.label));
             }
             if !rules.contains(&hit.rule) {

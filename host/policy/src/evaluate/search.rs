@@ -6,6 +6,8 @@
 //! to see and that it has not answered for before. Nothing is changed here: the outcome says what
 //! was found where.
 
+use std::time::Instant;
+
 use leafgate_detect::Input;
 use leafgate_tree::{Access, Leaf, ValueType};
 
@@ -69,7 +71,9 @@ impl<'s, 'p> Search<'s, 'p> {
         self.scanner.begin();
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
+        let is_timed = self.run.trace.is_some();
         for &(rule, redact) in rules {
+            let since = is_timed.then(Instant::now);
             if let Some(engine) = redact.engine {
                 let first = self.found.hits.len();
                 let mut quiet = false;
@@ -93,6 +97,7 @@ impl<'s, 'p> Search<'s, 'p> {
                     self.found.push_beneath(self.run, stands, beneath, findings, rule, &plain);
                 }
             }
+            self.found.took(rule, since);
             if self.asks_plugins(rule, subject.site) {
                 wanted.extend(redact.plugins.iter().map(|&plugin| (plugin, rule)));
             }

@@ -128,21 +128,21 @@ impl Run<'_> {
         }
     }
 
-    /// Returns what is wrong at a place, for the operator: the label and the reason.
-    pub(super) fn complaint(&self, site: Site, label: &str, why: &Why) -> String {
-        match (site, why) {
-            (Site::Outside(_) | Site::OutsideName(_), Why::Outside) => label.to_owned(),
-            (Site::Key(_), Why::Encoded(how)) => format!("{label} {how} of a key"),
-            (Site::Option(_), Why::Option) => format!("{label} {}", Why::Option),
-            (Site::Option(_), why) => format!("{label} {why} of an option that is put in"),
-            (Site::Inserted(_), why) => format!("{label} {why} of a message that is put in"),
-            (_, why) => format!("{label} {why}"),
-        }
-    }
-
     /// Returns the RFC 6901 pointer of a value in the received request, in which no key stands that
     /// holds a finding.
     pub(super) fn pointer(&self, node: NodeId) -> String {
         self.draft.pointer(node)
+    }
+}
+
+/// Returns what is wrong at a place, for the operator: the label and the reason.
+pub(super) fn complaint(site: Site, label: &str, why: &Why) -> String {
+    match (site, why) {
+        (Site::Outside(_) | Site::OutsideName(_), Why::Outside) => label.to_owned(),
+        (Site::Key(_), Why::Encoded(how)) => format!("{label} {how} of a key"),
+        (Site::Option(_), Why::Option) => format!("{label} {}", Why::Option),
+        (Site::Option(_), why) => format!("{label} {why} of an option that is put in"),
+        (Site::Inserted(_), why) => format!("{label} {why} of a message that is put in"),
+        (_, why) => format!("{label} {why}"),
     }
 }

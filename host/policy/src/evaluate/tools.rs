@@ -58,7 +58,7 @@ impl Run<'_> {
     fn leave_out(&mut self, index: RuleIndex, rule: &Rule, section: SectionId) -> Result<usize, EditError> {
         match self.draft.delete(section, &author(rule)) {
             Ok(_) => Ok(1),
-            Err(error) => self.skip(index, error).map(|()| 0),
+            Err(error) => self.skip(index, None, error).map(|()| 0),
         }
     }
 
@@ -155,7 +155,7 @@ impl Run<'_> {
             }
             match run.draft.put_option(&key, &tools, &author(rule)) {
                 Ok(done) => Ok(usize::from(done.is_some())),
-                Err(error) => run.skip(index, error).map(|()| 0),
+                Err(error) => run.skip(index, None, error).map(|()| 0),
             }
         });
     }

@@ -5,12 +5,15 @@
 //! the texts that the rule sees. What was done is read off the draft and the holds afterwards: nothing
 //! here is a second account of it. Texts are told by their length.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use leafgate_detect::Label;
 use leafgate_tree::{Author, Document, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
 use super::classify::{Classified, classified};
+use super::site::complaint;
 use super::{Evaluation, Run, Which};
 use crate::condition::Unmet;
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
@@ -18,24 +21,60 @@ use crate::index::RuleIndex;
 use crate::report::{MAX_WOULD, Would};
 use crate::rule::{Mode, On, Rule};
 use crate::selector::Field;
-use crate::verdict::Hold;
+use crate::verdict::{Cause, Hold};
 use crate::{Context, Policy};
 
-/// What rules make of leaves, by rule; `None` for a rule that was not asked.
+/// What rules make of leaves.
 #[derive(Default)]
-pub(super) struct Trace(Vec<Option<Vec<Answer>>>);
+pub(super) struct Trace {
+    /// By rule; `None` for a rule that was not asked.
+    answers: Vec<Option<Vec<Answer>>>,
+    /// What rules let stand in leaves, and why: no edit and no hold tells of it.
+    stood: Vec<Stood>,
+}
+
+/// Something that a rule met in a leaf and let stand.
+struct Stood {
+    rule: RuleIndex,
+    node: NodeId,
+    why: &'static str,
+    /// What it is a finding of; `None` for an edit that was left out.
+    label: Option<Label>,
+}
 
 impl Trace {
     /// A trace in which no rule was asked yet.
     pub(super) fn of(policy: &Policy) -> Trace {
-        Trace(policy.rules.iter().map(|_| None).collect())
+        Trace { answers: policy.rules.iter().map(|_| None).collect(), stood: Vec::new() }
     }
 
     /// What a rule said, leaf by leaf.
     fn answers(&self, at: usize) -> Option<&[Answer]> {
-        self.0.get(at)?.as_deref()
+        self.answers.get(at)?.as_deref()
+    }
+
+    /// What a rule let stand in a leaf, one line for each reason, in its order.
+    fn stood(&self, rule: RuleIndex, node: NodeId) -> Vec<String> {
+        let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for stood in self.stood.iter().filter(|stood| stood.rule == rule && stood.node == node) {
+            let label = stood.label.as_ref().map_or("", Label::as_str);
+            *counts.entry(stood.why).or_default().entry(label).or_default() += 1;
+        }
+        let told = |(why, labels): (&str, BTreeMap<&str, usize>)| {
+            if labels.contains_key("") {
+                return format!("left out an edit: {why}");
+            }
+            let labels: Vec<String> =
+                labels.into_iter().map(|(label, count)| format!("{count} {label}")).collect();
+            format!("{why} {}", labels.join(", "))
+        };
+        counts.into_iter().map(told).collect()
     }
 }
+
+/// What is told of published examples, and of findings that an exception allows.
+pub(super) const PUBLISHED: &str = "found published examples:";
+pub(super) const EXCEPTED: &str = "let pass by an exception:";
 
 /// What is told of a rule that an earlier one left nothing to do.
 const NOT_ASKED: &str = "an earlier rule has blocked the request";
@@ -77,7 +116,7 @@ pub(crate) fn explain(
     let (request, active) = (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
     let nearest: Vec<Option<Near>> =
         (0..policy.rules.len()).map(|at| run.near(at, trace.answers(at).unwrap_or_default())).collect();
-    let told: Vec<Vec<Option<String>>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
+    let told: Vec<Vec<Told>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
     let pointers: Vec<String> = leaves.iter().map(|&node| run.pointer(node)).collect();
     let evaluation = run.finish();
 
@@ -106,15 +145,18 @@ pub(crate) fn explain(
     let rules: Vec<RuleAccount> = rules.collect();
     let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
         let leaf = document.settable(node)?;
-        let of_rule = |(at, why_not): (usize, Option<String>)| {
-            let rule = &policy.rules[at];
+        let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
+            let index = RuleIndex::new(at);
+            let rule = &policy.rules[index];
+            let mut did = did_at(&evaluation, (index, rule), node, &pointer);
+            did.extend(stood);
             LeafRule {
                 rule: rule.id.to_string(),
                 action: rule.action.name(),
                 mode: rule.mode,
                 matched: why_not.is_none(),
                 why_not,
-                did: did_at(&evaluation, rule, node, &pointer),
+                did,
             }
         };
         let section = leaf.section().map(|section| document.section(section));
@@ -164,8 +206,22 @@ impl Run<'_> {
         let Some(mut trace) = self.trace.take() else { return };
         let document = self.document;
         let answers = document.leaves().map(|leaf| Answer { node: leaf.id(), miss: self.miss(index, &leaf) });
-        trace.0[index.get()] = Some(answers.collect());
+        trace.answers[index.get()] = Some(answers.collect());
         self.trace = Some(trace);
+        self.report.rules[index].micros.get_or_insert(0);
+    }
+
+    /// Takes down what a rule let stand in a leaf, where somebody wants to know.
+    pub(super) fn trace_stood(
+        &mut self,
+        rule: RuleIndex,
+        node: Option<NodeId>,
+        why: &'static str,
+        label: Option<&Label>,
+    ) {
+        if let (Some(trace), Some(node)) = (&mut self.trace, node) {
+            trace.stood.push(Stood { rule, node, why, label: label.cloned() });
+        }
     }
 
     fn miss(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Option<Miss> {
@@ -197,9 +253,9 @@ impl Run<'_> {
         })
     }
 
-    /// What keeps each rule away from a leaf; `None` where it does not.
-    fn told(&self, trace: &Trace, node: NodeId) -> Vec<Option<String>> {
-        let of_rule = |(at, rule): (usize, &Rule)| {
+    /// What keeps each rule away from a leaf, and what it let stand there.
+    fn told(&self, trace: &Trace, node: NodeId) -> Vec<Told> {
+        let why_not = |(at, rule): (usize, &Rule)| {
             if self.active[at].is_none() {
                 return Some(why_not(rule, self.document, &self.request));
             }
@@ -207,6 +263,10 @@ impl Run<'_> {
             let answer = answers.iter().find(|answer| answer.node == node)?;
             let leaf = self.document.leaf(node)?;
             answer.miss.as_ref().map(|miss| self.words(rule, &leaf, miss))
+        };
+        let of_rule = |(at, rule): (usize, &Rule)| Told {
+            why_not: why_not((at, rule)),
+            stood: trace.stood(RuleIndex::new(at), node),
         };
         self.policy.rules.iter().enumerate().map(of_rule).collect()
     }
@@ -251,30 +311,62 @@ impl Run<'_> {
         if !self.policy.rules[index].monitors() {
             return;
         }
-        let told = self.would.iter().filter(|(rule, ..)| *rule == index).count();
-        if told < MAX_WOULD {
-            self.would.push((index, node, what()));
+        self.would_have_at(index, node.map(WouldAt::Node), what);
+    }
+
+    fn would_have_at(&mut self, index: RuleIndex, at: Option<WouldAt>, what: impl FnOnce() -> String) {
+        // Who has a leaf explained wants to know of each.
+        let told = || self.would.iter().filter(|(rule, ..)| *rule == index).count();
+        if self.trace.is_some() || told() < MAX_WOULD {
+            self.would.push((index, at, what()));
         }
     }
 
     /// Records the edits that stand now, and did not when there were fewer, as those that a rule would
     /// have made.
     pub(super) fn would_have_edited(&mut self, index: RuleIndex, before: usize) {
-        let edits: Vec<(NodeId, EditKind)> =
-            self.draft.edits().skip(before).take(MAX_WOULD).map(|edit| (edit.target, edit.kind)).collect();
-        for (target, kind) in edits {
-            self.would_have(index, Some(target), || kind.name().to_owned());
+        let most = if self.trace.is_some() { usize::MAX } else { MAX_WOULD };
+        let edits: Vec<(WouldAt, EditKind)> = self
+            .draft
+            .edits()
+            .skip(before)
+            .take(most)
+            .map(|edit| {
+                let option = self.draft.option_by(edit).map(|option| WouldAt::Option(option.pointer()));
+                (option.unwrap_or(WouldAt::Node(edit.target)), edit.kind)
+            })
+            .collect();
+        for (at, kind) in edits {
+            self.would_have_at(index, Some(at), || kind.name().to_owned());
         }
     }
 
     /// Puts what rules in monitor mode would have done into the report. Which keys hold a finding is
     /// known by now.
     pub(super) fn tell_what_would_have_been(&mut self) {
-        for (index, node, what) in std::mem::take(&mut self.would) {
-            let at = node.map(|node| self.pointer(node));
+        for (index, at, what) in std::mem::take(&mut self.would) {
+            let at = at.map(|at| match at {
+                WouldAt::Node(node) => self.pointer(node),
+                WouldAt::Option(pointer) => pointer,
+            });
             self.report.rules[index].would.push(Would { what, at });
         }
     }
+}
+
+/// Where a rule in monitor mode would have done something.
+pub(super) enum WouldAt {
+    Node(NodeId),
+    /// A member that it would put in, by its pointer.
+    Option(String),
+}
+
+/// What is told of a rule and a leaf.
+struct Told {
+    /// What keeps the rule away; `None` where nothing does.
+    why_not: Option<String>,
+    /// What it let stand there.
+    stood: Vec<String>,
 }
 
 /// Why a rule does not apply to a request at all.
@@ -312,8 +404,8 @@ fn did(report: &crate::RuleReport, evaluation: &Evaluation, rule: &Rule) -> Vec<
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut did: Vec<String> = [
         counted("found", &report.findings),
-        counted("found published examples:", &report.published),
-        counted("let pass by an exception:", &report.excepted),
+        counted(PUBLISHED, &report.published),
+        counted(EXCEPTED, &report.excepted),
         (report.edits > 0).then(|| format!("{would} {}", plural(report.edits, "edit"))),
         (report.unredactable > 0).then(|| format!("could not replace {}", report.unredactable)),
     ]
@@ -327,10 +419,10 @@ fn did(report: &crate::RuleReport, evaluation: &Evaluation, rule: &Rule) -> Vec<
     let holds = holds_of(evaluation, rule);
     did.extend(holds.iter().map(|(how, hold)| format!("{how} the request: {}", hold.detail)));
     did.extend(routed(evaluation, rule));
-    did.extend(report.would.iter().map(|Would { what, at }| match at {
-        Some(at) => format!("would {what} at {at}"),
-        None => format!("would {what}"),
-    }));
+    did.extend(report.would.iter().take(MAX_WOULD).map(|would| format!("would {would}")));
+    if let Some(more) = report.would.len().checked_sub(MAX_WOULD).filter(|more| *more > 0) {
+        did.push(format!("would do {more} more"));
+    }
     did
 }
 
@@ -345,7 +437,12 @@ fn routed(evaluation: &Evaluation, rule: &Rule) -> Option<String> {
 }
 
 /// What a rule did at a leaf, one line each.
-fn did_at(evaluation: &Evaluation, rule: &Rule, node: NodeId, pointer: &str) -> Vec<String> {
+fn did_at(
+    evaluation: &Evaluation,
+    (index, rule): (RuleIndex, &Rule),
+    node: NodeId,
+    pointer: &str,
+) -> Vec<String> {
     let draft = &evaluation.draft;
     let is_own = |author: &Author| match author {
         Author::Rule { id } | Author::Plugin { rule: id, .. } => *id == rule.id,
@@ -375,9 +472,23 @@ fn did_at(evaluation: &Evaluation, rule: &Rule, node: NodeId, pointer: &str) -> 
     if draft.pin_in(node).is_some_and(is_own) {
         did.push("pinned it".to_owned());
     }
+    let mut how_held = None;
     for (how, hold) in holds_of(evaluation, rule) {
+        if hold.cause == Cause::Unredactable {
+            how_held = Some(how);
+            continue;
+        }
         let here = hold.places.iter().filter(|place| place.node == Some(node));
         did.extend(here.map(|place| format!("{how} the request: {}", place.what)));
+    }
+    // A hold lists its first places alone.
+    let held = evaluation.recall.held.iter();
+    for held in held.filter(|held| held.rule == index && held.site.node() == Some(node)) {
+        let what = complaint(held.site, held.label.as_str(), &held.why);
+        did.push(match how_held {
+            Some(how) => format!("{how} the request: {what}"),
+            None => format!("could not replace {what}"),
+        });
     }
     let at = evaluation.report.rules.iter().find(|report| report.rule == rule.id);
     let would = at.into_iter().flat_map(|report| &report.would);

@@ -188,7 +188,7 @@ impl<'p> Run<'p> {
                             self.was_written(node);
                         }
                         Ok(None) => {}
-                        Err(error) => self.skip(index, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
                     }
                 }
                 Action::Redact(spans) => {
@@ -205,7 +205,7 @@ impl<'p> Run<'p> {
                     let section = deletable_around(self.document, node).ok_or(EditError::NotDeletable);
                     match section.and_then(|section| self.draft.delete(section, &author)) {
                         Ok(_) => asked.edits.made += 1,
-                        Err(error) => self.skip(index, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
                     }
                 }
                 Action::InsertBefore { role, text } => {
@@ -214,7 +214,7 @@ impl<'p> Run<'p> {
                     let message = message.ok_or(EditError::NotInsertable("the section is no message"));
                     match message.and_then(|message| self.put_in(message, role, &text, &author)) {
                         Ok(put_in) => asked.edits.made += usize::from(put_in),
-                        Err(error) => self.skip(index, error).map_err(misfit)?,
+                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
                     }
                 }
                 Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
@@ -285,7 +285,7 @@ impl<'p> Run<'p> {
             Err(EditError::Pinned { .. } | EditError::Kept { .. }) => {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), Why::Pinned)));
             }
-            Err(error) => self.skip(index, error).map_err(misfit)?,
+            Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
         }
         Ok(())
     }

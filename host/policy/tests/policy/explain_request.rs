@@ -70,7 +70,8 @@ fn shown(explanation: &RequestExplanation) -> String {
         Some((before, rest)) => format!("{before}{}", rest.split_once('/').map_or("", |(_, file)| file)),
         None => line.to_owned(),
     };
-    shown.lines().map(|line| without_folder(line) + "\n").collect()
+    let timeless = |line: &&str| !line.starts_with("   took ");
+    shown.lines().filter(timeless).map(|line| without_folder(line) + "\n").collect()
 }
 
 #[test]
@@ -121,6 +122,11 @@ fn rules_in_monitor_mode_say_what_they_would_have_done_and_where() {
         match = {}
         action = "strip-tools"
         [[rule]]
+        id = "cool"
+        match = {}
+        action = "rewrite"
+        options = { temperature = 0, "stream_options.include_usage" = true }
+        [[rule]]
         id = "stop"
         match = { tool = "run_sql" }
         action = "block"
@@ -141,9 +147,84 @@ fn rules_in_monitor_mode_say_what_they_would_have_done_and_where() {
         "short set /messages/0/content",
         "drop delete /messages/2",
         "strip delete /messages/1",
+        "cool option /stream_options",
+        "cool option /temperature",
         "stop block /messages/1/tool_calls/0/function/arguments/query",
     ];
     assert_eq!(would, expected);
+}
+
+/// What a rule let stand is neither an edit nor a hold, and is told all the same where it stands.
+#[test]
+fn of_a_leaf_what_was_let_stand_is_told_as_of_the_request() {
+    let rules = format!(
+        r#"
+        [[rule]]
+        id = "secrets"
+        match = {{}}
+        detect = ["secrets", "pii/email"]
+        action = "redact"
+        published = "keep"
+        [[rule]]
+        id = "fixed"
+        match = {{ role = "user" }}
+        action = "pin"
+        [[rule]]
+        id = "polite"
+        match = {{ role = "user" }}
+        action = "rewrite"
+        append = " Please."
+        [[exception]]
+        rule = "secrets"
+        value = "{EMAIL}"
+        reason = "r"
+        by = "b"
+        until = "never"
+        "#
+    );
+    let published = ["AKIA", "IOSFODNN7EXAMPLE"].concat();
+    let body = chat(&format!("{published} is of {EMAIL} and of {EMAIL}"));
+    let explanation = explain(&policy(&rules), &body);
+    let leaf = explanation.leaves.iter().find(|leaf| leaf.pointer == "/messages/0/content").unwrap();
+    let did = |rule: usize| leaf.rules[rule].did.join("; ");
+    assert_eq!(did(0), "found published examples: 1 SECRET; let pass by an exception: 2 EMAIL");
+    assert_eq!((did(1).as_str(), did(2).as_str()), ("pinned it", "left out an edit: pinned"));
+    for line in leaf.rules[0].did.iter() {
+        assert!(explanation.rules[0].did.contains(line), "{line} in {:?}", explanation.rules[0].did);
+    }
+}
+
+#[test]
+fn the_time_of_every_rule_that_applies_is_told() {
+    let explanation = explain(&policy(RULES), &body());
+    for rule in &explanation.rules {
+        assert_eq!(rule.micros.is_some(), rule.why_not.is_none(), "{rule:?}");
+    }
+    let shown = explanation.rules[0].to_string();
+    assert!(shown.lines().any(|line| line.starts_with("   took ") && line.ends_with(" µs")), "{shown}");
+}
+
+#[test]
+fn the_whole_body_is_named_where_it_is_one_leaf() {
+    let rules = "[[rule]]\nid = 'of-tools'\nmatch = { role = 'tool' }\naction = 'pause'\n\
+                 [[rule]]\nid = 'any'\nmatch = { kind = 'other' }\naction = 'pause'\n";
+    let raw = Arc::new(Document::raw(format!("words of {EMAIL}").into_bytes().into()));
+    let leaves: Vec<NodeId> = raw.leaves().map(|leaf| leaf.id()).collect();
+    let explain =
+        |rules: &str| policy(rules).explain_request(Arc::clone(&raw), &Context::default(), &vault(), &leaves);
+    let (evaluation, explanation) = explain(rules);
+    let leafgate_policy::Verdict::Pause(holds) = &evaluation.verdict else { panic!("{evaluation:?}") };
+    assert_eq!(holds[0].detail, "the whole body");
+    let shown = format!(
+        "{}{}",
+        shown(&explanation),
+        shown(&RequestExplanation { leaves: Vec::new(), ..explanation })
+    );
+    for empty in [" at \n", ": \n", " at ;", "nearest:  (", "\n: "] {
+        assert!(!shown.contains(empty), "{empty:?} in {shown}");
+    }
+    assert!(shown.contains("nearest: the whole body ("), "{shown}");
+    assert_eq!(block(&explain(RULES).0).detail, "EMAIL in a body that is not JSON");
 }
 
 /// What rules did is read off the request; whether they match is asked before. Over every leaf of the recordings these agree, and a
@@ -180,9 +261,23 @@ fn explain_agrees_with_what_was_done_for_every_leaf() {
         [[detector]]
         id = "words"
         words = ["the", "file", "please"]
+        [[exception]]
+        value = "file"
+        match = { role = "user" }
+        reason = "r"
+        by = "b"
+        until = "never"
         "#,
     );
-    let mut leaves_seen = 0;
+    // How much an exception allows, as a line tells it.
+    let allowed = |line: &str| -> usize {
+        let counts = line.strip_prefix("let pass by an exception:").into_iter();
+        counts
+            .flat_map(|counts| counts.split_whitespace())
+            .filter_map(|word| word.parse::<usize>().ok())
+            .sum()
+    };
+    let (mut leaves_seen, mut allowed_in_leaves) = (0, 0);
     // Of the larger set those that are quickly explained: every rule is asked about every leaf.
     let small = recordings::recorded().into_iter().filter(|recording| recording.body.len() < 40_000).take(30);
     for recording in recordings::examples().into_iter().chain(small) {
@@ -206,6 +301,7 @@ fn explain_agrees_with_what_was_done_for_every_leaf() {
                 matched == 0 && rule.why_not.is_none() && !leaves.is_empty(),
                 "{rule:?}"
             );
+            let mut told = 0;
             for (pointer, of_leaf) in of_leaf() {
                 leaves_seen += 1;
                 let acts = !of_leaf.did.is_empty();
@@ -214,6 +310,9 @@ fn explain_agrees_with_what_was_done_for_every_leaf() {
                     of_leaf.did.iter().all(|did| did == "left it out") || rule.action == "redact";
                 assert!(!acts || of_leaf.matched || goes_along, "{recording:?} {pointer}: {of_leaf:?}");
                 assert_eq!(of_leaf.matched, of_leaf.why_not.is_none());
+                for line in &of_leaf.did {
+                    told += allowed(line);
+                }
                 if rule.action == "pin" {
                     assert_eq!(
                         of_leaf.did.is_empty(),
@@ -222,7 +321,11 @@ fn explain_agrees_with_what_was_done_for_every_leaf() {
                     );
                 }
             }
+            // The rest of what is allowed stands in keys, and over the borders of parts.
+            let of_request: usize = rule.did.iter().map(|line| allowed(line)).sum();
+            assert!(told <= of_request, "{recording:?} {rule:?}: {told} of {of_request}");
+            allowed_in_leaves += told;
         }
     }
-    assert!(leaves_seen > 3_000, "{leaves_seen}");
+    assert!(leaves_seen > 3_000 && allowed_in_leaves > 0, "{leaves_seen}, {allowed_in_leaves}");
 }
