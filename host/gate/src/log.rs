@@ -198,6 +198,8 @@ pub(crate) struct Tally {
     pub(crate) findings: Vec<(String, usize)>,
     /// The rules of `errors`, by id.
     pub(crate) failed: Vec<String>,
+    /// Microseconds by plugin.
+    pub(crate) plugins: Vec<(String, u64)>,
 }
 
 impl Tally {

@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use leafgate_admin::{Status, Subagents};
+use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
 use crate::log::Tally;
+use crate::saved::SavedCounts;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -53,30 +55,35 @@ pub(crate) struct Metrics {
     rule_hits: Family,
     rule_errors: Family,
     findings: Family,
+    plugin_micros: Family,
     calls: Family,
+}
+
+/// What others count.
+pub(crate) struct Counted<'s> {
+    pub(crate) status: &'s Status,
+    pub(crate) agents: &'s Subagents,
+    pub(crate) tokens: TokenCounts,
+    pub(crate) memo: MemoCounts,
+    pub(crate) saved: SavedCounts,
+    /// How many sections a capture shows first.
+    pub(crate) preview_limit: usize,
 }
 
 impl Metrics {
     /// A request was judged.
-    pub(crate) fn judged<'a>(
-        &self,
-        took: Duration,
-        hits: impl Iterator<Item = &'a str>,
-        errors: impl Iterator<Item = &'a str>,
-        findings: impl Iterator<Item = (&'a str, usize)>,
-    ) {
+    pub(crate) fn judged(&self, took: Duration, tally: &Tally) {
         self.judging.add(took);
-        self.rule_hits.add(hits.map(|rule| (rule, 1)));
-        self.rule_errors.add(errors.map(|rule| (rule, 1)));
-        self.findings.add(findings.map(|(detector, count)| (detector, count as u64)));
+        self.rules_ran(tally);
     }
 
-    /// Rules about an answer ran.
-    pub(crate) fn answer_judged(&self, tally: &Tally) {
+    /// Rules ran, about a request or an answer.
+    pub(crate) fn rules_ran(&self, tally: &Tally) {
         self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
+        self.plugin_micros.add(tally.plugins.iter().map(|(plugin, micros)| (plugin.as_str(), *micros)));
     }
 
     /// The upstream has begun to answer.
@@ -89,8 +96,9 @@ impl Metrics {
         self.calls.add([(call, 1)].into_iter());
     }
 
-    /// Writes all of it, with what the status counts.
-    pub(crate) fn text(&self, status: &Status, agents: &Subagents, tokens: TokenCounts) -> String {
+    /// Writes all of it, with what others count.
+    pub(crate) fn text(&self, counted: &Counted<'_>) -> String {
+        let Counted { status, agents, tokens, memo, saved, preview_limit } = counted;
         let mut page = Page::default();
         let counts = &status.requests;
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
@@ -179,6 +187,37 @@ impl Metrics {
         for plugin in &status.policy.plugins {
             page.sample("leafgate_plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
         }
+        page.head("leafgate_plugin_seconds_total", "counter", "Time that calls of a plugin took.");
+        for (plugin, micros) in &*self.plugin_micros.lock() {
+            page.number("leafgate_plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
+        }
+        page.family(
+            "leafgate_memo_total",
+            "Texts about which the memory of this generation was asked, by whether it knew them.",
+            "outcome",
+            &[("known", memo.known), ("new", memo.asked - memo.known)],
+        );
+        page.one(
+            "leafgate_memo_entries",
+            "gauge",
+            "Answers of detectors that are remembered.",
+            memo.entries as u64,
+        );
+        page.one("leafgate_memo_bytes", "gauge", "Bytes that these take.", memo.bytes as u64);
+        page.head(
+            "leafgate_saved_edits_total",
+            "counter",
+            "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.",
+        );
+        for ((scope, event), count) in saved {
+            page.sample("leafgate_saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
+        }
+        page.one(
+            "leafgate_saved_preview_limit",
+            "gauge",
+            "Sections that a capture shows first.",
+            *preview_limit as u64,
+        );
         page.family(
             "leafgate_redaction_tokens_total",
             "Tokens for redacted values in answers, by what became of them.",
@@ -256,8 +295,7 @@ impl Family {
         if more.peek().is_none() {
             return;
         }
-        // Each change is one addition, so what a panic leaves behind is whole.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         for (label, count) in more {
             match all.get_mut(label) {
                 Some(sum) => *sum += count,
@@ -271,9 +309,14 @@ impl Family {
 
     fn write(&self, page: &mut Page, name: &str, help: &str, label: &str) {
         page.head(name, "counter", help);
-        for (value, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (value, count) in &*self.lock() {
             page.sample(name, &[(label, value)], *count);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        // Each change is one addition, so what a panic leaves behind is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -324,6 +367,10 @@ impl Page {
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        self.number(name, labels, &value.to_string());
+    }
+
+    fn number(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
         let labels: Vec<_> =
             labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
@@ -347,6 +394,8 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_saved::Scope;
+
     use super::*;
 
     #[test]
@@ -367,6 +416,32 @@ mod tests {
             "x_count 4",
         ] {
             assert!(page.0.lines().any(|written| written == line), "{line} in {}", page.0);
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_plugin_and_what_became_of_saved_edits_are_written() {
+        let metrics = Metrics::default();
+        let tally = Tally { plugins: vec![("names".to_owned(), 1_250_000)], ..Tally::default() };
+        metrics.rules_ran(&tally);
+        metrics.judged(Duration::from_millis(1), &tally);
+        let page = metrics.text(&Counted {
+            status: &Status::default(),
+            agents: &Subagents::default(),
+            tokens: TokenCounts::default(),
+            memo: MemoCounts { asked: 5, known: 3, entries: 2, bytes: 64 },
+            saved: SavedCounts::from([((Scope::Workspace, "made"), 4)]),
+            preview_limit: 3,
+        });
+        for line in [
+            "leafgate_plugin_seconds_total{plugin=\"names\"} 2.5",
+            "leafgate_memo_total{outcome=\"known\"} 3",
+            "leafgate_memo_total{outcome=\"new\"} 2",
+            "leafgate_memo_entries 2",
+            "leafgate_memo_bytes 64",
+            "leafgate_saved_edits_total{scope=\"workspace\",event=\"made\"} 4",
+        ] {
+            assert!(page.lines().any(|written| written == line), "{line} in {page}");
         }
     }
 

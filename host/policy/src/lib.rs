@@ -74,9 +74,10 @@ pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleA
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use load::PolicySource;
+pub use memo::MemoCounts;
 pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
-pub use report::{MAX_WOULD, Note, PhaseTime, Report, RuleReport, Would};
+pub use report::{MAX_WOULD, Note, PhaseTime, PluginTime, Report, RuleReport, Would};
 pub use rule::{
     DEFAULT_TIMEOUT, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees,
     Subagents, Urgency, With,
@@ -286,6 +287,12 @@ impl Policy {
         recall: &Recall,
     ) -> Result<Verdict, Hold> {
         evaluate::review(self, draft, context, vault, recall)
+    }
+
+    /// Returns how its memory of earlier requests has fared.
+    #[must_use]
+    pub fn memo_counts(&self) -> MemoCounts {
+        self.memo.counts()
     }
 
     /// Returns the same policy with no memory of earlier requests, which decides the same and takes

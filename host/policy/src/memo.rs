@@ -193,6 +193,21 @@ impl Memo {
         Question(u128::from(high) << 64 | u128::from(low))
     }
 
+    /// How often it was asked and knew, and what it holds now.
+    pub(crate) fn counts(&self) -> MemoCounts {
+        let mut counts = MemoCounts::default();
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            counts.asked += shard.asked;
+            counts.known += shard.known;
+            for table in [&shard.young, &shard.old] {
+                counts.entries += table.len();
+                counts.bytes += table.values().map(Entry::bytes).sum::<usize>();
+            }
+        }
+        counts
+    }
+
     /// What was said then.
     pub(crate) fn recall(&self, question: Question) -> Option<Answer> {
         match self.shard(question).recall(question.0)? {
@@ -249,9 +264,24 @@ impl fmt::Debug for Memo {
     }
 }
 
+/// How a memo has fared since its generation serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoCounts {
+    /// Texts, and blocks of them, about which it was asked.
+    pub asked: u64,
+    /// Those of them whose answer it knew.
+    pub known: u64,
+    /// Answers that it holds.
+    pub entries: usize,
+    /// Bytes that they take.
+    pub bytes: usize,
+}
+
 /// One of the parts between which questions are spread.
 #[derive(Default)]
 struct Shard {
+    asked: u64,
+    known: u64,
     young: Table,
     old: Table,
     /// Bytes of the young half.
@@ -262,10 +292,13 @@ type Table = HashMap<u128, Entry, BuildHasherDefault<Spread>>;
 
 impl Shard {
     fn recall(&mut self, question: u128) -> Option<Entry> {
+        self.asked += 1;
         if let Some(answer) = self.young.get(&question) {
+            self.known += 1;
             return Some(answer.clone());
         }
         let answer = self.old.remove(&question)?;
+        self.known += 1;
         self.keep(question, answer.clone());
         Some(answer)
     }
@@ -384,6 +417,9 @@ mod tests {
         memo.keep_block(block, &[3, 5]);
         assert_eq!(memo.recall_block(block).unwrap().as_slice(), [3, 5]);
         assert!(memo.recall(block).is_none(), "a block is no text");
+        let counts = memo.counts();
+        assert_eq!((counts.asked, counts.known, counts.entries), (4, 3, 2), "{counts:?}");
+        assert!(counts.bytes >= 2 * ENTRY + 2 * size_of::<Finding>(), "{counts:?}");
     }
 
     #[test]

@@ -20,6 +20,19 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// How long each phase took. Phases that a block cut off are missing.
     pub phases: Vec<PhaseTime>,
+    /// What the request has cost each plugin that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginTime>,
+}
+
+/// How long a plugin took for a request, over all its calls.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginTime {
+    /// The name that rules use.
+    pub plugin: Arc<str>,
+    /// Microseconds.
+    pub micros: u64,
 }
 
 /// What one rule did.

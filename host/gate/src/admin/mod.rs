@@ -25,6 +25,7 @@ use hyper::body::Incoming;
 
 use crate::content::{self, Content};
 use crate::gate::Shared;
+use crate::metrics::Counted;
 use crate::{body, guard, metrics};
 
 pub use auth::{AdminToken, AdminTokenError};
@@ -50,7 +51,14 @@ pub(crate) async fn respond(
         return response;
     }
     if reads(&parts, METRICS) && guard::check(&parts, local).is_ok() {
-        let page = gate.metrics.text(&gate.status(), &gate.turns.subagents(), gate.sessions.tokens());
+        let page = gate.metrics.text(&Counted {
+            status: &gate.status(),
+            agents: &gate.turns.subagents(),
+            tokens: gate.sessions.tokens(),
+            memo: gate.policy.serving().load().memo_counts(),
+            saved: gate.turns.saved_counts(),
+            preview_limit: gate.turns.preview_limit(),
+        });
         let mut response = Response::new(content::full(page.into()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
         return response;

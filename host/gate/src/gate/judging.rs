@@ -184,12 +184,7 @@ impl Shared {
         let Judged { outcome, tally, seen } = self.judge(case).await?;
         self.counters.judged(&tally);
         let judging = began.elapsed();
-        self.metrics.judged(
-            judging,
-            tally.rules.iter().map(String::as_str),
-            tally.failed.iter().map(String::as_str),
-            tally.findings.iter().map(|(detector, count)| (detector.as_str(), *count)),
-        );
+        self.metrics.judged(judging, &tally);
         if let (Some(recorder), Some(seen)) = (recorder, seen) {
             let record = Box::new(RequestRecord {
                 id: RecordId(0),

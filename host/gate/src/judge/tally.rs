@@ -19,6 +19,7 @@ fn would(rule: &RuleReport) -> Option<String> {
 pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
     let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
     let found = evaluation.recall.detectors();
+    let report = &evaluation.report;
     let errors = evaluation
         .report
         .rules
@@ -41,6 +42,7 @@ pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
         assembled: None,
         findings: found.into_iter().map(|(detector, count)| (detector.to_owned(), count)).collect(),
         failed,
+        plugins: report.plugins.iter().map(|took| (took.plugin.to_string(), took.micros)).collect(),
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),
     }

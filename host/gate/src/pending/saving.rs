@@ -12,7 +12,7 @@ use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, Sav
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
-use crate::saved::{Applicable, Saved, SavedSettings, SavedStore, time_of_day};
+use crate::saved::{Applicable, Saved, SavedCounts, SavedSettings, SavedStore, time_of_day};
 
 /// Bytes of the key of a file that is shared.
 const EXPORT_KEY: usize = 16;
@@ -158,6 +158,11 @@ impl Turns {
     pub(crate) fn saved_diff(&self, id: &str) -> Option<SavedDiff> {
         self.look_at_saved();
         self.saved.diff(id)
+    }
+
+    /// What became of saved edits, in numbers.
+    pub(crate) fn saved_counts(&self) -> SavedCounts {
+        self.saved.counts()
     }
 
     /// How many sections a capture shows first.

@@ -8,7 +8,7 @@
 mod store;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -48,9 +48,13 @@ pub(crate) struct Saved {
     sessions: Mutex<HashMap<Arc<str>, Arc<Layer>>>,
     /// What became of each the last time.
     uses: Mutex<HashMap<(Scope, SavedId), Use>>,
+    counts: Mutex<SavedCounts>,
     /// One change is made before the next one is.
     changing: Mutex<()>,
 }
+
+/// How many saved edits of each scope were captured, cleared, or made in requests, and how those fitted.
+pub(crate) type SavedCounts = BTreeMap<(Scope, &'static str), u64>;
 
 /// What became of a saved edit in a request.
 #[derive(Clone)]
@@ -98,6 +102,7 @@ impl Saved {
             files: ArcSwap::default(),
             sessions: Mutex::default(),
             uses: Mutex::default(),
+            counts: Mutex::default(),
             changing: Mutex::default(),
         }
     }
@@ -136,6 +141,7 @@ impl Saved {
     pub(crate) fn note(&self, session: &Arc<str>, outcomes: Vec<Outcome>, draft: &Draft, is_main: bool) {
         let mut uses = lock(&self.uses);
         for Outcome { id, scope, fit, .. } in outcomes {
+            self.count(scope, fit.name(), 1);
             if let Fit::Drifted(drift) = &fit {
                 if !is_main {
                     continue;
@@ -178,11 +184,20 @@ impl Saved {
             Scope::Workspace | Scope::Project | Scope::Global => self.store().put(scope, edits)?,
         }
         self.refresh();
+        self.count(scope, "captured", edits.len());
         // What was noted is of another edit of the same place.
         let mut uses = lock(&self.uses);
         edits.iter().for_each(|edit| drop(uses.remove(&(scope, edit.id.clone()))));
         tracing::info!(target: "leafgate::saved", scope = scope.name(), edits = edits.len(), "edits are saved");
         Ok(())
+    }
+
+    fn count(&self, scope: Scope, event: &'static str, more: usize) {
+        *lock(&self.counts).entry((scope, event)).or_default() += more as u64;
+    }
+
+    pub(crate) fn counts(&self) -> SavedCounts {
+        lock(&self.counts).clone()
     }
 
     /// Removes an edit wherever it is saved. Returns whether it was.
@@ -213,6 +228,7 @@ impl Saved {
             Scope::Workspace | Scope::Project | Scope::Global => self.store().clear(scope)?,
         }
         self.refresh();
+        self.count(scope, "cleared", 1);
         lock(&self.uses).retain(|(known, _), _| *known != scope);
         tracing::info!(target: "leafgate::saved", scope = scope.name(), "saved edits are removed");
         Ok(())

@@ -397,6 +397,9 @@ async fn metrics_count_what_happens_and_hold_no_content() {
         "leafgate_admin_calls_total{call=\"set_saved\"} 1",
         "leafgate_admin_calls_total{call=\"clear_saved\"} 1",
         "leafgate_subagents_total{event=\"seen\"} 0",
+        "leafgate_saved_edits_total{scope=\"session\",event=\"cleared\"} 1",
+        "leafgate_saved_preview_limit 3",
+        "leafgate_memo_total{outcome=\"known\"} 0",
     ] {
         assert!(page.text().lines().any(|written| written == line), "{line} in {}", page.text());
     }

@@ -67,7 +67,7 @@ use crate::condition::{
 };
 use crate::index::RuleIndex;
 use crate::plugin::Spent;
-use crate::report::{Note, PhaseTime, Report, RuleReport};
+use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
 use crate::rule::{Action, Edit, On, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
@@ -430,12 +430,23 @@ impl<'p> Run<'p> {
             self.holds.pauses.push(hold);
         }
         self.tell_what_would_have_been();
+        self.report.plugins = self.plugin_times();
         Evaluation {
             draft: self.draft,
             verdict: self.holds.into_verdict(),
             report: self.report,
             recall: Recall { findings: self.findings, held: self.held, standing: self.standing },
         }
+    }
+
+    /// What each declared plugin has taken. Detectors of the policy's own are no plugins to anybody.
+    fn plugin_times(&self) -> Vec<PluginTime> {
+        let declared = self.policy.plugins.iter().take(self.policy.declared).zip(&self.spent);
+        let took = declared.map(|(loaded, spent)| PluginTime {
+            plugin: Arc::clone(&loaded.name),
+            micros: u64::try_from(spent.so_far().time.as_micros()).unwrap_or(u64::MAX),
+        });
+        took.filter(|took| took.micros > 0).collect()
     }
 
     /// Runs phase 6. What holds the request until then, whatever its rules decide, is kept for a
