@@ -27,6 +27,7 @@ use crate::coding::{self, Caps, Coding, Decoded};
 use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
+use crate::multipart;
 use crate::outgoing;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
@@ -49,6 +50,8 @@ pub(crate) struct Case {
     pub(crate) limits: Limits,
     /// Whether the body may be anything.
     pub(crate) raw: bool,
+    /// The boundary of the parts of an upload, which is no JSON and not anything either.
+    pub(crate) boundary: Option<String>,
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
@@ -135,6 +138,13 @@ impl Case {
         if !self.codings.is_empty() {
             // Both the received and the decoded body are held until the request has left.
             self.reservation.cover(self.body.len() + body.len())?;
+        }
+        if let Some(boundary) = &self.boundary {
+            // Where no rule looks there is nothing to miss.
+            if !self.policy.is_empty() {
+                multipart::check(&body, boundary)?;
+            }
+            return Ok((Arc::new(Document::raw(body)), wraps_more));
         }
         let document = match self.api.format() {
             Some(format) => Document::parse(body.clone(), format, &self.limits),

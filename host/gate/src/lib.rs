@@ -46,6 +46,7 @@ mod listener;
 mod log;
 mod media;
 mod metrics;
+mod multipart;
 mod outgoing;
 mod outside;
 mod path;

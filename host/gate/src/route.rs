@@ -7,14 +7,16 @@
 //! | the same without a body | passed: there is nothing to see |
 //! | GET, HEAD of any path, without a body | passed |
 //! | a WebSocket or other upgrade | 426, which clients answer by falling back to HTTP |
-//! | a body that is not JSON | 415, but where `raw` names the path: walked as one text |
+//! | an upload (`multipart/form-data`) to a path whose bodies no format reads | walked as one text, as far as it is text or media |
+//! | any other body that is not JSON | 415, but where `raw` names the path: walked as one text |
 //! | anything else | 404 or 405, saying what is served |
 
 use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
-use crate::apis;
+use crate::apis::{self, Api};
 use crate::media::MediaType;
+use crate::multipart;
 use crate::path;
 use crate::refusal::{Code, Refusal};
 
@@ -67,7 +69,7 @@ fn written(parts: &request::Parts, path: &str, has_body: bool, raw: bool) -> Res
     if !has_body {
         return Ok(Route::Pass);
     }
-    if !raw {
+    if !raw && !is_upload(parts)? {
         refuse_unless_json(&parts.headers)?;
     }
     Ok(Route::Walk)
@@ -86,6 +88,12 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
     )
     .with_header(UPGRADE, HeaderValue::from_static("HTTP/1.1"))
     .with_header(CONNECTION, HeaderValue::from_static("upgrade")))
+}
+
+/// Whether a body is an upload, on a path of which no rule expects messages.
+fn is_upload(parts: &request::Parts) -> Result<bool, Refusal> {
+    let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+    Ok(api.format().is_none() && multipart::boundary(&parts.headers)?.is_some())
 }
 
 /// A missing type is read as JSON: the body is walked or refused all the same.
@@ -144,6 +152,10 @@ mod tests {
         for kind in ["Application/JSON; charset=UTF-8", "application/merge-patch+json"] {
             assert_eq!(route("POST", "/v1/x", &[("content-type", kind)], true), walked, "{kind}");
         }
+        let upload = &[("content-type", "multipart/form-data; boundary=x")];
+        for path in ["/v1/files", "/v1/audio/transcriptions", "/v1/images/edits"] {
+            assert_eq!(route("POST", path, upload, true), walked, "{path}");
+        }
         for method in ["PUT", "PATCH", "DELETE"] {
             assert_eq!(route(method, "/v1/chat/completions", JSON, true), walked, "{method}");
         }
@@ -178,7 +190,7 @@ mod tests {
         assert_eq!(route("POST", "/v1/../admin", JSON, true), Err(400));
         assert_eq!(route("GET", "/v1/%2E%2e/admin", &[], false), Err(400));
         for kind in [
-            "multipart/form-data; boundary=x",
+            "multipart/mixed; boundary=x",
             "application/x-www-form-urlencoded",
             "text/plain",
             "application/jsonl",
@@ -190,6 +202,12 @@ mod tests {
             route("POST", "/v1/x", &[("content-type", "application/json; charset=utf-16")], true),
             Err(415)
         );
+        let upload = &[("content-type", "multipart/form-data; boundary=x")];
+        for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+            assert_eq!(route("POST", path, upload, true), Err(415), "{path}: rules look for messages there");
+        }
+        let nameless = &[("content-type", "multipart/form-data")];
+        assert_eq!(route("POST", "/v1/files", nameless, true), Err(400));
         assert_eq!(route("POST", "/v1/x", &[JSON[0], ("content-type", "text/plain")], true), Err(400));
     }
 }

@@ -18,6 +18,7 @@ use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding};
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::log::{self, RequestLog, RequestLogProgress, Tally};
+use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::record::{RecordId, Recording, RequestRecord};
@@ -127,13 +128,19 @@ impl Shared {
         let Walked { lane, client, parts, chosen, policy, routed } = walked;
         let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let raw = lane.is_raw(parts.uri.path());
+        let boundary = match raw || api.format().is_some() {
+            true => None,
+            false => multipart::boundary(&parts.headers)?,
+        };
         let case = Case {
             body,
             codings,
             reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             limits: self.limits.document,
-            raw: lane.is_raw(parts.uri.path()),
+            raw,
+            boundary,
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
             api,

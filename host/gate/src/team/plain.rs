@@ -31,6 +31,7 @@ impl RunCase {
             caps: Caps { size: limits.body, ratio: limits.ratio },
             limits: limits.document,
             raw: false,
+            boundary: None,
             restore: self.lane.restore,
             intercepts: self.shared.intercepts(self.parts.uri.path()),
             api: self.api,

@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use http::{Request, StatusCode};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use leafgate_gate::{GateConfig, NamedUpstream, OwnPolicy, Proxy, Reach, UpstreamConfig};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -115,6 +116,58 @@ async fn what_is_no_json_is_one_text_where_its_path_is_named() {
     let refused = once(&gate, send("/v1/other", plain.to_owned())).await;
     assert_eq!(refused.status, 415);
     assert!(refused.error().1.contains("setting `raw`"), "{}", refused.error().1);
+}
+
+/// A form as clients of files and of transcriptions send it.
+fn upload(path: &str, name: &str, file: &[u8]) -> Request<Full<Bytes>> {
+    let mut body =
+        b"--bnd\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--bnd\r\n".to_vec();
+    body.extend(
+        format!("Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n").bytes(),
+    );
+    body.extend_from_slice(file);
+    body.extend_from_slice(b"\r\n--bnd--\r\n");
+    let kind = "multipart/form-data; boundary=bnd";
+    Request::post(path).header("content-type", kind).body(Full::new(body.into())).unwrap()
+}
+
+#[tokio::test]
+async fn an_upload_leaves_byte_for_byte_unless_something_is_found_in_it_or_nothing_can_be() {
+    let first = Upstream::silent().await;
+    let mut config = GateConfig::new(first.url().parse().unwrap());
+    let leafgate_gate::FirstUpstream::Own(upstream) = &mut config.upstream else { panic!("it has no name") };
+    upstream.raw = vec!["/v1/raw/*".parse().unwrap()];
+    let gate = gate_of(config, REDACT_EMAIL).await;
+    let (sound, archive) = (&b"ID3\x04\0\xff\xfe\0"[..], &b"PK\x03\x04\x14\0\xff"[..]);
+    let batch = b"{\"custom_id\": \"1\", \"body\": {}}\n";
+    for (path, name, file) in [
+        ("/v1/audio/transcriptions", "a.mp3", sound),
+        ("/v1/files", "batch.jsonl", batch),
+        ("/v1/raw/x", "a.zip", archive),
+    ] {
+        let sent = upload(path, name, file);
+        let whole = sent.body().clone().collect().await.unwrap().to_bytes();
+        let answer = once(&gate, sent).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        assert_eq!(first.seen().pop().unwrap().body, whole, "{path}");
+    }
+    let left = first.seen().len();
+    let letter = format!("Dear {EMAIL},\n");
+    for (path, name, file) in
+        [("/v1/files", "letter.txt", letter.as_bytes()), ("/v1/files", EMAIL, &batch[..])]
+    {
+        let answer = once(&gate, upload(path, name, file)).await;
+        assert_eq!((answer.status.as_u16(), answer.error().0.as_str()), (400, "leafgate_blocked"), "{name}");
+        assert!(!answer.text().contains(EMAIL));
+    }
+    let answer = once(&gate, upload("/v1/files", "a.zip", archive)).await;
+    assert_eq!(answer.status, 415);
+    assert!(answer.error().1.starts_with("part 2 of the upload"), "{}", answer.error().1);
+    let cut = upload("/v1/files", "a.txt", b"x").map(|_| Full::new(Bytes::from_static(b"--bnd\r\nx")));
+    assert_eq!(once(&gate, cut).await.status, 400);
+    assert_eq!(first.seen().len(), left, "nothing of these left");
+    let none = gate_of(GateConfig::new(first.url().parse().unwrap()), "").await;
+    assert_eq!(once(&none, upload("/v1/files", "a.zip", archive)).await.status, 200, "no rule looks");
 }
 
 /// A proxy that gives tunnels to one address, whatever is asked for, and notes what that was.

@@ -1,0 +1,258 @@
+//! Uploads in `multipart/form-data` (RFC 7578): what of them can be looked into.
+//!
+//! Such a body is searched as one text, from its first byte to its last: fields, the heads of parts, files. Nothing in it can be
+//! replaced, so a finding holds the request. What this module decides is only whether that is a look at all: a part that is text is
+//! read as what it is, a picture, a sound or a film is let through as media are in JSON, and anything else (an archive, a
+//! document in a binary form) says nothing as text, and is refused.
+//!
+//! What a part calls itself decides nothing, for who uploads writes that too: its first bytes do.
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+
+use crate::media::MediaType;
+use crate::refusal::Refusal;
+
+/// Parts of one body. A form of an API has about ten.
+const MAX_PARTS: usize = 1000;
+
+/// Bytes of a boundary (RFC 2046, 5.1.1).
+const MAX_BOUNDARY: usize = 70;
+
+/// What ends the head of a part.
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// Returns the boundary of a form; `None` where a body is none.
+///
+/// # Errors
+/// Where it is one and its header names no boundary that can be looked for.
+pub(crate) fn boundary(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    if !MediaType::of(headers).is("multipart/form-data") {
+        return Ok(None);
+    }
+    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
+    let named = |parameter: &str| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim();
+        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim_matches('"').to_owned())
+    };
+    let mut boundaries = said.split(';').skip(1).filter_map(named);
+    let is_sound = |boundary: &String| {
+        let may_be = |byte: u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&byte);
+        (1..=MAX_BOUNDARY).contains(&boundary.len()) && boundary.bytes().all(may_be)
+    };
+    match (boundaries.next().filter(is_sound), boundaries.next()) {
+        (Some(boundary), None) => Ok(Some(boundary)),
+        _ => Err(Refusal::malformed("`multipart/form-data` without one `boundary` as RFC 2046 has it")),
+    }
+}
+
+/// Refuses a form in which something cannot be looked into.
+///
+/// # Errors
+/// Where it is no form of this boundary, or a part is neither text nor media.
+pub(crate) fn check(body: &[u8], boundary: &str) -> Result<(), Refusal> {
+    let mut parts = 0;
+    for part in Parts::of(body, boundary)? {
+        let content = part?;
+        parts += 1;
+        if parts > MAX_PARTS {
+            return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
+        }
+        if !is_text(content) && !is_media(content) {
+            return Err(Refusal::unsupported_body(format!(
+                "part {parts} of the upload is neither text nor a picture, sound or film, so it cannot be looked into; \
+                 send its text, or name the path in the setting `raw`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The contents of the parts of a form, in order.
+struct Parts<'b> {
+    rest: &'b [u8],
+    delimiter: Vec<u8>,
+    is_over: bool,
+}
+
+impl<'b> Parts<'b> {
+    /// Begins directly behind the first delimiter: before it a form has nothing.
+    fn of(body: &'b [u8], boundary: &str) -> Result<Parts<'b>, Refusal> {
+        let delimiter = format!("\r\n--{boundary}").into_bytes();
+        let rest = body
+            .strip_prefix(&delimiter[2..])
+            .ok_or_else(|| broken("it does not begin with its boundary"))?;
+        Ok(Parts { rest, delimiter, is_over: false })
+    }
+
+    fn next_part(&mut self) -> Result<Option<&'b [u8]>, Refusal> {
+        if let Some(behind) = self.rest.strip_prefix(b"--") {
+            // Behind the last boundary a form has nothing.
+            return match behind {
+                b"" | b"\r\n" => Ok(None),
+                _ => Err(broken("something stands behind its last boundary")),
+            };
+        }
+        let part =
+            self.rest.strip_prefix(b"\r\n").ok_or_else(|| broken("a boundary does not end its line"))?;
+        let end = find(part, &self.delimiter).ok_or_else(|| broken("its last boundary is missing"))?;
+        let (part, rest) = part.split_at(end);
+        self.rest = &rest[self.delimiter.len()..];
+        let head = find(part, END_OF_HEAD).ok_or_else(|| broken("a part has no head"))?;
+        Ok(Some(&part[head + END_OF_HEAD.len()..]))
+    }
+}
+
+impl<'b> Iterator for Parts<'b> {
+    type Item = Result<&'b [u8], Refusal>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let part = self.next_part().transpose();
+        self.is_over = !matches!(part, Some(Ok(_)));
+        part
+    }
+}
+
+fn broken(what: &str) -> Refusal {
+    Refusal::malformed(format!("the body is no `multipart/form-data`: {what}"))
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::find(text, wanted)
+}
+
+/// Text has no control characters but those of lines and terminals. UTF-16 has: it would be searched in vain.
+fn is_text(content: &[u8]) -> bool {
+    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
+    std::str::from_utf8(content).is_ok() && !content.iter().any(is_odd)
+}
+
+/// What the first bytes of media are, and where they stand. From the formats' own specifications.
+const MEDIA: &[(usize, &[u8])] = &[
+    (0, b"\x89PNG\r\n\x1a\n"),
+    (0, b"\xff\xd8\xff"),
+    (0, b"GIF87a"),
+    (0, b"GIF89a"),
+    (8, b"WEBP"),
+    (8, b"WAVE"),
+    (8, b"AVI "),
+    (4, b"ftyp"),
+    (0, b"ID3"),
+    (0, b"fLaC"),
+    (0, b"OggS"),
+    (0, b"\x1a\x45\xdf\xa3"),
+];
+
+fn is_media(content: &[u8]) -> bool {
+    let begins = |&(at, signature): &(usize, &[u8])| {
+        content.get(at..).is_some_and(|behind| behind.starts_with(signature))
+            // `WEBP`, `WAVE` and `AVI ` stand in a container.
+            && (at != 8 || content.starts_with(b"RIFF"))
+    };
+    MEDIA.iter().any(begins) || is_audio_frame(content)
+}
+
+/// A frame of MP3 or of AAC in ADTS, which begin with no name. `ff fe`, as UTF-16 begins, is neither.
+fn is_audio_frame(content: &[u8]) -> bool {
+    match *content {
+        // Layer III, no reserved version, bit rate or sampling rate.
+        [0xff, second, third, ..] if second & 0xe6 == 0xe2 => {
+            second & 0x18 != 0x08 && third & 0xf0 != 0xf0 && third & 0x0c != 0x0c
+        }
+        [0xff, second, ..] => second & 0xf6 == 0xf0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn form(parts: &[&[u8]]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for part in parts {
+            body.extend_from_slice(b"--xYz\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n");
+            body.extend_from_slice(part);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--xYz--\r\n");
+        body
+    }
+
+    fn status(body: &[u8]) -> Option<u16> {
+        check(body, "xYz").err().map(|refusal| refusal.status().as_u16())
+    }
+
+    #[test]
+    fn text_and_media_can_be_looked_into() {
+        let media: [&[u8]; 4] =
+            [b"ID3\x04\0\0", b"\xff\xfb\x90\0", b"RIFF\0\0\0\0WAVEfmt \0", b"\0\0\0 ftypM4A \0"];
+        for part in media {
+            assert_eq!(status(&form(&[b"whisper-1", part])), None, "{part:?}");
+        }
+        for text in ["", "whisper-1", "{\"a\": 1}\n{\"a\": 2}\n", "größer\r\n\x1b[0m"] {
+            assert_eq!(status(&form(&[text.as_bytes()])), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_as_text_is_refused() {
+        let utf_16: Vec<u8> = "\u{feff}key".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let binary: [&[u8]; 6] = [
+            b"PK\x03\x04\x14\0",
+            b"\x1f\x8b\x08\0",
+            &utf_16,
+            b"%PDF-1.7\n\x93\x8c",
+            b"\xff\xff\xff\xe0\0",
+            b"RIFF\0\0\0\0WOVE\0\xff",
+        ];
+        for part in binary {
+            assert_eq!(status(&form(&[b"ok", part])), Some(415), "{part:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_two_readers_could_take_apart_in_two_ways_is_refused() {
+        let sound = String::from_utf8(form(&[b"text"])).unwrap();
+        let bodies = [
+            sound.replacen("--xYz", "before\r\n--xYz", 1),
+            sound.replace("--xYz--\r\n", ""),
+            format!("{sound}behind"),
+            sound.replacen("--xYz\r\n", "--xYz \r\n", 1),
+            sound.replacen("\r\n\r\n", "\r\n", 1),
+            "{\"a\": 1}".to_owned(),
+            String::new(),
+        ];
+        for body in bodies {
+            assert_eq!(status(body.as_bytes()), Some(400), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn a_boundary_is_read_as_it_is_written() {
+        let of = |said: &'static str| {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(said))]);
+            boundary(&headers).map_err(|refusal| refusal.status().as_u16())
+        };
+        for said in
+            ["multipart/form-data; boundary=xYz", "Multipart/Form-Data; charset=utf-8; Boundary=\"xYz\""]
+        {
+            assert_eq!(of(said), Ok(Some("xYz".to_owned())), "{said}");
+        }
+        assert_eq!(of("application/json"), Ok(None));
+        assert_eq!(of("multipart/mixed; boundary=x"), Ok(None));
+        for said in [
+            "multipart/form-data",
+            "multipart/form-data; boundary=",
+            "multipart/form-data; boundary=a; boundary=b",
+        ] {
+            assert_eq!(of(said), Err(400), "{said}");
+        }
+    }
+}
