@@ -24,7 +24,7 @@ pub enum NoSnapshot {
     #[error("the file is a component already; a core module would be configured once")]
     Component,
     /// The module has state that cannot be seen.
-    #[error("{0}")]
+    #[error(transparent)]
     Unseen(#[from] Unseen),
     /// The state cannot be told, or not be written.
     #[error("its state cannot be told: {}", one_line(.0))]

@@ -74,7 +74,7 @@ pub enum DeskError {
     Blocked(Box<Hold>),
     /// The API would refuse the request because of the edits.
     #[error("the API would refuse the request as it stands: {0}; restore what was deleted, or reset")]
-    Invalid(#[from] Invalid),
+    Invalid(Invalid),
     /// The change would bring in a value that must be redacted and cannot be.
     #[error("rule `{}` does not let this change in: {}", .0.rule, .0.reason)]
     Unredactable(Box<Hold>),
@@ -96,6 +96,13 @@ pub enum DeskError {
     /// Undo, redo or reset found nothing to do.
     #[error("there is nothing to {0}")]
     Nothing(&'static str),
+}
+
+// No `#[from]`: the cause stands in the sentence already, and a chain of causes would say it twice.
+impl From<Invalid> for DeskError {
+    fn from(invalid: Invalid) -> Self {
+        DeskError::Invalid(invalid)
+    }
 }
 
 /// The decision about a turn: the first one, which stands whoever comes later.

@@ -223,6 +223,7 @@ fn a_request_that_its_api_would_refuse_is_not_resumed_and_reset_mends_it() {
     let refused = bench.resume(TURN).unwrap_err();
     assert!(matches!(refused, DeskError::Invalid(_)));
     assert!(refused.to_string().contains("reset"), "{refused}");
+    assert!(std::error::Error::source(&refused).is_none(), "its cause is said once");
     bench.change(TURN, Change::Reset).unwrap();
     assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
 }

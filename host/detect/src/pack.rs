@@ -46,7 +46,7 @@ impl Context {
 #[non_exhaustive]
 pub enum PackError {
     /// Not TOML, or not the TOML of a pack.
-    #[error("pack {pack} cannot be read: {source}")]
+    #[error("pack {pack} cannot be read")]
     Syntax {
         /// The pack's file.
         pack: String,

@@ -14,7 +14,14 @@ pub enum NotWritten {
     Form,
     /// What they left of a call is none.
     #[error("a response rule left no tool call: {0}")]
-    Call(#[from] CallError),
+    Call(CallError),
+}
+
+// No `#[from]`: the cause stands in the sentence already, and a chain of causes would say it twice.
+impl From<CallError> for NotWritten {
+    fn from(error: CallError) -> Self {
+        NotWritten::Call(error)
+    }
 }
 
 /// Returns the texts of a whole answer at some places.

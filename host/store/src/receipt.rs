@@ -166,7 +166,7 @@ pub struct Verified {
 #[non_exhaustive]
 pub enum Broken {
     /// It cannot be read.
-    #[error("line {line}: cannot be read: {source}")]
+    #[error("line {line}: cannot be read")]
     Io {
         /// Where.
         line: usize,
