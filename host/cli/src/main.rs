@@ -61,11 +61,23 @@ fn main() -> std::process::ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let cli = match inspect::help_of_group(&arguments) {
         Some(words) => Cli { command: Command::Help { words } },
-        None => Cli::parse(),
+        None => Cli::try_parse().unwrap_or_else(|error| refuse_call(&error)),
     };
     let mut printer = Printer::for_terminal();
     let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));
     exit.into()
+}
+
+/// Ends a call that is none, or prints the help that was asked for. A word of the call may be a secret
+/// that somebody pasted into the wrong place: what would repeat it masks it.
+fn refuse_call(error: &clap::Error) -> ! {
+    let said = error.to_string();
+    let shown = if error.use_stderr() { masking::masked(&said) } else { said.clone() };
+    if shown == said {
+        error.exit();
+    }
+    Printer::for_terminal().error_line(shown.trim_end());
+    std::process::exit(error.exit_code());
 }
 
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {

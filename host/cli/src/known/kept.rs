@@ -11,6 +11,7 @@ use anyhow::{Context, ensure};
 use leafgate_detect::{KnownValue, Spelled};
 use serde::{Deserialize, Serialize};
 
+use crate::masking::masked;
 use crate::private;
 
 const FILE: &str = "known.json";
@@ -163,7 +164,8 @@ impl Kept {
         for name in names {
             ensure!(
                 self.values.iter().any(|value| is(value, name)),
-                "no value `{name}` was added: `leafgate known list` shows all"
+                "no value `{}` was added: `leafgate known list` shows all",
+                masked(name)
             );
         }
         self.values.retain(|value| !all && !names.iter().any(|name| is(value, name)));

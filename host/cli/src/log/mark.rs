@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use leafgate_store::mark;
 
 use super::folder;
+use crate::masking::masked;
 use crate::print::Printer;
 
 #[derive(Args)]
@@ -29,7 +30,10 @@ enum Was {
 
 pub(super) fn run(args: &MarkArgs, printer: &mut Printer) -> anyhow::Result<()> {
     let is_right = matches!(args.was, Was::Right);
-    let marked = mark(&folder()?, args.id, args.rule.as_deref(), is_right)?;
+    let marked = mark(&folder()?, args.id, args.rule.as_deref(), is_right);
+    // What is no rule's id may be anything that was pasted.
+    let marked =
+        marked.map_err(|error| anyhow::anyhow!(masked(&format!("{:#}", anyhow::Error::from(error)))))?;
     let was = if is_right { "right" } else { "wrong" };
     Ok(printer.line(&format!("request {}: {was}: {}", args.id, marked.join(", ")))?)
 }

@@ -2,9 +2,12 @@
 //! error path and every command runs at the highest log level, and none of them is found in a log, an output, an answer of the gate, a
 //! socket to the upstream, or a file that the gate has written.
 
+mod calls;
+
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use leafgate_tests::admin::Admin;
 use leafgate_tests::gate::{self, Gate};
@@ -12,6 +15,7 @@ use leafgate_tests::http::{Client, Message};
 use leafgate_tests::plant;
 use leafgate_tests::upstream::{Upstream, completion};
 
+use self::calls::{OFFLINE, RUNNING, Stage};
 use crate::setup::holds;
 
 /// One secret for each place, so that a find says where it is from.
@@ -151,8 +155,8 @@ fn requests(gate: &Gate, planted: &mut Planted) {
     }
 }
 
-/// Runs a command where the gate is, and looks at all that it says.
-fn command(data: &Path, planted: &Planted, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+/// A command where the gate is.
+fn called(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(gate::binary().unwrap());
     command
         .args(arguments)
@@ -162,14 +166,21 @@ fn command(data: &Path, planted: &Planted, arguments: &[&str], input: &[u8]) -> 
         .env("HOME", data)
         .env("XDG_CONFIG_HOME", data.join("config"))
         .current_dir(data);
+    command
+}
+
+fn shown(arguments: &[&str]) -> String {
+    format!("the output of `leafgate {}`", arguments.join(" "))
+}
+
+/// Runs a command, and looks at all that it says.
+fn command(data: &Path, planted: &Planted, arguments: &[&str], input: &[u8]) {
     let file = data.join("input");
     std::fs::write(&file, input).unwrap();
-    let output = command.stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
+    let output = called(data, arguments).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
     std::fs::remove_file(&file).unwrap();
-    let shown = format!("the output of `leafgate {}`", arguments.join(" "));
-    planted.are_not_in(&shown, &output.stdout, &[]);
-    planted.are_not_in(&shown, &output.stderr, &[]);
-    output.stdout
+    planted.are_not_in(&shown(arguments), &output.stdout, &[]);
+    planted.are_not_in(&shown(arguments), &output.stderr, &[]);
 }
 
 /// Looks into every file below a folder.
@@ -188,75 +199,59 @@ fn files(folder: &Path, planted: &Planted) -> usize {
 }
 
 /// What people ask of a gate that runs.
-fn running(data: &Path, planted: &Planted, turn: &str) {
-    for arguments in [
-        &["status"][..],
-        &["status", "--json"],
-        &["pending", "list"],
-        &["pending", "show", turn],
-        &["pending", "show", turn, "--json"],
-        &["pending", "diff", turn],
-        &["sessions", "list"],
-        &["subagents"],
-        &["saved", "list"],
-        &["mode", "autoOverride"],
-        &["saved", "capture", turn],
-        &["mode", "off"],
-        &["env"],
-        &["review", "--plain"],
-        &["pending", "cancel", turn],
-        &["pending", "show", turn],
-    ] {
-        command(data, planted, arguments, b"");
-    }
+fn running(data: &Path, planted: &Planted, stage: &Stage) {
+    calls(RUNNING, data, planted, stage);
     // Somebody takes a value for a token.
     let pasted = &planted.0["a body"];
     command(data, planted, &["reveal", pasted], b"");
     command(data, planted, &["reveal", pasted, "--json"], b"");
+    endless(data, planted, &["log", "tail"]);
+    endless(data, planted, &["log", "tail", "--json"]);
 }
 
 /// What people ask without one.
-fn offline(data: &Path, work: &Path, monitor: bool, planted: &mut Planted) {
-    let secret = planted.at("a file");
-    let request = work.join("request.json");
-    std::fs::write(&request, chat(&format!("{secret} hold this"))).unwrap();
-    let session = work.join("session.jsonl");
-    std::fs::write(&session, format!("{{\"text\": \"{secret}\"}}\n{{\"cut\": \"{secret}\n")).unwrap();
-    let rules = work.join("policy");
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (request, session, rules) = (text(&request), text(&session), text(&rules));
+fn offline(data: &Path, monitor: bool, planted: &Planted, stage: &Stage) {
     if !monitor {
         // Where nothing is replaced, these are the very bytes that would leave.
-        command(data, planted, &["apply", "--policy", &rules, &request], b"");
+        calls(&["apply --policy {rules} {request}"], data, planted, stage);
     }
-    for arguments in [
-        &["tree", &request][..],
-        &["tree", "--json", &request],
-        &["apply", "--policy", &rules, "--diff", &request],
-        &["apply", "--policy", &rules, "--json", &request],
-        &["apply", "--policy", &rules, "--ops", &request],
-        &["explain", "--policy", &rules],
-        &["explain", "--policy", &rules, "--json"],
-        &["check", "--policy", &rules],
-        &["redact", &session],
-        &["redact", "--check", &session],
-        &["redact", "--json", &session],
-        &["chat", "redact", &session],
-        &["chat", "show", &request],
-        &["verify", "--policy", &rules, &request],
-        &["plan", "--policy", &rules, "--against", &request],
-        &["plan", "--policy", "none", "--today", &rules, "--json", "--against", &request, "log"],
-        &["log"],
-        &["log", "list", "--json"],
-        &["log", "show", "1"],
-        &["log", "reveals"],
-        &["cache"],
-        &["config", "show"],
-        &["config", "show", "--json"],
-        &["detectors", "list"],
-        &["doctor", "--json"],
-    ] {
-        command(data, planted, arguments, b"");
+    calls(OFFLINE, data, planted, stage);
+    let (words, _) = stage.call("plugin dev {script}");
+    endless(data, planted, &words.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+fn calls(calls: &[&str], data: &Path, planted: &Planted, stage: &Stage) {
+    for call in calls {
+        let (words, input) = stage.call(call);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        command(data, planted, &words, &input);
+    }
+}
+
+/// Runs a command that does not end by itself, and looks at the first that it says.
+fn endless(data: &Path, planted: &Planted, arguments: &[&str]) {
+    let mut call = called(data, arguments);
+    let mut child = call.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (says, said) = std::sync::mpsc::channel();
+    let outputs: [Box<dyn Read + Send>; 2] =
+        [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+    let readers = outputs.map(|mut output| {
+        let says = says.clone();
+        std::thread::spawn(move || {
+            let (mut all, mut part) = (Vec::new(), [0; 4096]);
+            while let Ok(read @ 1..) = output.read(&mut part) {
+                all.extend_from_slice(&part[..read]);
+                let _ = says.send(());
+            }
+            all
+        })
+    });
+    drop(says);
+    said.recv().expect("it says something");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for reader in readers {
+        planted.are_not_in(&shown(arguments), &reader.join().unwrap(), &[]);
     }
 }
 
@@ -321,7 +316,9 @@ fn planted_everywhere(monitor: bool) {
         std::thread::spawn(move || Client::connect(address).unwrap().chat(&body).map(drop));
         events.paused().unwrap()
     };
-    running(data.path(), &planted, &turn);
+    let secret = planted.at("a file");
+    let stage = Stage::set(work.path(), &secret).with_turn(turn);
+    running(data.path(), &planted, &stage);
     // A change that cannot serve is told with its place.
     let broken = planted.at("a rule file that is refused");
     std::fs::write(
@@ -334,7 +331,7 @@ fn planted_everywhere(monitor: bool) {
     command(data.path(), &planted, &["check", "--policy", &rules], b"");
     command(data.path(), &planted, &["check", "--policy", &rules, "--json"], b"");
     std::fs::remove_file(work.path().join("policy/broken.toml")).unwrap();
-    offline(data.path(), work.path(), monitor, &mut planted);
+    offline(data.path(), monitor, &planted, &stage);
     let log = gate.log();
     assert!(log.contains("leafgate::request") && log.lines().count() > 15, "{log}");
     planted.are_not_in("the log", log.as_bytes(), &[]);
