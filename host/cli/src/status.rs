@@ -20,7 +20,7 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
     if let [gate] = &gates[..] {
         return one(gate, args.json, printer);
     }
-    let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status())));
+    let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status().map(without_secrets))));
     let asked: Vec<_> = asked.collect::<anyhow::Result<_>>()?;
     if args.json {
         let reports: Vec<_> = asked.iter().map(|(gate, status)| GateReport::of(gate, status)).collect();
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
 
 fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
     let status = match AdminClient::new(gate)?.status() {
-        Ok(status) => status,
+        Ok(status) => without_secrets(status),
         Err(error) => return refused(&error, json, printer),
     };
     match json {
@@ -51,6 +51,15 @@ fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<
     }
     printer.flush()?;
     Ok(Exit::Done)
+}
+
+/// A status ends up in tickets and chats, so it has no more of a URL than may be read there.
+fn without_secrets(mut status: Status) -> Status {
+    status.upstream = shown_url(&status.upstream);
+    for upstream in &mut status.upstreams {
+        upstream.url = shown_url(&upstream.url);
+    }
+    status
 }
 
 /// The output of `--json` for each of several gates.
@@ -87,13 +96,13 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
     };
-    row("gate", format!("{listen} before {} (leafgate {version})", shown_url(upstream)))?;
+    row("gate", format!("{listen} before {upstream} (leafgate {version})"))?;
     if !status.enabled {
         row("off", "switched off: everything passes as it comes (setting `enabled`)".to_owned())?;
     }
     for upstream in &status.upstreams {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
-        row("upstream", format!("{} before {}{own}", upstream.prefix, shown_url(&upstream.url)))?;
+        row("upstream", format!("{} before {}{own}", upstream.prefix, upstream.url))?;
     }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;

@@ -1,5 +1,6 @@
 //! One request, and what differs between two.
 
+use leafgate_config::shown_url;
 use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, WrittenEdit};
 
 use super::list::{outcome, short};
@@ -28,7 +29,7 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     row("request", &format!("{}, {}", line.id, moment(line.at)))?;
     row("session", short(&line.session))?;
     row("from", &format!("{} ({})", line.agent, line.class))?;
-    row("to", &format!("{} {} at {}", line.method, line.path, line.upstream))?;
+    row("to", &format!("{} {} at {}", line.method, line.path, shown_url(&line.upstream)))?;
     row("model", line.model.as_deref().unwrap_or("-"))?;
     row("outcome", &outcome(line))?;
     if let Some(held) = &line.held {

@@ -254,3 +254,16 @@ fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     assert!(answer.status == 400 && answer.body.contains("Chat context changed"), "{}", answer.body);
     assert_eq!(gate.json(&["sessions", "list", "--json"])["sessions"], json!([]));
 }
+
+/// A status is pasted into tickets: a key in the path of an upstream is in none of its forms.
+#[test]
+fn a_status_has_no_key_of_an_upstream() {
+    let key = ["k3y0", &"4f9a1c7e".repeat(4)].concat();
+    let bench = Bench::new();
+    bench.file("config.toml", &format!("[upstreams.far]\nurl = \"http://127.0.0.1:9/{key}\"\n"));
+    let gate = Running::start(bench, &["--policy", "none", "--config", "config.toml"]);
+    for call in [&["status"][..], &["status", "--json"]] {
+        let ran = gate.run(call);
+        assert!(ran.out.contains("http://127.0.0.1:9/") && !ran.out.contains(&key), "{}", ran.shown());
+    }
+}
