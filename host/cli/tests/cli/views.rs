@@ -1,5 +1,7 @@
 //! `tree`, `explain`, `check`, `detectors`, and the program's own documentation.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::support::{Bench, EMAIL, RULES, request, secret};
@@ -145,3 +147,29 @@ fn what_is_no_plugin() {
 /// `(module (import "wasi_snapshot_preview1" "fd_write" (func)))`, which no plugin may ask for.
 const FOREIGN: &[u8] =
     b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x23\x01\x16wasi_snapshot_preview1\x08fd_write\0\0";
+
+/// Editors read the schema that the first line of a rule file names, and complete by it.
+#[test]
+fn the_examples_name_the_schema_that_the_binary_writes() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let published = examples.join("rules.schema.json");
+    let written = Bench::new().run(&["schema", "rules"], "").out;
+    if std::env::var_os("LEAFGATE_UPDATE").is_some() {
+        std::fs::write(&published, &written).unwrap();
+    }
+    let same = std::fs::read_to_string(&published).unwrap() == written;
+    assert!(same, "examples/rules.schema.json is of an older version: LEAFGATE_UPDATE=1 writes it anew");
+    let mut seen = 0;
+    for folder in std::fs::read_dir(examples.join("policies")).unwrap() {
+        let files = std::fs::read_dir(folder.unwrap().path()).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "toml")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let named = text.lines().next().and_then(|line| line.strip_prefix("#:schema "));
+            let named = named.unwrap_or_else(|| panic!("{} names no schema", file.display()));
+            let schema = file.parent().unwrap().join(named).canonicalize().unwrap();
+            assert_eq!(schema, published.canonicalize().unwrap(), "{}", file.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 5, "{seen}");
+}
