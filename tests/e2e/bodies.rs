@@ -158,11 +158,17 @@ fn nul_and_line_separators_pass_as_they_came_and_hide_nothing() {
 fn what_cannot_be_looked_into_is_refused() {
     let mut setup = Setup::with_default_policy();
     let host = setup.gate.address();
-    let request = format!(
-        "POST /v1/files HTTP/1.1\r\nhost: {host}\r\ncontent-type: multipart/form-data; boundary=x\r\ncontent-length: 3\r\n\r\n--x"
-    );
-    let answer = setup.client.exchange(request.as_bytes()).unwrap();
+    let form = |body: &str| {
+        let head = format!(
+            "POST /v1/files HTTP/1.1\r\nhost: {host}\r\ncontent-type: multipart/form-data; boundary=x"
+        );
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    };
+    let archive = "--x\r\ncontent-disposition: form-data; name=\"f\"; filename=\"a.zip\"\r\n\r\nPK\u{3}\u{4}\0\0\r\n--x--\r\n";
+    let answer = setup.client.exchange(form(archive).as_bytes()).unwrap();
     setup.refused(&answer, 415, "leafgate_unsupported");
+    let answer = setup.client.exchange(form("--x").as_bytes()).unwrap();
+    setup.refused(&answer, 400, "leafgate_malformed");
     let request = format!(
         "GET /v1/responses HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
     );

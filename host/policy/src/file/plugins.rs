@@ -1,6 +1,7 @@
 //! `[plugins.<name>]` tables: checked, resolved against the folder, loaded.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,17 +117,22 @@ impl Plugins {
         complaints: &mut Complaints<'_>,
     ) -> Option<LoadedPlugin> {
         self.check_name(name, complaints)?;
+        let Some(named_file) = &raw.file else {
+            let hint = "`file = \"….wasm\"`, the component that it is, or a script `….js`";
+            complaints.error(name.span(), format!("the plugin `{}` has no `file`", name.get_ref()), hint);
+            return None;
+        };
         let sha256 = digest(raw.sha256.as_ref(), complaints);
         let config = config(raw.config.as_ref(), complaints);
         let limits = limits(raw.limits.as_ref(), complaints);
-        let path = file(&raw.file, folder, complaints);
+        let path = file(named_file, folder, complaints);
         let (name, signers) = (name.get_ref().clone(), self.signers.clone());
         let (sha256, config, limits) = (sha256?, config?, limits?);
         let source = PluginSource { name, path: path?, sha256, signers, limits, config };
         let plugin = match loader.load(&source) {
             Ok(plugin) => plugin,
             Err(error) => {
-                refused(&source.name, raw, error, complaints);
+                refused(&source.name, raw, &named_file.span(), error, complaints);
                 return None;
             }
         };
@@ -139,7 +145,7 @@ impl Plugins {
             }
             (Err(error), _) | (_, Err(error)) => {
                 let message = format!("plugin `{}`: {error}", source.name);
-                complaints.error(raw.file.span(), message, "mend its `describe`");
+                complaints.error(named_file.span(), message, "mend its `describe`");
                 None
             }
         }
@@ -168,14 +174,20 @@ impl Plugins {
 }
 
 /// Reports why a plugin is not loaded: what is wrong with its configuration at each key.
-fn refused(name: &str, raw: &RawPlugin, error: LoadError, complaints: &mut Complaints<'_>) {
+fn refused(
+    name: &str,
+    raw: &RawPlugin,
+    named_file: &Range<usize>,
+    error: LoadError,
+    complaints: &mut Complaints<'_>,
+) {
     let of_config = raw.config.as_ref().map(Spanned::span);
-    let all = of_config.clone().unwrap_or_else(|| raw.file.span());
+    let all = of_config.clone().unwrap_or_else(|| named_file.clone());
     if error.config.is_empty() {
         let text = &complaints.diagnostics.file(complaints.file).text;
         let key = error.key.and_then(|key| place_of(text, &format!("/plugins/{name}{key}")));
         let message = format!("plugin `{name}`: {}", error.message);
-        let at = key.unwrap_or(raw.file.span());
+        let at = key.unwrap_or(named_file.clone());
         return complaints.diagnostics.error(complaints.file, at, message, error.hint);
     }
     for ConfigFinding { pointer, message, hint } in error.config {

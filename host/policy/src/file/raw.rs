@@ -189,7 +189,7 @@ pub(crate) struct RawDetector {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPlugin {
-    pub(crate) file: Spanned<String>,
+    pub(crate) file: Option<Spanned<String>>,
     pub(crate) sha256: Option<Spanned<String>>,
     pub(crate) config: Option<Spanned<toml::Table>>,
     pub(crate) limits: Option<RawPluginLimits>,
@@ -306,7 +306,10 @@ impl Reader<'_> {
         let rows = self.out.restore.get_or_insert_default();
         for mut item in items {
             self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), belongs_elsewhere);
-            rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
+            // What is left of a broken row would be told as a row without the broken key.
+            if self.tables.drop_broken::<RawFlow>(&mut item).is_empty() {
+                rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
+            }
         }
     }
 
@@ -431,8 +434,9 @@ impl Reader<'_> {
                 continue;
             }
             self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), belongs_elsewhere);
+            let is_whole = self.tables.drop_broken::<RawPlugin>(&mut table).is_empty();
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
-            match self.tables.take(table) {
+            match self.tables.take(table).filter(|_| is_whole) {
                 Some(plugin) => self.out.plugins.push((name, plugin)),
                 None => self.out.broken_plugins.push(name.into_inner()),
             }

@@ -83,9 +83,10 @@ impl Tables<'_> {
 
     fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
         // serde names our own types, which mean nothing to an author of rules.
-        let message = ["Match", "Replace", "Prompt", "Map", "RequestPlugin", "Tools", "Downgrade"]
-            .iter()
-            .fold(message.to_owned(), |said, kind| said.replace(&format!("struct Raw{kind}"), "a table"));
+        let message =
+            ["Match", "Replace", "Prompt", "Map", "RequestPlugin", "Tools", "Downgrade", "PluginLimits"]
+                .iter()
+                .fold(message.to_owned(), |said, kind| said.replace(&format!("struct Raw{kind}"), "a table"));
         let is_one_word =
             ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
         let hint = match key {

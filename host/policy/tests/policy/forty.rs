@@ -110,6 +110,20 @@ fn a_wrong_type_hides_no_other_error() {
 }
 
 #[test]
+fn a_wrong_type_in_a_plugin_or_in_a_row_of_restore_hides_no_other_error() {
+    let text = "restore = [\n  { from = 1,\n    to = 2 },\n  { form = \"Read\" },\n]\n\
+                [plugins.names]\nfile = 1\nsha256 = 2\nconfig = 3\nlimits = 4\n\
+                [plugins.other]\nconfig = {}\n";
+    let folder = folder(text, &Fakes::default());
+    let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
+    let mut lines: Vec<usize> = error.diagnostics().iter().map(|diagnostic| diagnostic.line).collect();
+    lines.dedup();
+    assert_eq!(lines, [2, 3, 4, 7, 8, 9, 10, 11], "{error}");
+    let said = error.to_string();
+    assert!(said.contains("the plugin `other` has no `file`") && !said.contains("struct Raw"), "{said}");
+}
+
+#[test]
 fn sound_rules_that_only_look_alike_are_not_warned_of() {
     let sound = r#"
 [[rule]]
