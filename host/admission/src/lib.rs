@@ -3,7 +3,7 @@
 //!
 //! A file is read ([`Binary`]), told by its first bytes ([`identify`]), held beside its pin and its
 //! signatures ([`check_pin`], [`check_signed`]) and admitted ([`admit`]): it imports only what the
-//! contract offers, and its exports name one world. A core module becomes a component ([`wrap`]),
+//! contract offers, and its exports name one world. A core module becomes a component ([`wrap()`]),
 //! and one that tells its state ([`Telling`]), so that it can start configured.
 //!
 //! All bytes here are an attacker's. So nothing of them is run, nothing panics on them, and a
