@@ -2,7 +2,7 @@
 #![no_main]
 
 #[path = "../../admission/tests/checks/mod.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, unused_imports)]
 mod checks;
 #[path = "../../wasm/tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub)]
