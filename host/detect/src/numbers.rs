@@ -16,7 +16,7 @@ const LONGEST_START: usize = 48;
 
 /// Calls `f` with each run of four or more digits.
 pub(crate) fn each_digit_run(bytes: &[u8], f: impl FnMut(Range<usize>)) {
-    runs::each_run::<4>(bytes, |byte| byte.wrapping_sub(b'0') < 10, f);
+    runs::each_run::<4>(bytes, runs::digits, f);
 }
 
 /// What few bytes in a row may be the beginning of.
@@ -35,11 +35,11 @@ pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
     const WIDTH: usize = 6;
     runs::each_block(bytes, WIDTH - 1, |at, block| {
         let place = |bits: u64| at + bits.trailing_zeros() as usize;
-        let digits = runs::bits(block, |byte| byte.wrapping_sub(b'0') < 10);
+        let digits = runs::bits(block, runs::digits);
         let pairs = digits & digits >> 1;
         let near = pairs & pairs >> 3;
         if near != 0 {
-            let mut groups = near & runs::bits(block, joins) >> 2;
+            let mut groups = near & runs::bits(block, join) >> 2;
             while groups != 0 {
                 f(Mark::Groups, place(groups)..place(groups) + 2);
                 groups &= groups - 1;
@@ -53,7 +53,7 @@ pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
             }
             starts &= starts - 1;
         }
-        let dashes = runs::bits(block, |byte| byte == b'-');
+        let dashes = runs::bits(block, |bytes| runs::equal(bytes, b'-'));
         let mut apart = dashes >> 2 & dashes >> 5;
         while apart != 0 {
             f(Mark::Dashes, place(apart)..place(apart) + 2);
@@ -85,6 +85,12 @@ impl Numbers {
 
 fn joins(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'.' | b'/' | b'(' | b')')
+}
+
+/// The same of many bytes at once.
+#[inline(always)]
+fn join(bytes: runs::u8x16) -> runs::u8x16 {
+    runs::equal(bytes, b' ') | runs::between(bytes, b'-', b'/') | runs::between(bytes, b'(', b')')
 }
 
 /// Up to two joining signs in a row: `(415) 555`.

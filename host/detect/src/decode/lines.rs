@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
-
 use super::runs::{self, LEAST};
 use super::source::hex_byte;
 use super::text::{LEAST_AMONG_PAIRS, each_among_bytes, is_base64, is_hex};
 use super::{Block, Encoding};
+use crate::runs as rows;
 use crate::work::spend;
 
 /// Narrower lines hold words.
@@ -25,7 +24,7 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
     let bytes = text.as_bytes();
     let (mut narrow, mut dump) = (Narrow::default(), Dump::default());
     let mut start = 0;
-    for end in memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+    let mut ends_at = |end: usize| {
         spend(end - start);
         let line = without_indentation(bytes, start..end);
         // Nothing begins with most lines, and nothing that they could go on with has begun.
@@ -41,7 +40,9 @@ pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
             }
         }
         start = end + 1;
-    }
+    };
+    rows::each_place(bytes, |bytes| rows::equal(bytes, b'\n'), &mut ends_at);
+    ends_at(bytes.len());
     narrow.finish(f);
     dump.finish(f);
 }

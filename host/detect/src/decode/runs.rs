@@ -59,10 +59,11 @@ pub(super) fn whole(text: &str) -> Option<Block> {
 
 /// Calls `f` with each run of [`LEAST`] or more characters of the alphabet.
 fn each_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
-    let in_alphabet = |byte: u8| {
-        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-        let digit_or_slash = byte.wrapping_sub(b'/') < 11;
-        letter | digit_or_slash | (byte == b'+') | (byte == b'-') | (byte == b'_')
+    let in_alphabet = |bytes: rows::u8x16| {
+        let letters = rows::between(rows::small(bytes), b'a', b'z');
+        let digits_and_slash = rows::between(bytes, b'/', b'9');
+        let signs = rows::equal(bytes, b'+') | rows::equal(bytes, b'-') | rows::equal(bytes, b'_');
+        letters | digits_and_slash | signs
     };
     rows::each_run::<LEAST>(bytes, in_alphabet, |run| f(behind_escape(bytes, run.start)..run.end));
 }

@@ -29,8 +29,10 @@ fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
     let mut done = 0;
     rows::each_block(bytes, OVERLAP, |at, block| {
         let digits =
-            rows::bits(block, |byte| (byte.wrapping_sub(b'0') < 10) | ((byte | 0x20).wrapping_sub(b'a') < 6));
-        let signs = rows::bits(block, |byte| (byte == b':') | (byte == b'-') | (byte == b' '));
+            rows::bits(block, |bytes| rows::digits(bytes) | rows::between(rows::small(bytes), b'a', b'f'));
+        let signs = rows::bits(block, |bytes| {
+            rows::equal(bytes, b':') | rows::equal(bytes, b'-') | rows::equal(bytes, b' ')
+        });
         let pairs = digits & digits >> 1 & signs >> 2;
         let two = pairs & pairs >> 3;
         let mut first = two & two >> 6;
