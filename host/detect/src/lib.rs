@@ -28,6 +28,7 @@ mod decode;
 mod engine;
 mod explain;
 mod finding;
+mod frequency;
 mod identity;
 mod input;
 mod keyed;
