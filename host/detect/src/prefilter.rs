@@ -95,7 +95,8 @@ fn follows(rows: &[&Row], byte: u8) -> bool {
 ///
 /// A name counts by its last word. Where every last word that a row takes holds a keyword of that
 /// row, that keyword calls the row too, and all others in the name need not. So a keyword calls
-/// where its word ends, or goes on as a last word does.
+/// where its word ends, or goes on as a last word does; but for one that a longer keyword begins
+/// with it, which calls by itself: `token` beside `tok`.
 fn in_vain(row: &Row, keyword: &str) -> Letters {
     let Shape::Assigned { names } = &row.shape else { return Letters::default() };
     let last = || names.last.iter().map(|word| word.trim_start_matches('*').to_ascii_lowercase());
@@ -108,7 +109,12 @@ fn in_vain(row: &Row, keyword: &str) -> Letters {
     }
     let mut letters = Letters::ALL;
     for word in last() {
-        let places = (0..word.len()).filter(|&at| word[at..].starts_with(&*lower));
+        let longer = |rest: &str| {
+            row.keywords
+                .iter()
+                .any(|known| known.len() > lower.len() && rest.starts_with(&*known.to_ascii_lowercase()))
+        };
+        let places = (0..word.len()).filter(|&at| word[at..].starts_with(&*lower) && !longer(&word[at..]));
         let next = places.filter_map(|at| word.as_bytes().get(at + lower.len()));
         next.for_each(|&letter| letters.remove(letter));
     }
