@@ -6,6 +6,7 @@
 //! - [`Api::write`] writes a reply as an answer of any API, [`Api::events`] an answer as the events
 //!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
 //!   something else than a model answer.
+//! - [`LiveAnswer`] writes the stream of an answer that is not finished yet.
 //!
 //! ```
 //! use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
@@ -42,6 +43,7 @@ mod calls;
 mod frames;
 mod json;
 mod limits;
+mod live;
 mod loss;
 mod mend;
 mod reader;
@@ -51,6 +53,7 @@ mod text;
 pub use apis::{Api, Event, Written};
 pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall};
 pub use limits::{AnswerLimits, ReadError};
+pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use loss::{Loss, Losses, Lost};
 pub use reader::{Answer, Reader};
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
