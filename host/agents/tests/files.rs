@@ -164,6 +164,14 @@ fn limits_are_those_of_the_document() {
 fn two_of_anything_are_refused() {
     let twice = json!({ "entryAgent": "a", "agents": [agent("a"), agent("b"), agent("a")] });
     assert!(refused(&twice).contains("/agents/2/name: the name `a` is taken"));
+    // Whether or not the others can be read.
+    let mut unread = twice;
+    unread["agents"][0]["systemPrompt"] = json!(7);
+    unread["agents"][2]["useFor"] = json!(7);
+    let all = refused(&unread);
+    for part in ["/agents/0/systemPrompt:", "/agents/2/name: the name `a` is taken", "/agents/2/useFor:"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
     let mut both = json!({ "entryAgent": "a", "agents": [agent("a")] });
     both["copilotMultiAgent"] = json!({ "entryAgent": "a", "agents": [agent("a")] });
     assert!(refused(&both).contains("a second time"));

@@ -35,13 +35,13 @@ pub(crate) enum AgentsCommand {
 
 #[derive(Args)]
 pub(crate) struct FileArgs {
-    /// The team's file, as `agents.json` of a policy folder or an editor's settings
+    /// The team's file, as an editor's settings, or a policy folder with `agents.json` in it
     file: PathBuf,
 }
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// The team's file
+    /// The team's file, or a policy folder with `agents.json` in it
     file: PathBuf,
     /// The agent; without it, all are listed
     name: Option<String>,
@@ -77,8 +77,9 @@ pub(crate) fn run(command: &AgentsCommand, printer: &mut Printer) -> anyhow::Res
 
 /// Reads a team; warnings go to standard error.
 fn load(file: &Path, printer: &mut Printer) -> anyhow::Result<Team> {
+    let file = team::find(file).map_err(anyhow::Error::msg)?;
     let shown = file.display();
-    match team::load(file) {
+    match team::load(&file) {
         Ok((team, warnings)) => {
             for warning in warnings {
                 printer.error_line(&format!("leafgate: {shown}, {warning}"));

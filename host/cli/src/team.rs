@@ -44,6 +44,7 @@ impl TeamFile {
     /// The file that was named, or else that of the policy folder, which need not be there yet.
     pub(crate) fn find(named: Option<&Path>, policy: &PolicySource) -> Option<TeamFile> {
         let path = match (named, policy) {
+            (Some(named), _) if named.is_dir() => named.join(IN_POLICY),
             (Some(named), _) => named.to_owned(),
             (None, PolicySource::Folder(folder)) => folder.join(IN_POLICY),
             (None, PolicySource::Default | PolicySource::None) => return None,
@@ -94,6 +95,23 @@ fn read(path: &Path, last: Option<&ServingTeam>) -> ServingTeam {
             let problems = problems.into_iter().map(|problem| format!("{shown}, {problem}"));
             ServingTeam { team, warnings: std::iter::once(first).chain(problems).collect() }
         }
+    }
+}
+
+/// The team's file that a person means by a file or a folder; the error says what was looked for.
+pub(crate) fn find(named: &Path) -> Result<PathBuf, String> {
+    let shown = named.display();
+    let in_folder = named.join(IN_POLICY);
+    match std::fs::metadata(named) {
+        Ok(metadata) if !metadata.is_dir() => Ok(named.to_owned()),
+        Ok(_) if in_folder.exists() => Ok(in_folder),
+        Ok(_) => Err(format!(
+            "{shown} has no team: a folder has one in `{IN_POLICY}`, which is not there; write it, or name the \
+             team's file"
+        )),
+        Err(error) => Err(format!(
+            "{shown} cannot be read ({error}): name a team's file, or a policy folder with `{IN_POLICY}` in it"
+        )),
     }
 }
 

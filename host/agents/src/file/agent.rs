@@ -1,5 +1,7 @@
 //! One agent of a file.
 
+use std::collections::BTreeSet;
+
 use serde_json::value::RawValue;
 
 use super::members::{Members, Text};
@@ -20,8 +22,14 @@ const MAX_NAMES: usize = 500;
 const KNOWN: [&str; 6] =
     ["name", "systemPrompt", "description", "useFor", "delegationPermissions", "toolPermissions"];
 
-/// Reads an agent, or notes all that is wrong with it.
-pub(super) fn read<'t>(text: &Text<'t>, value: &'t RawValue, at: &str, notes: &mut Notes) -> Option<Agent> {
+/// Reads an agent, or notes all that is wrong with it. `names` are those of the agents before.
+pub(super) fn read<'t>(
+    text: &Text<'t>,
+    value: &'t RawValue,
+    at: &str,
+    names: &mut BTreeSet<AgentName>,
+    notes: &mut Notes,
+) -> Option<Agent> {
     let line = text.line(value);
     let Some(members) = text.members(value) else {
         notes.wrong(line, at, "an object with an agent is expected");
@@ -35,6 +43,7 @@ pub(super) fn read<'t>(text: &Text<'t>, value: &'t RawValue, at: &str, notes: &m
     }
     let mut of = Of { text, members: &members, line, at, notes };
     let name = of.name();
+    of.refuse_taken(name.as_ref(), names);
     let system_prompt = of.string("systemPrompt", MAX_PROMPT);
     let description = of.string("description", MAX_LINE);
     let use_for = of.string("useFor", MAX_LINE);
@@ -79,6 +88,16 @@ impl<'t> Of<'_, 't> {
             self.wrong(value, "name", crate::name::InvalidName.to_string());
         }
         name
+    }
+
+    /// A name is taken by an agent that cannot be read, too.
+    fn refuse_taken(&mut self, name: Option<&AgentName>, names: &mut BTreeSet<AgentName>) {
+        if let Some(name) = name
+            && !names.insert(name.clone())
+        {
+            let what = format!("the name `{name}` is taken: each agent needs its own");
+            self.notes.wrong(self.line, format!("{}/name", self.at), what);
+        }
     }
 
     fn string(&mut self, key: &str, most: usize) -> Option<String> {

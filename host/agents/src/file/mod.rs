@@ -207,18 +207,14 @@ fn agents(text: &Text<'_>, form: &Form<'_>, notes: &mut Notes) -> Option<Vec<Age
         return None;
     };
     if elements.len() > MAX_AGENTS {
-        notes.wrong(text.line(value), &at, format!("a team has at most {MAX_AGENTS} agents"));
-        return None;
+        let what = format!("a team has at most {MAX_AGENTS} agents, and here are {}", elements.len());
+        notes.wrong(text.line(value), &at, what);
     }
     let mut names = BTreeSet::new();
     let mut agents = Vec::new();
-    for (index, element) in elements.into_iter().enumerate() {
-        let Some(agent) = agent::read(text, element, &format!("{at}/{index}"), notes) else { continue };
-        if !names.insert(agent.name.clone()) {
-            let what = format!("the name `{}` is taken: each agent needs its own", agent.name);
-            notes.wrong(text.line(element), format!("{at}/{index}/name"), what);
-        }
-        agents.push(agent);
+    // One too many is said once, and a list without end is not read to its end.
+    for (index, element) in elements.into_iter().enumerate().take(2 * MAX_AGENTS) {
+        agents.extend(agent::read(text, element, &format!("{at}/{index}"), &mut names, notes));
     }
     if agents.is_empty() && notes.problems.is_empty() {
         notes.warn(text.line(value), at, "the team has no agents: requests pass as they come");

@@ -55,8 +55,30 @@ fn what_is_wrong_with_a_team_is_told_by_line() {
         "{}",
         checked.err
     );
-    let gone = bench.run(&["agents", "check", "none.json"], "");
-    assert_eq!(gone.code, 2);
+}
+
+#[test]
+fn a_folder_means_its_team_and_who_looks_in_vain_is_told_for_what() {
+    let bench = bench();
+    bench.file("policy/agents.json", &example("agents.json"));
+    bench.file("empty/rules.toml", "");
+    let found = bench.run(&["agents", "check", "policy"], "");
+    assert_eq!((found.code, found.err.as_str()), (0, ""), "{}", found.out);
+    assert!(bench.run(&["agents", "show", "policy", "reviewer"], "").out.contains("reviewer"));
+    for (named, parts) in [
+        ("empty", ["empty has no team", "`agents.json`, which is not there", "name the team's file"]),
+        (
+            "none.json",
+            ["none.json cannot be read", "name a team's file", "a policy folder with `agents.json`"],
+        ),
+    ] {
+        let missed = bench.run(&["agents", "check", named], "");
+        assert_eq!((missed.code, missed.out.as_str()), (2, ""), "{named}");
+        assert!(parts.iter().all(|part| missed.err.contains(part)), "{named}: {}", missed.err);
+    }
+    bench.file("bare/agents.json", "{\"entryAgent\": \"a\", \"agents\": []}");
+    let bare = bench.run(&["agents", "check", "bare"], "");
+    assert!(bare.err.contains("the team has no agents: requests pass as they come"), "{}", bare.err);
 }
 
 #[test]
