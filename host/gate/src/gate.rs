@@ -48,7 +48,7 @@ use crate::serving::ServingPolicy;
 use crate::session::Sessions;
 use crate::shadow::Shadow;
 use crate::status::Counters;
-use crate::team::{ForTeam, TeamSource, Teams};
+use crate::team::{ForTeam, TeamSource, Teams, refuse_elsewhere};
 use crate::upstream::ReachError;
 use crate::upstreams::{Lane, UpstreamName, Upstreams};
 use crate::{guard, headers};
@@ -371,7 +371,9 @@ impl Shared {
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let raw = lane.is_raw(parts.uri.path());
-        let Way { lane, parts: routed, outcome } = match Route::of(parts, !coming.is_end_stream(), raw)? {
+        let route = Route::of(parts, !coming.is_end_stream(), raw)?;
+        refuse_elsewhere(&to.base, parts, request_log.path())?;
+        let Way { lane, parts: routed, outcome } = match route {
             Route::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;

@@ -16,6 +16,7 @@
 mod ask;
 mod begin;
 mod drive;
+mod elsewhere;
 mod give;
 mod pace;
 mod plain;
@@ -37,6 +38,7 @@ use crate::base::Base;
 use crate::refusal::Refusal;
 
 pub(crate) use self::begin::ForTeam;
+pub(crate) use self::elsewhere::refuse_elsewhere;
 use self::wire::Body;
 
 /// Where a gate's team comes from. It is asked at the start of each run.

@@ -100,6 +100,51 @@ async fn completions_are_refused_by_name_and_embeddings_pass() {
     );
 }
 
+/// A client takes what comes from the team's base URL for the team's: what passes is a list.
+#[tokio::test]
+async fn what_a_team_knows_nothing_of_is_refused_by_its_path_and_models_are_read() {
+    let stage = Stage::new(&team(&[agent("lead")]), [("lead", vec![])].into()).await;
+    let request = |method: &str, path: &str, body: &str| {
+        let mut request = post(path, body.to_owned());
+        *request.method_mut() = method.parse().unwrap();
+        request
+    };
+    for (method, path, body) in [
+        ("POST", "/agents/v1/audio/transcriptions", "{}"),
+        ("POST", "/agents/v1/audio/speech", r#"{"input":"x"}"#),
+        ("POST", "/agents/v1/images/generations", "{}"),
+        ("POST", "/agents/lead/v1/files", "{}"),
+        ("GET", "/agents/v1/files", ""),
+        ("GET", "/agents/v1/responses/resp_1", ""),
+        ("POST", "/agents/v1/responses/resp_1/cancel", ""),
+        ("DELETE", "/agents/v1/responses/resp_1", ""),
+        ("GET", "/agents/v1/chat/completions", ""),
+        ("GET", "/agents/v1/messages/batches", ""),
+        ("PUT", "/agents/v1/models/m", "{}"),
+        ("POST", "/agents/v1/unheard/of", "{}"),
+    ] {
+        let answer = once(&stage.gate, request(method, path, body)).await;
+        let said = answer.text();
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{method} {path}: {said}");
+        let named = path.split_once("/v1/").unwrap().1;
+        assert!(said.contains(&format!("{method} /v1/{named}")), "{method} {path}: {said}");
+        assert!(said.contains("without `/agents`"), "{said}");
+    }
+    assert_eq!(stage.upstream.seen().len(), 0);
+    for (method, path, body) in [
+        ("GET", "/agents/v1/models", ""),
+        ("GET", "/agents/lead/v1/models/m", ""),
+        ("GET", "/agents/v1beta/models", ""),
+        ("POST", "/agents/v1/responses/compact", r#"{"model":"m","input":[]}"#),
+    ] {
+        let answer = once(&stage.gate, request(method, path, body)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{method} {path}: {}", answer.text());
+    }
+    assert_eq!(stage.upstream.seen().len(), 4);
+    // Without the team nothing changes.
+    assert_eq!(once(&stage.gate, request("GET", "/v1/files", "")).await.status, StatusCode::OK);
+}
+
 /// What a team cannot do is said before anything is asked.
 #[tokio::test]
 async fn what_only_a_provider_keeps_is_refused_with_what_to_send_instead() {

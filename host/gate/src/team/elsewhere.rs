@@ -1,0 +1,43 @@
+//! What a base URL of the team does not lead to.
+//!
+//! A client whose base URL names the team takes all that comes from there for the team's, and what
+//! a provider keeps (files, answers, voices) is nothing that a team knows of. So what passes
+//! without the team is a list, and everything else is refused.
+
+use http::{Method, StatusCode, request};
+
+use crate::apis::{Api, Wants};
+use crate::base::Base;
+use crate::refusal::{Code, Refusal};
+
+/// How the paths end of requests that no agent is asked by: vectors of texts, and the shorter form of
+/// a history, which is sealed and comes back with the next turn.
+const BESIDE: [&str; 4] = ["/embeddings", ":embedContent", ":batchEmbedContents", "/responses/compact"];
+
+/// Refuses a request to the team's base URL that is neither for the team nor harmless without it.
+/// `shown` is its path, masked.
+pub(crate) fn refuse_elsewhere(base: &Base, parts: &request::Parts, shown: &str) -> Result<(), Refusal> {
+    match base {
+        Base::Team(_) if !passes(parts) => {}
+        Base::Team(_) | Base::Profile(_) | Base::Plain => return Ok(()),
+    }
+    let message = format!(
+        "a team answers chat completions, Responses and Messages, and knows nothing of {} {shown}: send that \
+         without the team, to the same path without `/agents`",
+        parts.method
+    );
+    Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message))
+}
+
+fn passes(parts: &request::Parts) -> bool {
+    let path = parts.uri.path();
+    match parts.method {
+        Method::GET | Method::HEAD => path.split('/').nth(2) == Some("models"),
+        // What a team answers, and what it refuses in words of its own.
+        Method::POST => {
+            let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+            api.wants(path) != Wants::Other || BESIDE.iter().any(|end| path.ends_with(end))
+        }
+        _ => false,
+    }
+}
