@@ -114,7 +114,8 @@ fn rejoined(start: Bytes, rest: Content) -> Content {
     content::stream(StreamBody::new(futures_util::StreamExt::chain(start, rest)))
 }
 
-fn events(body: Content, restoring: Restoring) -> Content {
+/// Restores an event stream as it passes.
+pub(crate) fn events(body: Content, restoring: Restoring) -> Content {
     content::stream(RestoredEvents { body, stream: Some(EventStream::new(restoring)), last: None })
 }
 

@@ -55,10 +55,10 @@ impl Run {
             self.end(frame, error.to_string().into(), true, now);
             return;
         }
-        // Only a run that has done nothing can be replaced by plain chat.
+        // Only a run that has done and said nothing can be replaced by plain chat.
         let begun =
             self.frames[ENTRY.at()].messages.iter().any(|message| matches!(message, Message::Model(_)));
-        if !begun {
+        if !begun && !self.is_heard {
             self.degraded = Some(Degraded::DirectChat);
             effects.push(Effect::Happened(Happened::Degraded(Degraded::DirectChat)));
         }

@@ -136,6 +136,8 @@ pub enum Why {
     Policy,
     /// The answer could not be read.
     Unreadable,
+    /// The answer had no end, and the client has heard of it: nothing else can take its place.
+    BrokeOff,
 }
 
 impl Why {
@@ -144,6 +146,7 @@ impl Why {
             Why::Upstream => "the model gave no answer",
             Why::Policy => "its request was not let through",
             Why::Unreadable => "the model's answer could not be read",
+            Why::BrokeOff => "the model's answer broke off",
         }
     }
 }

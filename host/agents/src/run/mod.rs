@@ -60,6 +60,8 @@ pub struct Run {
     /// Since when the client runs tools. Nothing else does anything then.
     paused: Option<Tick>,
     degraded: Option<Degraded>,
+    /// The client has heard of an answer that broke off.
+    is_heard: bool,
     over: bool,
     announced: Option<Tick>,
 }
@@ -114,6 +116,7 @@ impl Run {
             bytes: opening.bytes,
             paused: None,
             degraded: None,
+            is_heard: false,
             over: false,
             announced: None,
         };
@@ -152,6 +155,7 @@ impl Run {
         let frame = self.asking(request)?;
         let mut effects = Effects::new();
         self.frames[frame.at()].state = FrameState::Waiting;
+        self.is_heard |= why == Why::BrokeOff;
         let agent = self.frames[frame.at()].agent.clone();
         let what = format!("`{agent}` did not finish: {}.", why.words());
         self.fail(frame, AgentError::new(ErrorKind::AgentExecution, Some(&agent), what), now, &mut effects);

@@ -38,6 +38,8 @@ pub(crate) struct Restoring {
     /// The conversation, which the next request may find by the name of this answer alone; `None`
     /// once it was told the name.
     thread: Option<Thread>,
+    /// Values may come while the answer does.
+    grows: bool,
 }
 
 /// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in
@@ -49,13 +51,18 @@ impl Restoring {
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let reader = api.conversation()?.reader(request);
         let thread = reader.names_answers().then_some(thread);
-        Some(Restoring { vault, reader, thread })
+        Some(Restoring { vault, reader, thread, grows: false })
+    }
+
+    /// Of an answer during which its session may get its first value: its whole stream is read.
+    pub(crate) fn while_values_come(self) -> Self {
+        Restoring { grows: true, ..self }
     }
 
     /// Returns whether there is nothing to do: the session has no values yet, and the answer's name
     /// is of no use.
     pub(crate) fn is_idle(&self) -> bool {
-        self.vault.is_empty() && self.thread.is_none()
+        self.vault.is_empty() && self.thread.is_none() && !self.grows
     }
 
     /// Restores an answer that came whole.

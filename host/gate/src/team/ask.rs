@@ -6,11 +6,12 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
-use leafgate_answer::{Answer, AnswerLimits, Losses, Lost, Reader};
+use leafgate_answer::{Answer, AnswerLimits, Delta, Losses, Lost, Reader};
 use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
+use super::live::Live;
 use crate::content::Content;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
@@ -35,12 +36,14 @@ pub(super) enum Asked {
 impl RunCase {
     /// Asks the model for an agent, as rules know it: `agents/reviewer`. Rules, people and the
     /// upstream each can say no. The turn in which the body was spelled lasts until it is judged.
+    /// `live` shows the words to the client; where rules decide about them, it does so later.
     pub(super) async fn ask(
         &self,
         body: Bytes,
         agent: Arc<str>,
         asker: Asker,
         turn: SemaphorePermit<'_>,
+        live: Option<&Live>,
     ) -> Asked {
         let case = match self.case(body, agent) {
             Ok(case) => Case { asker: Some(asker), ..case },
@@ -63,10 +66,12 @@ impl RunCase {
         let answer = self.shared.send(&self.lane, outgoing, &progress).await;
         progress.recorded();
         match answer {
-            Ok(answer) if answer.status().is_success() => match self.read(answer).await {
-                Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
-                None => Asked::Failed(Why::Unreadable),
-            },
+            Ok(answer) if answer.status().is_success() => {
+                match self.read(answer, live.filter(|_| ruling.is_none())).await {
+                    Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
+                    None => Asked::Failed(Why::Unreadable),
+                }
+            }
             Ok(answer) => self.refused(answer).await,
             Err(refusal) => {
                 self.shared.refused(&refusal, &progress);
@@ -124,7 +129,7 @@ impl RunCase {
 
     /// Reads an answer to its end; `None` for what is none, and for what clients could read in
     /// another way.
-    async fn read(&self, answer: Response<Content>) -> Option<Answer> {
+    async fn read(&self, answer: Response<Content>, live: Option<&Live>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
         let api = self.wire.answers();
         let mut reader = match media::is_event_stream(answer.headers()) {
@@ -138,7 +143,11 @@ impl RunCase {
             let Ok(data) = frame.ok()?.into_data() else { continue };
             bytes += data.len();
             reservation.cover(bytes).ok()?;
-            reader.push(&data).ok()?;
+            for delta in reader.push(&data).ok()? {
+                if let (Delta::Content(text), Some(live)) = (delta, live) {
+                    live.says(text.expose());
+                }
+            }
         }
         let turn = self.shared.teams.turn().await;
         let answer = reader.finish().ok()?;

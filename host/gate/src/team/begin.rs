@@ -6,6 +6,7 @@ use http::request;
 use leafgate_policy::Policy;
 use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
+use serde_json::Value;
 
 use super::wire::{self, Body};
 use crate::apis::{Api, Wants};
@@ -119,7 +120,8 @@ impl Shared {
         let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
         let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
         came.reservation.cover(came.body.len() + body.len())?;
-        let document = Document::parse(body, format, &Limits::default()).map_err(unreadable)?;
+        let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
+        let document = read(body)?;
         let by_model = document.model().and_then(|model| named(&model));
         let (at, is_by_model) = match (by_base, by_model) {
             (Some(at), by_model) => (at.or_else(|| by_model.clone().flatten()), by_model.is_some()),
@@ -129,8 +131,12 @@ impl Shared {
         if !speaks {
             return Err(not_spoken(api));
         }
-        let json = serde_json::from_slice(document.source())
+        let mut json: Body = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
+        let document = match wire::of(format).is_some_and(|wire| wire.forget_progress(&mut json)) {
+            true => read(Value::Object(json.clone()).to_string().into())?,
+            false => document,
+        };
         Ok(ForTeam::Yes(Box::new(TeamRequest {
             lane,
             api,

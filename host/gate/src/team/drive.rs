@@ -11,21 +11,24 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response, request};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    Degraded, Effect, Effects, Frame, FrameId, Happened, Opening, RequestId, Run, RunError, RunId, RunLimits,
-    Tick,
+    Degraded, Effect, Effects, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunError,
+    RunId, RunLimits, Tick, Why,
 };
-use leafgate_answer::Head;
+use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::Class;
 use leafgate_policy::Policy;
 use leafgate_tree::Document;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
 use super::Began;
 use super::ask::Asked;
 use super::begin::TeamRequest;
 use super::give::{Heard, mark_direct};
+use super::live::{self, Given, Live, Piece, Running};
+use super::progress;
 use super::wire::{self, Body, Wire};
 use crate::apis::{Api, Wants};
 use crate::begun;
@@ -61,6 +64,8 @@ pub(super) struct RunCase {
     pub(super) body: Arc<Body>,
     /// Whether its client asked for a stream of events.
     pub(super) streams: bool,
+    /// What the client of a stream is shown; there while the run is driven.
+    pub(super) live: Option<Live>,
     pub(super) session: Session,
     pub(super) outside: Arc<OutsideTexts>,
     pub(super) hints: Hints,
@@ -79,14 +84,10 @@ impl Shared {
         let api = request.api;
         let streams = api.streams(&request.document);
         let progress = Arc::clone(&request.progress);
-        let shared = Arc::clone(self);
-        let team = Arc::clone(self);
-        let mut answer = Box::pin(async move {
-            let run = shared.team_answer(request);
-            team.teams.pace.run(run).await.unwrap_or_else(|| {
-                Err(Refusal::internal("the gate failed at this run of agents, so it is given up"))
-            })
-        });
+        let (shows, pieces) = unbounded_channel();
+        let run = self.paced(request, streams.then_some(shows));
+        let client = live::Client { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
+        let mut answer = Box::pin(live::answer(run, pieces, client));
         if !streams {
             return answer.await;
         }
@@ -101,7 +102,23 @@ impl Shared {
         }
     }
 
-    async fn team_answer(self: Arc<Self>, request: TeamRequest) -> Result<Response<Content>, Refusal> {
+    /// Answers a request to the team piece by piece, among all other runs.
+    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<Piece>>) -> Running {
+        let (shared, team) = (Arc::clone(self), Arc::clone(self));
+        Box::pin(async move {
+            let run = shared.team_answer(request, shows);
+            team.teams.pace.run(run).await.unwrap_or_else(|| {
+                Err(Refusal::internal("the gate failed at this run of agents, so it is given up"))
+            })
+        })
+    }
+
+    /// `shows` where the client asked for a stream.
+    async fn team_answer(
+        self: Arc<Self>,
+        request: TeamRequest,
+        shows: Option<UnboundedSender<Piece>>,
+    ) -> Given {
         let serving = self.teams.team().ok_or_else(no_team)?;
         let _reservation = request.reservation;
         let wire = wire::of(request.document.format()).ok_or_else(|| {
@@ -115,7 +132,7 @@ impl Shared {
         let answered = wire.answered(&body);
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
-            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&request.policy) },
+            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&request.policy), answers: 0 },
             outside: Arc::new(OutsideTexts::of(&request.parts)),
             class: ClassHint::of(&request.parts.headers),
             parts: Arc::new(plain_parts(request.parts)),
@@ -131,6 +148,7 @@ impl Shared {
             wire,
             body,
             session,
+            live: None,
         };
         let counts = matches!(case.api.wants(case.parts.uri.path()), Wants::Count(_));
         // A run that waits for its client goes on with a turn, and with no question about one.
@@ -142,7 +160,7 @@ impl Shared {
             let effects = run.answered(answered.results, said, now);
             let effects =
                 effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
-            return case.drive(run, effects).await;
+            return case.drive(run, effects, shows).await;
         }
         if let Some(why) = wire.refuses(&case.body) {
             return Err(Refusal::malformed(why));
@@ -161,18 +179,21 @@ impl Shared {
         };
         let at = request.at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
-            Ok((run, _)) if counts => case.count(&run).await,
-            Ok((run, effects)) => case.drive(run, effects).await,
+            Ok((run, _)) if counts => case.count(&run).await.map(Some),
+            Ok((run, effects)) => case.drive(run, effects, shows).await,
             Err(RunError::NoAgent) if at.is_some() => Err(no_agent(&serving.team)),
             // A team without agents.
-            Err(_) => case.plain(None).await.map(mark_direct),
+            Err(_) => case.plain(None).await.map(mark_direct).map(Some),
         }
     }
 }
 
 impl RunCase {
     /// Carries out what a run wants, until its client is to be answered.
-    async fn drive(self, run: Run, effects: Effects) -> Result<Response<Content>, Refusal> {
+    async fn drive(mut self, run: Run, effects: Effects, shows: Option<UnboundedSender<Piece>>) -> Given {
+        self.began.answers += 1;
+        let head = self.head(&run);
+        self.live = shows.map(|pieces| self.live(&run, &head, pieces));
         let case = Arc::new(self);
         let watched = Watched { shared: Arc::clone(&case.shared), run: run.id(), over: false };
         let mut driver = Driver {
@@ -182,15 +203,15 @@ impl RunCase {
             aborts: HashMap::new(),
             deadline: None,
             heard: Heard::default(),
+            broke_off: false,
             watched,
         };
         let end = driver.carry_out(effects).await;
-        let Driver { run, heard, mut watched, asked, .. } = driver;
+        let Driver { run, heard, broke_off, mut watched, asked, .. } = driver;
         // Whatever is still in flight is not wanted any more.
         drop(asked);
         watched.over = true;
         let teams = &case.shared.teams;
-        let head = case.head(&run);
         match end {
             End::Calls(calls) => {
                 let reply = heard.calls(calls);
@@ -204,7 +225,10 @@ impl RunCase {
                 teams.records.at(&run, RunState::Finished, result);
                 case.log_end(&run);
                 if run.degraded() == Some(Degraded::DirectChat) {
-                    return case.plain(run.model()).await.map(mark_direct);
+                    return case.plain(run.model()).await.map(mark_direct).map(Some);
+                }
+                if broke_off {
+                    return Err(Refusal::upstream("the model's answer broke off: ask again"));
                 }
                 let reply = heard.end(run.result().completed);
                 case.give(&reply, &head, run.degraded()).await
@@ -215,12 +239,7 @@ impl RunCase {
     fn head(&self, run: &Run) -> Head {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Head {
-            id: format!(
-                "{ANSWER}{:016x}_{}",
-                run.id().0,
-                run.frames().iter().map(|f| f.iterations()).sum::<u32>()
-            )
-            .into(),
+            id: format!("{ANSWER}{:016x}_{}", run.id().0, self.began.answers).into(),
             model: run.model().unwrap_or_default().into(),
             created: since.as_secs(),
         }
@@ -307,6 +326,8 @@ struct Driver {
     aborts: HashMap<RequestId, AbortHandle>,
     deadline: Option<Tick>,
     heard: Heard,
+    /// The entry's model did not end what the client has heard of it.
+    broke_off: bool,
     watched: Watched,
 }
 
@@ -379,10 +400,12 @@ impl Driver {
             chain: chain.join(" > ").into(),
             class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },
         };
+        let by_entry = frame.parent().is_none();
         let asked = async move {
             let turn = case.shared.teams.turn().await;
+            let live = case.live.as_ref().filter(|_| by_entry);
             let asked = match case.shared.on_blocking_pool(spell).await {
-                Ok(body) => case.ask(body, agent, asker, turn).await,
+                Ok(body) => case.ask(body, agent, asker, turn, live).await,
                 Err(refusal) => case.not_asked(&refusal),
             };
             (request, asked)
@@ -395,22 +418,40 @@ impl Driver {
     fn hear(&mut self, request: RequestId, asked: Asked) -> Effects {
         self.aborts.remove(&request);
         let now = self.case.shared.teams.now();
-        let by_entry = self.run.frames().first().is_some_and(
-            |entry| matches!(entry.state(), leafgate_agents::FrameState::Asking(of) if of == request),
-        );
+        let asks = |frame: &&Frame| matches!(frame.state(), FrameState::Asking(of) if of == request);
+        let frame = self.run.frames().iter().find(asks);
+        let by_entry = frame.is_some_and(|frame| frame.parent().is_none());
+        let live = self.case.live.as_ref();
+        let is_heard = by_entry && live.is_some_and(Live::is_within_reply);
         let effects = match asked {
+            Asked::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
             Asked::Turn(turn) => {
+                match (live, frame) {
+                    (Some(live), Some(_)) if by_entry => live.said(turn.reply.content.expose()),
+                    (Some(live), Some(frame)) => progress::worked(live, frame, &turn.reply),
+                    _ => {}
+                }
                 self.heard.add(&turn.reply, by_entry);
                 self.run.replied(request, turn, now)
             }
             Asked::ToolsRefused => self.run.tools_refused(request, now),
+            Asked::Failed(_) if is_heard => self.break_off(request, now),
             Asked::Failed(why) => self.run.failed(request, why, now),
         };
         // An answer that nobody waits for any more.
         effects.unwrap_or_default()
     }
 
+    /// Ends a run of which the client has words that have no end.
+    fn break_off(&mut self, request: RequestId, now: Tick) -> Result<Effects, RunError> {
+        self.broke_off = true;
+        self.run.failed(request, Why::BrokeOff, now)
+    }
+
     fn tell(&self, happened: &Happened) {
+        if let Some(live) = &self.case.live {
+            progress::happened(live, &self.run, happened);
+        }
         let run = format!("{:016x}", self.run.id().0);
         let told = event(run, happened);
         tracing::info!(
@@ -424,6 +465,11 @@ impl Driver {
         );
         self.case.shared.hub.publish(|| Event::Agent { told });
     }
+}
+
+/// Whether a model says that its answer has no end.
+fn is_broken_off(reply: &Reply) -> bool {
+    matches!(reply.finish, Some(Finish::Failed | Finish::Cancelled))
 }
 
 fn event(run: String, happened: &Happened) -> AgentEvent {

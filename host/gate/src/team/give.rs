@@ -1,21 +1,21 @@
-//! What the client of a run is answered: calls to run, or the end.
+//! What the client of a run is answered at last: calls to run, or the end.
 
-use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use leafgate_agents::{ClientCall, Degraded};
-use leafgate_answer::{AnswerText, Call, Finish, Head, Reply, Usage};
+use leafgate_agents::{ClientCall, Degraded, Run};
+use leafgate_answer::{AnswerText, Call, Finish, Head, LiveAnswer, Reply, Usage};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
+use super::live::{Begin, Given, Live, Piece};
 use crate::content::{self, Content};
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
 
 /// Says with what a run makes do.
-const AGENTS: HeaderName = HeaderName::from_static("leafgate-agents");
+pub(super) const AGENTS: HeaderName = HeaderName::from_static("leafgate-agents");
 
 /// What stands between the texts of several answers of the entry.
-const BETWEEN: &str = "\n\n";
+pub(super) const BETWEEN: &str = "\n\n";
 
 /// What the client hears where the entry said nothing.
 const NOTHING: &str = "[leafgate: the agents ended without an answer]";
@@ -84,33 +84,35 @@ impl Heard {
 }
 
 impl RunCase {
-    /// Writes an answer in the client's API, with the real values back in its words.
-    pub(super) async fn give(
-        &self,
-        reply: &Reply,
-        head: &Head,
-        degraded: Option<Degraded>,
-    ) -> Result<Response<Content>, Refusal> {
-        let api = self.wire.answers();
-        let whole = api.write(reply, head).json;
-        let (kind, body) = match self.streams {
-            false => ("application/json", Bytes::from(whole.to_string())),
-            true => {
-                let events = api.events(&whole, self.wants_usage()).unwrap_or_default();
-                let events: String = events.iter().map(ToString::to_string).collect();
-                ("text/event-stream", events.into())
-            }
-        };
-        let mut answer = Response::new(content::full(body));
-        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        let thread = self.shared.sessions.thread(&self.session.key);
-        let restoring = Restoring::of(self.api, &self.document, self.session.vault.clone(), thread)
-            .filter(|_| self.lane.restore);
-        let mut answer = self.shared.prepare(answer, restoring).await?;
+    /// Writes an answer in the client's API, with the real values back in its words. A client that
+    /// asked for a stream has its words already.
+    pub(super) async fn give(&self, reply: &Reply, head: &Head, degraded: Option<Degraded>) -> Given {
+        if let Some(live) = &self.live {
+            live.ends(reply);
+            return Ok(None);
+        }
+        let whole = self.wire.answers().write(reply, head).json;
+        let mut answer = Response::new(content::full(whole.to_string().into()));
+        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let mut answer = self.shared.prepare(answer, self.restoring()).await?;
         if let Some(degraded) = degraded {
             answer.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
         }
-        Ok(answer)
+        Ok(Some(answer))
+    }
+
+    /// What is shown to a client that asked for a stream, from the beginning of an answer.
+    pub(super) fn live(&self, run: &Run, head: &Head, pieces: UnboundedSender<Piece>) -> Live {
+        let answer = LiveAnswer::new(self.wire.answers(), head.clone(), self.wants_usage());
+        let restoring = self.restoring().map(Restoring::while_values_come);
+        let begin = Begin { restoring, degraded: run.degraded() };
+        Live::new(pieces, answer, begin, run.team().settings().progress)
+    }
+
+    fn restoring(&self) -> Option<Restoring> {
+        let thread = self.shared.sessions.thread(&self.session.key);
+        Restoring::of(self.api, &self.document, self.session.vault.clone(), thread)
+            .filter(|_| self.lane.restore)
     }
 
     /// Whether a stream of chat completions ends with its costs.

@@ -7,6 +7,7 @@
 //! - Every body that leaves for a frame is judged by the same policy, in the session's vault. So a
 //!   secret is one token in every frame, and comes back only in what the client reads.
 //! - A run keeps the team and the generation that it began with.
+//! - Who asked for a stream sees what the entry says as it says it ([`live`]).
 //! - A client that is gone takes its run along: what the run does lives in the client's answer.
 //! - Work for runs takes turns, half as many as the gate judges requests at a time, on the async
 //!   threads ([`pace`]) as on the blocking pool: a hundred runs are no reason for anybody else to wait.
@@ -18,8 +19,10 @@ mod begin;
 mod drive;
 mod elsewhere;
 mod give;
+mod live;
 mod pace;
 mod plain;
+mod progress;
 mod record;
 mod wire;
 
@@ -83,6 +86,8 @@ struct Began {
     /// The body of its client's first request.
     opening: Arc<Body>,
     policy: Arc<Policy>,
+    /// How often its client was answered.
+    answers: u32,
 }
 
 impl Teams {
@@ -210,7 +215,7 @@ mod tests {
             Run::start(Arc::new(team), None, opening, client, RunLimits::default(), teams.now()).unwrap();
         teams.records.at(&run, RunState::Waiting, None);
         let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
-        teams.keep(run, Began { opening: Arc::default(), policy });
+        teams.keep(run, Began { opening: Arc::default(), policy, answers: 1 });
         let state = || teams.view().runs[0].state;
         let wait = RunsLimits::default().wait;
         tokio::time::advance(wait - Duration::from_secs(1)).await;

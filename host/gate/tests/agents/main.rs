@@ -5,6 +5,7 @@
 
 mod bounds;
 mod counts;
+mod live;
 mod scenarios;
 mod secrets;
 mod stage;

@@ -4,6 +4,7 @@ use leafgate_agents::ClientResult;
 use leafgate_answer::Api;
 use serde_json::{Value, json};
 
+use super::super::live::PROGRESS;
 use super::{Answered, Body, CallResult, Wire, joined, text};
 
 pub(super) struct Chat;
@@ -31,6 +32,19 @@ impl Wire for Chat {
 
     fn conversation(&self) -> &'static str {
         "messages"
+    }
+
+    fn forget_progress(&self, body: &mut Body) -> bool {
+        let messages = body.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
+        let mut has_any = false;
+        for message in messages.filter_map(Value::as_object_mut) {
+            let of_agents = message.get("reasoning_content").and_then(Value::as_str);
+            if of_agents.is_some_and(|text| text.starts_with(PROGRESS)) {
+                message.remove("reasoning_content");
+                has_any = true;
+            }
+        }
+        has_any
     }
 
     fn refuses(&self, body: &Body) -> Option<&'static str> {

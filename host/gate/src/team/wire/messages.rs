@@ -1,10 +1,10 @@
 //! Anthropic Messages. Results of calls are blocks of a user's message, and roles alternate.
 
 use leafgate_agents::ClientResult;
-use leafgate_answer::Api;
+use leafgate_answer::{Api, LIVE_SIGNATURE};
 use serde_json::{Value, json};
 
-use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, text};
+use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, leave_out, text};
 
 /// How the types of tools begin that the provider runs itself.
 const OF_PROVIDER: [&str; 5] = ["web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_"];
@@ -39,6 +39,19 @@ impl Wire for Messages {
 
     fn conversation(&self) -> &'static str {
         "messages"
+    }
+
+    fn forget_progress(&self, body: &mut Body) -> bool {
+        let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return false };
+        let is_told = |block: &Value| block["type"] == "thinking" && block["signature"] == LIVE_SIGNATURE;
+        let mut has_any = false;
+        for message in messages.iter_mut() {
+            let blocks = message.get_mut("content").and_then(Value::as_array_mut);
+            has_any |= leave_out(blocks, is_told);
+        }
+        // A message without content is refused.
+        messages.retain(|message| !has_any || message["content"].as_array().is_none_or(|b| !b.is_empty()));
+        has_any
     }
 
     fn opening(&self, body: &Body) -> Vec<Value> {

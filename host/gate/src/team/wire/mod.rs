@@ -55,6 +55,10 @@ pub(super) trait Wire: Sync {
     /// The results of calls that stand at the end of a body, and what the user said there.
     fn answered(&self, body: &Body) -> Answered;
 
+    /// Takes what the gate told about the work of agents out of what the client sends again: it is
+    /// nobody's words, and no provider signed it. Returns whether there was any.
+    fn forget_progress(&self, body: &mut Body) -> bool;
+
     /// What of a request a team cannot do, and what to send instead; `None` where it can do all.
     fn refuses(&self, _body: &Body) -> Option<&'static str> {
         None
@@ -194,6 +198,14 @@ fn conversation(wire: &dyn Wire, opening: &Body, frame: &Frame) -> Vec<Value> {
         }
     }
     spelled
+}
+
+/// Leaves elements of a list out; returns whether there were any.
+fn leave_out(list: Option<&mut Vec<Value>>, is_out: impl Fn(&Value) -> bool) -> bool {
+    let Some(list) = list else { return false };
+    let before = list.len();
+    list.retain(|element| !is_out(element));
+    list.len() != before
 }
 
 /// The text of a content: a string, or the texts of its parts, one line each.

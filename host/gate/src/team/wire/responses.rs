@@ -5,7 +5,8 @@ use leafgate_answer::{Api, CallKind};
 use serde_json::{Value, json};
 
 use super::super::drive::ANSWER;
-use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, text};
+use super::super::live::PROGRESS;
+use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, leave_out, text};
 
 /// Items with the results of calls.
 const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
@@ -39,6 +40,17 @@ impl Wire for Responses {
 
     fn conversation(&self) -> &'static str {
         "input"
+    }
+
+    fn forget_progress(&self, body: &mut Body) -> bool {
+        // Some clients send reasoning without its id.
+        let is_told = |item: &Value| {
+            let text = item.pointer("/summary/0/text").and_then(Value::as_str);
+            let of_agents = text.is_some_and(|text| text.starts_with(PROGRESS));
+            let id = item["id"].as_str().and_then(|id| id.strip_prefix("rs_"));
+            item["type"] == "reasoning" && (of_agents || id.is_some_and(|id| id.starts_with(ANSWER)))
+        };
+        leave_out(body.get_mut("input").and_then(Value::as_array_mut), is_told)
     }
 
     fn opening(&self, body: &Body) -> Vec<Value> {

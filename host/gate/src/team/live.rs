@@ -1,0 +1,239 @@
+//! What the client of a run is shown while the run goes on: the entry's words as its model says
+//! them, and what others do for it, as reasoning. It is for clients that asked for a stream.
+//!
+//! The run says what is to be shown, and the client's answer hands it on: it begins with the first
+//! word, has signs of life in between, and ends with the run. Until then it is no answer, so a run
+//! that fails before it said anything can still be refused, or replaced by plain chat.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use leafgate_agents::Degraded;
+use leafgate_answer::{Event, LiveAnswer, Reply};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::sleep;
+
+use super::give::{AGENTS, BETWEEN};
+use crate::answer;
+use crate::apis::Api;
+use crate::content::{self, Content, ContentError};
+use crate::dialect;
+use crate::gate::Shared;
+use crate::log::RequestLogProgress;
+use crate::refusal::Refusal;
+use crate::restore::Restoring;
+
+/// How each line about the work of others begins. Clients that send reasoning again send it so, and
+/// by this it is known to be nobody's.
+pub(super) const PROGRESS: &str = "[agents] ";
+
+/// What a run was answered with; `None` where all of it was shown.
+pub(super) type Given = Result<Option<Response<Content>>, Refusal>;
+
+/// A run that comes to its answer. Dropping it gives the run up.
+pub(super) type Running = Pin<Box<dyn Future<Output = Given> + Send>>;
+
+/// A piece of what is shown.
+pub(super) enum Piece {
+    /// Comes first, and once.
+    Begin(Box<Begin>),
+    Events(Bytes),
+}
+
+/// How what is shown begins.
+pub(super) struct Begin {
+    pub(super) restoring: Option<Restoring>,
+    pub(super) degraded: Option<Degraded>,
+}
+
+/// What a client is shown while its run goes on.
+pub(super) struct Live {
+    pieces: UnboundedSender<Piece>,
+    showing: Mutex<Showing>,
+}
+
+struct Showing {
+    /// `None` once it has ended.
+    answer: Option<LiveAnswer>,
+    /// `None` once something was shown.
+    begin: Option<Box<Begin>>,
+    /// Whether the work of others is shown.
+    progress: bool,
+    /// Bytes of the entry's present reply that were shown.
+    shown: usize,
+}
+
+impl Live {
+    pub(super) fn new(
+        pieces: UnboundedSender<Piece>,
+        answer: LiveAnswer,
+        begin: Begin,
+        progress: bool,
+    ) -> Live {
+        let showing = Showing { answer: Some(answer), begin: Some(Box::new(begin)), progress, shown: 0 };
+        Live { pieces, showing: Mutex::new(showing) }
+    }
+
+    /// The entry's model says more.
+    pub(super) fn says(&self, more: &str) {
+        self.show(|showing| showing.says(more));
+    }
+
+    /// The entry's model has said all of this: what was not shown is.
+    pub(super) fn said(&self, all: &str) {
+        self.show(|showing| {
+            let rest = all.get(showing.shown..).unwrap_or_default();
+            let events = showing.says(rest);
+            showing.shown = 0;
+            events
+        });
+    }
+
+    /// Whether words of a reply were shown that is not there yet.
+    pub(super) fn is_within_reply(&self) -> bool {
+        self.showing().shown > 0
+    }
+
+    /// Somebody works for the entry.
+    pub(super) fn tells(&self, line: &str) {
+        self.show(|showing| match &mut showing.answer {
+            Some(answer) if showing.progress => answer.reason(&format!("{PROGRESS}{line}\n")),
+            _ => Vec::new(),
+        });
+    }
+
+    pub(super) fn degrades(&self, degraded: Degraded) {
+        if let Some(begin) = &mut self.showing().begin {
+            begin.degraded = Some(degraded);
+        }
+    }
+
+    /// Ends what is shown with the last answer, whose words were said unless none were.
+    pub(super) fn ends(&self, last: &Reply) {
+        self.show(|showing| {
+            let Some(mut answer) = showing.answer.take() else { return Vec::new() };
+            let mut events = match answer.has_content() {
+                true => Vec::new(),
+                false => answer.say(last.content.expose()),
+            };
+            events.extend(answer.end(last));
+            events
+        });
+    }
+
+    fn show(&self, of: impl FnOnce(&mut Showing) -> Vec<Event>) {
+        let mut showing = self.showing();
+        let events = of(&mut showing);
+        if events.is_empty() {
+            return;
+        }
+        // A client that is gone hears nothing, and its run hears of that by itself.
+        if let Some(begin) = showing.begin.take() {
+            let _ = self.pieces.send(Piece::Begin(begin));
+        }
+        let events: String = events.iter().map(ToString::to_string).collect();
+        let _ = self.pieces.send(Piece::Events(events.into()));
+    }
+
+    fn showing(&self) -> MutexGuard<'_, Showing> {
+        // What a run that panicked has shown is shown.
+        self.showing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Showing {
+    fn says(&mut self, more: &str) -> Vec<Event> {
+        let Some(answer) = self.answer.as_mut().filter(|_| !more.is_empty()) else { return Vec::new() };
+        let begins = self.shown == 0 && answer.has_content();
+        self.shown += more.len();
+        let mut events = if begins { answer.say(BETWEEN) } else { Vec::new() };
+        events.extend(answer.say(more));
+        events
+    }
+}
+
+/// What a client's stream needs besides its run.
+pub(super) struct Client {
+    pub(super) shared: Arc<Shared>,
+    pub(super) progress: Arc<RequestLogProgress>,
+    pub(super) api: Api,
+}
+
+/// Waits for the beginning of what is shown, or for the answer of a run that showed nothing.
+pub(super) async fn answer(
+    mut run: Running,
+    mut pieces: UnboundedReceiver<Piece>,
+    client: Client,
+) -> Result<Response<Content>, Refusal> {
+    let given = tokio::select! {
+        biased;
+        Some(Piece::Begin(begin)) = pieces.recv() => return Ok(client.stream(*begin, pieces, run)),
+        given = &mut run => given,
+    };
+    // It may have begun and ended since its pieces were looked for.
+    match pieces.try_recv() {
+        Ok(Piece::Begin(begin)) => Ok(client.stream(*begin, pieces, Box::pin(ready(given)))),
+        _ => given?.ok_or_else(|| Refusal::internal("a run of agents ended without an answer")),
+    }
+}
+
+/// What is left of a stream.
+struct Rest {
+    client: Client,
+    pieces: UnboundedReceiver<Piece>,
+    /// `None` once it has ended.
+    run: Option<Running>,
+    every: Duration,
+}
+
+impl Client {
+    fn stream(self, begin: Begin, pieces: UnboundedReceiver<Piece>, run: Running) -> Response<Content> {
+        let every = self.shared.limits.keepalive;
+        let rest = Rest { client: self, pieces, run: Some(run), every };
+        let events = stream::unfold(rest, |mut rest| async move {
+            let events = rest.next().await?;
+            Some((Ok::<_, ContentError>(Frame::data(events)), rest))
+        });
+        let mut body = content::stream(StreamBody::new(events));
+        if let Some(restoring) = begin.restoring {
+            body = answer::events(body, restoring);
+        }
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Some(degraded) = begin.degraded {
+            headers.insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
+        }
+        response
+    }
+}
+
+impl Rest {
+    /// The next events, whole ones.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            tokio::select! {
+                biased;
+                piece = self.pieces.recv() => match piece {
+                    Some(Piece::Events(events)) => return Some(events),
+                    Some(Piece::Begin(_)) => {}
+                    // Nothing more is shown: the run is over, or breaks off.
+                    None => break,
+                },
+                () = sleep(self.every) => return Some(dialect::keepalive(self.client.api)),
+            }
+        }
+        let refusal = self.run.take()?.await.err()?;
+        self.client.shared.refused(&refusal, &self.client.progress);
+        Some(refusal.events(self.client.api))
+    }
+}

@@ -1,0 +1,202 @@
+//! What a client sees while its run goes on: the entry's words as they are said, and the work of others.
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use leafgate_answer::{AnswerLimits, Api, Event, Finish, Head, LiveAnswer, Reader, Reply};
+use serde_json::{Value, json};
+
+use crate::stage::*;
+use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, email_token, post};
+
+/// A model that answers bit by bit.
+fn model(api: Api) -> LiveAnswer {
+    LiveAnswer::new(api, Head { id: "a".into(), model: "m".into(), created: 1 }, false)
+}
+
+fn bytes(events: &[Event]) -> String {
+    events.iter().map(ToString::to_string).collect()
+}
+
+/// A team's answer that comes bit by bit.
+struct Coming {
+    body: Incoming,
+    reader: Reader,
+    text: String,
+    content: String,
+}
+
+impl Coming {
+    async fn of(stage: &Stage, api: Api) -> Coming {
+        let client = Conversation::new(api, true, "Go.");
+        let path = format!("/agents/v1{}", APIS.into_iter().find(|(of, _)| *of == api).unwrap().1);
+        let answer =
+            Client::connect(stage.gate.address).await.send(post(&path, client.body.to_string())).await;
+        assert_eq!(answer.status(), 200);
+        let reader = Reader::stream(api, AnswerLimits::default());
+        Coming { body: answer.into_body(), reader, text: String::new(), content: String::new() }
+    }
+
+    /// Reads on until a text has been said; without one, to the end.
+    async fn until(&mut self, said: Option<&str>) {
+        while said.is_none_or(|said| !self.content.contains(said)) {
+            let Some(frame) = self.body.frame().await else { break };
+            let data = frame.unwrap().into_data().unwrap();
+            self.text.push_str(std::str::from_utf8(&data).unwrap());
+            let mut reply = Reply::default();
+            self.reader.push(&data).unwrap().iter().for_each(|delta| reply.add(delta));
+            self.content.push_str(reply.content.expose());
+        }
+        assert!(said.is_none_or(|said| self.content.contains(said)), "{}", self.text);
+    }
+}
+
+#[tokio::test]
+async fn the_entrys_words_come_as_they_are_said() {
+    for (api, progress) in APIS.into_iter().flat_map(|(api, _)| [(api, true), (api, false)]) {
+        let (upstream, mut begins) = Upstream::fed().await;
+        let mut alone = team(&[agent("lead")]);
+        alone["leafgate"] = json!({ "progress": progress });
+        let stage = Stage::before(&alone, upstream).await;
+        let mut client = Coming::of(&stage, api).await;
+        let feed = begins.recv().await.unwrap();
+        let mut says = model(api);
+        feed.send(Ok(bytes(&says.say("Fi")).into())).unwrap();
+        // The model has not said more, and says more only once this was read.
+        client.until(Some("Fi")).await;
+        feed.send(Ok(bytes(&says.say("ve.")).into())).unwrap();
+        client.until(Some("Five.")).await;
+        let last = Reply { finish: Some(Finish::Stop), ..Reply::default() };
+        feed.send(Ok(bytes(&says.end(&last)).into())).unwrap();
+        drop(feed);
+        client.until(None).await;
+        let read = client.reader.finish().unwrap();
+        assert_eq!((read.reply.content.expose(), read.reply.finish), ("Five.", Some(Finish::Stop)));
+        assert!(read.failure.is_none(), "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn signs_of_life_come_between_words() {
+    let (upstream, mut begins) = Upstream::fed().await;
+    let stage = Stage::before(&team(&[agent("lead")]), upstream).await;
+    let mut client = Coming::of(&stage, Api::Chat).await;
+    let feed = begins.recv().await.unwrap();
+    feed.send(Ok(bytes(&model(Api::Chat).say("Fi")).into())).unwrap();
+    client.until(Some("Fi")).await;
+    let life = client.body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(life.starts_with(b":"), "{life:?}");
+}
+
+/// What was said cannot be taken back, so nothing is sent a second time.
+#[tokio::test]
+async fn words_that_break_off_end_in_an_error_and_not_in_a_second_answer() {
+    for (api, _) in APIS {
+        let (upstream, mut begins) = Upstream::fed().await;
+        let stage = Stage::before(&team(&[agent("lead"), agent("reviewer")]), upstream).await;
+        let mut client = Coming::of(&stage, api).await;
+        let feed = begins.recv().await.unwrap();
+        feed.send(Ok(bytes(&model(api).say("Fi")).into())).unwrap();
+        client.until(Some("Fi")).await;
+        feed.send(Err(std::io::Error::other("gone"))).unwrap();
+        drop(feed);
+        client.until(None).await;
+        assert!(client.text.contains("the model's answer broke off: ask again"), "{api:?}: {}", client.text);
+        let read = client.reader.finish().unwrap();
+        assert!(read.failure.is_some(), "{api:?}: {}", client.text);
+        assert_eq!(stage.upstream.seen().len(), 1, "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_after_some_words_leaves_no_upstream_call_open() {
+    for (api, _) in APIS {
+        let (upstream, mut begins) = Upstream::fed().await;
+        let stage = Stage::before(&team(&[agent("lead")]), upstream).await;
+        let mut client = Coming::of(&stage, api).await;
+        let feed = begins.recv().await.unwrap();
+        feed.send(Ok(bytes(&model(api).say("Fi")).into())).unwrap();
+        client.until(Some("Fi")).await;
+        drop(client);
+        // The upstream's side of the connection notices.
+        feed.closed().await;
+    }
+}
+
+fn asks_a_reviewer() -> Script {
+    let mut asks = delegates("reviewer", "Review it.");
+    asks.content = "I ask.".into();
+    let mut sees = says("I see.");
+    sees.calls = reports("Nothing wrong.").calls;
+    sees.finish = Some(Finish::Calls);
+    [("lead", vec![asks, says("It is fine."), says("Again fine.")]), ("reviewer", vec![sees])].into()
+}
+
+#[tokio::test]
+async fn the_work_of_others_shows_as_reasoning_where_the_team_says_so() {
+    let told = "[agents] lead asks reviewer: Review it.\n[agents] reviewer: I see.\n[agents] reviewer reports: Nothing wrong.\n";
+    for ((api, streams), progress) in every_way().flat_map(|way| [(way, true), (way, false)]) {
+        let mut of = team(&[agent("lead"), agent("reviewer")]);
+        of["leafgate"] = json!({ "progress": progress });
+        let stage = Stage::new(&of, asks_a_reviewer()).await;
+        let mut client = Conversation::new(api, streams, "Review?");
+        let said = client.finish(&stage).await;
+        assert_eq!(said.content.expose(), "I ask.\n\nIt is fine.", "{api:?} {streams} {progress}");
+        // A whole answer comes when there is nothing to wait for any more.
+        let shown = if streams && progress { told } else { "" };
+        assert_eq!(said.reasoning.expose(), shown, "{api:?} {streams} {progress}");
+    }
+}
+
+/// A provider refuses reasoning that it has not signed, and a model would take it for its own.
+#[tokio::test]
+async fn what_was_told_about_work_is_left_out_of_what_a_client_sends_again() {
+    for (api, _) in APIS {
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), asks_a_reviewer()).await;
+        let mut client = Conversation::new(api, true, "Review?");
+        client.finish(&stage).await;
+        assert!(client.body.to_string().contains("[agents] lead asks"), "the client has it: {}", client.body);
+        client.say("And now?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Again fine.");
+        let last: Value = stage.bodies_of("lead").pop().unwrap();
+        let last = last.to_string();
+        assert!(
+            last.contains("I ask.") && last.contains("It is fine.") && last.contains("And now?"),
+            "{last}"
+        );
+        assert!(
+            !last.contains("[agents]") && !last.contains("thinking") && !last.contains("\"reasoning\""),
+            "{last}"
+        );
+    }
+}
+
+/// The session has no value yet when the answer begins.
+#[tokio::test]
+async fn a_value_that_comes_up_while_words_are_shown_comes_back_in_them() {
+    for (api, _) in APIS {
+        let script = [
+            (
+                "lead",
+                vec![delegates("reader", &format!("Ask {EMAIL}.")), says(&format!("Ask {}.", email_token()))],
+            ),
+            ("reader", vec![reports("Asked.")]),
+        ];
+        let stage = Stage::with(&team(&[agent("lead"), agent("reader")]), script.into(), REDACT_EMAIL).await;
+        let said = Conversation::new(api, true, "Go.").finish(&stage).await;
+        assert_eq!(said.content.expose(), format!("Ask {EMAIL}."), "{api:?}");
+        assert!(stage.bodies_of("reader")[0].to_string().contains(&email_token()), "{api:?}");
+    }
+}
+
+/// Words that rules decide about come when they are decided, in streams too.
+#[tokio::test]
+async fn words_that_rules_decide_about_wait_for_that() {
+    let rules = "[[rule]]\nid = \"no-mail\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"mask\"\n";
+    for (api, streams) in every_way() {
+        let script = [("lead", vec![says(&format!("Ask {EMAIL}."))])];
+        let stage = Stage::with(&team(&[agent("lead")]), script.into(), rules).await;
+        let said = Conversation::new(api, streams, "Go.").finish(&stage).await;
+        assert!(!said.content.expose().contains(EMAIL), "{api:?} {streams}: {}", said.content.expose());
+        assert!(said.content.expose().starts_with("Ask "), "{api:?} {streams}: {}", said.content.expose());
+    }
+}
