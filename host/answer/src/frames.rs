@@ -21,6 +21,8 @@ pub(crate) struct Frames {
     after_cr: bool,
     /// A line was seen: only the first one may begin with a byte order mark.
     begun: bool,
+    /// The stream said that it is over.
+    pub(crate) is_done: bool,
 }
 
 /// What an event carries.
@@ -81,7 +83,7 @@ impl Frames {
                 held.push(b'\n');
                 held.extend_from_slice(data);
             }
-            None if data.trim_ascii() == DONE => {}
+            None if data.trim_ascii() == DONE => self.is_done = true,
             None => match object(data) {
                 Some(object) => framed.push(object),
                 None => self.data = Some(data.to_vec()),

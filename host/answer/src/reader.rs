@@ -74,8 +74,10 @@ impl Reader {
         if let Some(error) = self.failed {
             return Err(error);
         }
+        let mut has_no_end = false;
         if let Form::Stream { frames, .. } = &mut self.form {
             let framed = frames.finish();
+            has_no_end = !frames.is_done;
             self.take(framed);
         }
         let no_answer = ReadError::NoAnswer { api: self.api.name() };
@@ -92,7 +94,9 @@ impl Reader {
             Form::Stream { assembly, .. } => assembly.whole(),
         };
         let whole = whole.ok_or(no_answer)?;
-        Answer::of(self.api, whole, losses).ok_or(no_answer)
+        let answer = Answer::of(self.api, whole, losses).ok_or(no_answer)?;
+        let is_cut_off = has_no_end && answer.reply.finish.is_none() && answer.failure.is_none();
+        Ok(Answer { is_cut_off, ..answer })
     }
 
     fn count(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
@@ -158,6 +162,9 @@ pub struct Answer {
     pub head: Head,
     /// What went wrong, where the answer is an error or ends in one.
     pub failure: Option<Failure>,
+    /// A stream that ended without a word about it: neither why the model stopped nor that it is
+    /// over. A connection that was lost looks so, where nothing counts the bytes.
+    pub is_cut_off: bool,
     /// What the reply has no place for.
     pub losses: Losses,
     whole: Value,
@@ -169,7 +176,15 @@ impl Answer {
     #[must_use]
     pub fn of(api: Api, whole: Value, mut losses: Losses) -> Option<Answer> {
         let read = api.wire().read(&whole, &mut losses)?;
-        Some(Answer { api, reply: read.reply, head: read.head, failure: read.failure, losses, whole })
+        Some(Answer {
+            api,
+            reply: read.reply,
+            head: read.head,
+            failure: read.failure,
+            is_cut_off: false,
+            losses,
+            whole,
+        })
     }
 
     /// The answer as one JSON document; of a stream, the one that it stands for. Its own `Debug`

@@ -157,8 +157,17 @@ fn an_answer_that_breaks_off_has_no_finish() {
         (Api::Messages, message),
         (Api::Gemini, gemini),
     ] {
-        assert_eq!(stream(api, &events(&[event])).reply.finish, None, "{api:?}");
+        let text = events(&[event]);
+        let cut = stream(api, &text);
+        assert_eq!((cut.reply.finish, cut.is_cut_off), (None, true), "{api:?}");
+        // Some servers say that a stream is over, and not why the model stopped.
+        for end in ["data: [DONE]\n\n", "data: [DONE]"] {
+            assert!(!stream(api, &format!("{text}{end}")).is_cut_off, "{api:?}");
+        }
     }
+    // In one piece it is all there is.
+    let unended = json!({ "choices": [{ "message": { "role": "assistant", "content": "a" } }] });
+    assert!(!whole(Api::Chat, &unended).is_cut_off);
 }
 
 #[test]

@@ -127,8 +127,8 @@ impl RunCase {
         }
     }
 
-    /// Reads an answer to its end; `None` for what is none, and for what clients could read in
-    /// another way.
+    /// Reads an answer to its end; `None` for what is none, for one that was cut off, and for what
+    /// clients could read in another way.
     async fn read(&self, answer: Response<Content>, live: Option<&Live>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
         let api = self.wire.answers();
@@ -153,7 +153,7 @@ impl RunCase {
         let answer = reader.finish().ok()?;
         drop(turn);
         let unsure = answer.losses.has(Lost::Unread) || answer.losses.has(Lost::Contradiction);
-        (answer.failure.is_none() && !unsure).then_some(answer)
+        (answer.failure.is_none() && !answer.is_cut_off && !unsure).then_some(answer)
     }
 
     async fn refused(&self, answer: Response<Content>) -> Asked {
