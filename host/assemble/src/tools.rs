@@ -24,6 +24,9 @@ const ABOUT_TOOLS: [&str; 8] = [
     TOOLS,
 ];
 
+/// Members of a request that give tools of their own, or are for those that the provider runs.
+const OF_TOOLS: [&str; 2] = ["mcp_servers", "container"];
+
 /// Filters and normalises the tools of a request, and returns whether any are left. Without agent
 /// mode none are.
 pub(crate) fn send(
@@ -48,7 +51,12 @@ pub(crate) fn send(
     let left = names(&tools);
     steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len()));
     if tools.is_empty() {
-        drop_all(body);
+        // Servers name tools that no list of a request does.
+        if agent && profile.tools.allow.is_none() {
+            body.drop(&ABOUT_TOOLS.map(str::to_owned));
+        } else {
+            drop_all(body);
+        }
         return Ok(false);
     }
     if left.len() < before {
@@ -68,6 +76,7 @@ pub(crate) fn send(
 /// Leaves out all tools, and what means nothing without them.
 pub(crate) fn drop_all(body: &mut Object) {
     body.drop(&ABOUT_TOOLS.map(str::to_owned));
+    body.drop(&OF_TOOLS.map(str::to_owned));
 }
 
 /// Marks every property of a schema as required, at every depth, and returns whether that changed

@@ -134,8 +134,22 @@ fn calls_have_their_results_directly_after(api: Api, body: &Value) {
     assert!(open.is_empty(), "{} calls without a result", open.len());
 }
 
+/// What a request says about tools beside its conversation, in any API.
+const ABOUT_TOOLS: [&str; 10] = [
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tool_calls",
+    "functions",
+    "function_call",
+    "toolConfig",
+    "tool_config",
+    "mcp_servers",
+    "container",
+];
+
 fn no_trace_of_a_tool(api: Api, body: &Value) {
-    for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "toolConfig"] {
+    for key in ABOUT_TOOLS {
         assert!(body.get(key).is_none(), "{key}");
     }
     for item in items(api, body) {
@@ -193,6 +207,27 @@ fn is_users(api: Api, item: &Value) -> bool {
     is_user && calls_and_results(api, item).1.is_empty()
 }
 
+/// Nothing stands there that an API refuses for its shape: a message, a list of parts, calls or
+/// tools without anything in it, a blank text among the parts of a message.
+fn nothing_is_empty(api: Api, body: &Value) {
+    let is_blank = |text: &Value| text.as_str().is_some_and(|text| text.trim().is_empty());
+    let is_bare = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
+    for key in ["tools", "tool_choice", "plugins"] {
+        assert!(!is_bare(&body[key]), "{key} is empty");
+    }
+    for item in items(api, body) {
+        for key in ["content", "parts", "tool_calls"] {
+            assert!(!is_bare(&item[key]), "{key} of {} is empty", item["role"]);
+        }
+        if api == Api::Messages {
+            assert!(!is_blank(&item["content"]), "{} says nothing", item["role"]);
+            assert!(!blocks(&item).iter().any(|block| block["type"] == "text" && is_blank(&block["text"])));
+        }
+        let says_nothing = item["content"].is_null() && item["tool_calls"].is_null();
+        assert!(api != Api::Chat || !says_nothing, "{} has neither content nor calls", item["role"]);
+    }
+}
+
 /// Checks all of it for one request.
 fn check(api: Api, name: &str, request: &str) {
     for agent_mode in [AgentMode::On, AgentMode::Off] {
@@ -201,6 +236,7 @@ fn check(api: Api, name: &str, request: &str) {
             let assembled = run(api, request, &profile);
             let body = value(&assembled);
             one_system_message_first(api, &body);
+            nothing_is_empty(api, &body);
             match agent_mode {
                 AgentMode::Off => no_trace_of_a_tool(api, &body),
                 _ => calls_have_their_results_directly_after(api, &body),
@@ -359,8 +395,12 @@ fn request(api: Api, said: &[Said]) -> String {
         Api::Messages => json!({ "name": "f", "input_schema": {} }),
         Api::Gemini => json!({ "functionDeclarations": [{ "name": "f" }] }),
     };
-    let choice = if api == Api::Gemini { "toolConfig" } else { "tool_choice" };
-    json!({ "model": "m", list_of(api): list, "tools": [tool], choice: {} }).to_string()
+    let mut body = json!({ "model": "m", list_of(api): list });
+    // Those of other APIs too; the other spelling of one that is there is refused.
+    let once = ABOUT_TOOLS.iter().filter(|key| **key != "tool_config");
+    once.for_each(|key| body[*key] = json!({}));
+    body["tools"] = json!([tool]);
+    body.to_string()
 }
 
 /// JSON in the words of the APIs, and in no shape of theirs.
