@@ -8,6 +8,7 @@ use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
 use serde_json::Value;
 
+use super::live::PROGRESS;
 use super::wire::{self, Body};
 use crate::apis::{Api, Wants};
 use crate::base::Base;
@@ -98,7 +99,7 @@ impl Shared {
             // A gate without a team looks at nothing.
             Base::Plain if self.teams.team().is_none() => return Ok(ForTeam::No(came)),
             Base::Plain if !speaks && by_path() => return Err(not_spoken(api)),
-            Base::Plain if !may_name_team(&came) => return Ok(ForTeam::No(came)),
+            Base::Plain if !may_name_team(&came) && !may_be_told(&came) => return Ok(ForTeam::No(came)),
             Base::Plain => None,
         };
         let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
@@ -126,7 +127,7 @@ impl Shared {
         let (at, is_by_model) = match (by_base, by_model) {
             (Some(at), by_model) => (at.or_else(|| by_model.clone().flatten()), by_model.is_some()),
             (None, Some(at)) => (at, true),
-            (None, None) => return Ok(ForTeam::No(came)),
+            (None, None) => return Ok(ForTeam::No(untold(came, format))),
         };
         if !speaks {
             return Err(not_spoken(api));
@@ -173,6 +174,22 @@ fn named(model: &str) -> Option<Option<Arc<str>>> {
         "" => Some(None),
         rest => rest.strip_prefix('/').map(|name| Some(name.into())),
     }
+}
+
+/// Takes what a team told out of a conversation that goes on without the team: a provider refuses
+/// reasoning that it has not signed. A body that came compressed stays as it is.
+fn untold(came: Came, format: Format) -> Came {
+    let Some(wire) = wire::of(format).filter(|_| came.codings.is_empty()) else { return came };
+    let Ok(mut body) = serde_json::from_slice::<Body>(&came.body) else { return came };
+    match wire.forget_progress(&mut body) {
+        true => Came { body: Value::Object(body).to_string().into(), ..came },
+        false => came,
+    }
+}
+
+/// Whether a body could have words in it that a team told.
+fn may_be_told(came: &Came) -> bool {
+    memmem::find(&came.body, PROGRESS.as_bytes()).is_some()
 }
 
 /// Whether a body could name the team as its model. One that came compressed is read for it.

@@ -1,12 +1,14 @@
 //! What a client sees while its run goes on: the entry's words as they are said, and the work of others.
 
+use std::sync::Arc;
+
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use leafgate_answer::{AnswerLimits, Api, Event, Finish, Head, LiveAnswer, Reader, Reply};
 use serde_json::{Value, json};
 
 use crate::stage::*;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, email_token, post};
+use crate::support::{Client, EMAIL, REDACT_EMAIL, SOON, Upstream, email_token, post};
 
 /// A model that answers bit by bit.
 fn model(api: Api) -> LiveAnswer {
@@ -114,6 +116,31 @@ async fn words_that_break_off_end_in_an_error_and_not_in_a_second_answer() {
     }
 }
 
+/// Not those of agents that work side by side, and not where nobody asked for a stream.
+#[tokio::test]
+async fn a_client_that_goes_away_leaves_no_call_of_any_agent_open() {
+    for (api, streams) in every_way() {
+        let (upstream, mut begins) = Upstream::fed().await;
+        let agents = [agent("lead"), agent("reader"), agent("reviewer")];
+        let stage = Arc::new(Stage::before(&team(&agents), upstream).await);
+        let client = tokio::spawn({
+            let stage = Arc::clone(&stage);
+            async move { Conversation::new(api, streams, "Go.").finish(&stage).await }
+        });
+        let lead = begins.recv().await.unwrap();
+        let work = |agent: &str| ("delegateWork", work_of(agent, "Look."));
+        let both = calls(&[work("reader"), work("reviewer")]);
+        lead.send(Ok(bytes(&model(api).end(&both)).into())).unwrap();
+        drop(lead);
+        let (one, other) = (begins.recv().await.unwrap(), begins.recv().await.unwrap());
+        client.abort();
+        for feed in [one, other] {
+            let gone = tokio::time::timeout(SOON, feed.closed()).await;
+            assert!(gone.is_ok(), "{api:?} {streams}: a call is still open");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_goes_away_after_some_words_leaves_no_upstream_call_open() {
     for (api, _) in APIS {
@@ -174,6 +201,34 @@ async fn what_was_told_about_work_is_left_out_of_what_a_client_sends_again() {
             !last.contains("[agents]") && !last.contains("thinking") && !last.contains("\"reasoning\""),
             "{last}"
         );
+    }
+}
+
+/// Who chooses the team as a model chooses another one in the middle of a conversation.
+#[tokio::test]
+async fn what_was_told_is_left_out_of_a_conversation_that_goes_on_without_the_team() {
+    for (api, path) in APIS {
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), asks_a_reviewer()).await;
+        let mut client = Conversation::new(api, true, "Review?");
+        client.finish(&stage).await;
+        client.say("You are lead. And now?");
+        let mut alone = Conversation::new(api, true, "").at(&format!("/v1{path}"));
+        alone.body = client.body;
+        assert!(alone.body.to_string().contains("[agents] lead asks"), "{api:?}: {}", alone.body);
+        assert_eq!(alone.finish(&stage).await.content.expose(), "Again fine.", "{api:?}");
+        let left = stage.bodies_of("lead").pop().unwrap();
+        let said = left.to_string();
+        assert!(said.contains("I ask.") && said.contains("And now?"), "{api:?}: {said}");
+        assert!(!said.contains("[agents]") && !said.contains("thinking"), "{api:?}: {said}");
+        assert!(!said.contains("\"reasoning\"") && left.get("tools").is_some(), "{api:?}: {said}");
+        // What a user writes so is the user's.
+        let own = "[agents] are what I call them.";
+        let mut other = Conversation::new(api, true, own).at(&format!("/v1{path}"));
+        other.say("You are reviewer.");
+        let sent = other.body.to_string();
+        other.send(&stage).await;
+        let left = stage.upstream.seen().pop().unwrap().body;
+        assert_eq!(left, sent, "{api:?}");
     }
 }
 

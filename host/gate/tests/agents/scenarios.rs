@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::stage::*;
+use crate::support::{EMAIL, REDACT_EMAIL, email_token, policy};
 
 fn result_texts(bodies: &[serde_json::Value]) -> String {
     bodies.iter().map(ToString::to_string).collect()
@@ -140,6 +141,32 @@ async fn another_configuration_serves_the_next_run_and_not_this_one() {
         assert_eq!(client.finish(&stage).await.content.expose(), "Alone.");
         let last = stage.bodies_of("lead").pop().unwrap();
         assert!(!last["tools"].to_string().contains("delegateWork"), "{api:?} {streams}");
+    }
+}
+
+#[tokio::test]
+async fn another_policy_judges_the_next_run_and_not_this_one() {
+    for (api, streams) in every_way() {
+        let token = email_token();
+        let script = [
+            ("lead", vec![delegates("reader", "Read."), says(&format!("Ask {token}.")), says("Next.")]),
+            ("reader", vec![reads("a"), reports("Read.")]),
+        ];
+        let stage = Stage::with(&team(&[agent("lead"), agent("reader")]), script.into(), REDACT_EMAIL).await;
+        let mut client = Conversation::new(api, streams, "Whom?").with_file("a", EMAIL);
+        let (_, reply, _) = client.send(&stage).await;
+        let call = reply.unwrap().calls[0].clone();
+        // The next generation redacts nothing.
+        stage.gate.gate.policy_loaded(policy(""));
+        client.results(&[(call.id.expose().to_owned(), EMAIL.to_owned())]);
+        let said = client.finish(&stage).await;
+        assert_eq!(said.content.expose(), format!("Ask {EMAIL}."), "{api:?} {streams}");
+        let left = stage.bodies_of("reader").pop().unwrap().to_string();
+        assert!(left.contains(&token) && !left.contains(EMAIL), "{api:?} {streams}: {left}");
+        client.say("And now?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Next.");
+        let last = stage.bodies_of("lead").pop().unwrap().to_string();
+        assert!(last.contains(EMAIL), "{api:?} {streams}: {last}");
     }
 }
 
