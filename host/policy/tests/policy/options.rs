@@ -55,6 +55,26 @@ fn with_the_last_tool_goes_what_means_nothing_without_tools() {
 }
 
 #[test]
+fn with_the_last_tool_goes_whatever_else_offers_tools() {
+    let left = |body: &Value, format| {
+        let policy = rule("action = 'filter-tools'\ndrop = '*'");
+        let evaluation = policy.evaluate(parse(&body.to_string(), format), &Context::default(), &vault());
+        assert_forward(&evaluation);
+        sent(&evaluation)
+    };
+    let plain =
+        json!({ "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "hello" }] });
+    let mut body = plain.clone();
+    body["tools"] = json!([{ "name": "Read", "input_schema": { "type": "object" } }]);
+    body["mcp_servers"] = json!([{ "type": "url", "url": "https://tools.example/sse", "name": "docs" }]);
+    assert_eq!(left(&body, Format::AnthropicMessages), plain);
+    let mut body = offering(&["Read"]);
+    body["functions"] = json!([{ "name": "find" }]);
+    body["function_call"] = json!("auto");
+    assert_eq!(left(&body, Format::OpenaiChat), chat("hello"));
+}
+
+#[test]
 fn a_tool_without_a_name_is_known_by_its_type() {
     let body = json!({ "input": "hello", "tools": [
         { "type": "web_search" }, { "type": "function", "name": "f", "parameters": {} }, { "type": "mcp" },

@@ -107,7 +107,8 @@ impl Spec for AnthropicMessages {
     }
 
     fn tool_options(&self) -> &'static [&'static str] {
-        &["tools", "tool_choice"]
+        // A server of tools offers them by itself.
+        &["tools", "tool_choice", "mcp_servers"]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {

@@ -83,7 +83,8 @@ impl Spec for OpenaiChat {
     }
 
     fn tool_options(&self) -> &'static [&'static str] {
-        &["tools", "tool_choice", "parallel_tool_calls"]
+        // The two last ones are what tools were called before.
+        &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]
     }
 
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
