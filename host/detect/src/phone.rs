@@ -88,6 +88,10 @@ impl Groups {
             }
             before = byte;
         }
+        // `4 + 4294967295` is a sum.
+        if groups.plus && groups.lengths.len() == 1 && text[1] == b' ' {
+            return None;
+        }
         let balanced = |sign: u8| text.iter().filter(|&&byte| byte == sign).count();
         (balanced(b'(') == balanced(b')')).then_some(groups)
     }
@@ -101,8 +105,14 @@ impl Groups {
         if self.is_date() || self.has_odd_signs() || lengths == [3, 2, 4] {
             return None;
         }
-        if digits.starts_with(&[0, 0]) {
-            let long = (10..=17).contains(&count) && calling_code(&digits[2..]);
+        let abroad = match digits {
+            [0, 0, code @ ..] => Some(code),
+            // From North America.
+            [0, 1, 1, code @ ..] if lengths.len() > 2 && lengths[0] == 3 => Some(code),
+            _ => None,
+        };
+        if let Some(code) = abroad {
+            let long = (10..=17).contains(&count) && calling_code(code);
             return long.then_some(if lengths.len() > 1 { Kind::International } else { Kind::Plain });
         }
         if lengths.len() == 1 {
@@ -124,7 +134,8 @@ impl Groups {
         if area || american || trunk {
             return Some(Kind::National);
         }
-        let plain = (6..=12).contains(&count) && lengths.iter().all(|length| (2..=7).contains(length));
+        let longest = if digits[0] == 0 { 8 } else { 7 };
+        let plain = (6..=12).contains(&count) && lengths.iter().all(|length| (2..=longest).contains(length));
         plain.then_some(Kind::Plain)
     }
 
@@ -212,6 +223,7 @@ mod tests {
             ["1-415-555", "-0132 ext. 12"],
             ["001-321-194", "-8268x44208"],
             ["(11) 98", "456-5666"],
+            ["011 44 20", " 7946 0958"],
         ] {
             let number = number.concat();
             assert_eq!(seen(&format!("at {number}, or")), Some((&*number, false)), "{number}");
@@ -234,6 +246,7 @@ mod tests {
             "01 42 34 56 78b",
             "1.20.33",
             "range 10-20",
+            "4 + 4294967295",
         ] {
             assert_eq!(seen(text), None, "{text}");
         }
