@@ -37,6 +37,8 @@ pub(crate) enum Check {
     NoSentence,
     /// `basic`: base64 of `user:password`.
     Basic,
+    /// `sasl-plain`: base64 of a user and a password, each behind a zero byte.
+    SaslPlain,
     /// `encoded`: a word of base64 in it spells six bytes or more.
     Encoded,
     /// `user-password`: what stands behind `user:` in a URL or on a command line, and is no
@@ -88,6 +90,7 @@ impl FromStr for Check {
             "jwt" => Self::Jwt,
             "no-sentence" => Self::NoSentence,
             "basic" => Self::Basic,
+            "sasl-plain" => Self::SaslPlain,
             "encoded" => Self::Encoded,
             "user-password" => Self::UserPassword,
             "card" => Self::Card,
@@ -127,6 +130,7 @@ impl Check {
             Self::Jwt => is_jwt(text),
             Self::NoSentence => !spells_sentence(text),
             Self::Basic => is_basic(text),
+            Self::SaslPlain => is_sasl_plain(text),
             Self::Encoded => is_encoded(text),
             Self::UserPassword => value::could_be_user_password(text),
             Self::Card => is_card(text),
@@ -208,6 +212,14 @@ fn is_basic(text: &str) -> bool {
         // Cut or altered: then it is at least as random as what was encoded.
         _ => text.len() >= 32 && is_random(text, true),
     }
+}
+
+/// RFC 4616: `[authzid] NUL authcid NUL passwd`.
+fn is_sasl_plain(text: &str) -> bool {
+    let decoded = base64_prefix(text.as_bytes(), 1024);
+    let parts: Vec<_> = decoded.split(|&byte| byte == 0).collect();
+    let printable = |part: &[u8]| !part.is_empty() && part.iter().all(|byte| *byte >= 0x20);
+    matches!(parts[..], [_, user, password] if printable(user) && printable(password))
 }
 
 /// Random bytes of this length are not printable throughout.
