@@ -51,6 +51,7 @@ mod registry;
 mod runs;
 mod scan;
 mod score;
+mod settings;
 mod value;
 mod work;
 

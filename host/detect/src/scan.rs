@@ -23,6 +23,7 @@ use crate::publishable::is_publishable_place;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
 use crate::recur;
+use crate::settings;
 use crate::work::spend;
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is
@@ -293,7 +294,11 @@ impl<'a> Scan<'a> {
         let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
         // What a sentence quotes is a literal: `the password is "braunkohl"`.
         let literal = found.quoted && found.join != Join::Blank;
-        let sure = literal || environment || found.join == Join::Tag;
+        // `--password=word` was typed for a shell.
+        let option = found.join == Join::Operator && name.starts_with("--");
+        let sure = literal || environment || option || found.join == Join::Tag;
+        let asks_password = self.engine.rows[index].checks.contains(&Check::Password);
+        let sure = sure || (asks_password && settings::is_set(self.bytes(), found));
         let mut value = found.value.clone();
         let judged = value.len().min(LONGEST_JUDGED);
         if value.len() == keyed::MAX_BARE {

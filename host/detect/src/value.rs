@@ -182,8 +182,8 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     match (look.letters() > 0, look.digits > 0, other > 0) {
         // One digit among many letters: a name with a number, unless the letters are no words.
         (true, true, _) => look.digits + other >= 2 || look.len <= 12 || !look.wordy(),
-        (true, false, true) => sure && !identifier_like(value),
-        (true, false, false) => sure && look.len >= 6 && !camel_words(look),
+        (true, false, true) => sure && (!identifier_like(value) || is_jumble(look)),
+        (true, false, false) => (sure && look.len >= 6 && !camel_words(look)) || is_jumble(look),
         (false, true, _) => look.len >= 6 || (sure && look.len >= 4),
         (false, false, _) => false,
     }
@@ -223,6 +223,12 @@ fn is_reference(value: &str) -> bool {
     let bytes = value.as_bytes();
     let first = bytes[0];
     let pointer = matches!(first, b'*' | b'&') && !bytes.iter().any(u8::is_ascii_digit);
+    // `.btn`, `./x`, `.env.local`: what begins with a dot and holds other signs is no path.
+    let is_of_path =
+        |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b'_' | b'-' | b'(' | b')');
+    if first == b'.' && !bytes.iter().all(is_of_path) {
+        return false;
+    }
     if first == b'/' && is_base64(value) {
         return false;
     }
@@ -271,6 +277,12 @@ fn is_long_and_mixed(part: &str) -> bool {
 /// Words joined by `_`, `-`, `.`, `:` or `/`, and nothing else.
 fn identifier_like(value: &str) -> bool {
     value.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b','))
+}
+
+/// `zEsNmrppVASt`: capitals among small letters, and hardly two that stand together in words.
+fn is_jumble(look: &Look) -> bool {
+    const LEAST: usize = 10;
+    look.len >= LEAST && look.lower.min(look.upper) >= 3 && look.pairs >= 5 && look.wordiness < 0.4
 }
 
 /// `UserName`, `Geheim`: letters only, capitals where words begin.
