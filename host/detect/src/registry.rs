@@ -6,8 +6,9 @@ use crate::finding::{Confidence, DetectorId, Label};
 use crate::pack::{self, Context, PackError, Row};
 
 /// The packs' files, in the order in which their detectors rank.
-const PACKS: [(&str, &str); 3] = [
+const PACKS: [(&str, &str); 4] = [
     ("secrets.toml", include_str!("../packs/secrets.toml")),
+    ("services.toml", include_str!("../packs/services.toml")),
     ("places.toml", include_str!("../packs/places.toml")),
     ("pii.toml", include_str!("../packs/pii.toml")),
 ];

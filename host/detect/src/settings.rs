@@ -20,11 +20,11 @@ const LOGIN: [&str; 17] = [
 /// Words that stand where a password would: types, rules of forms, and the word itself in other
 /// languages than those of [`crate::value`].
 #[rustfmt::skip]
-const NONE: [&str; 34] = [
+const NONE: [&str; 38] = [
     "bytes", "varchar", "nvarchar", "nullable", "unique", "masked", "obscured", "sensitive", "external",
     "computed", "interactive", "keyboard", "publickey", "certificate", "disabled", "enabled", "inherit",
     "ignored", "removed", "generated", "random", "plaintext", "anonymous", "wachtwoord", "parola", "lozinka",
-    "haslo", "salasana", "jelszo", "adgangskode", "contrasena", "contrasenya", "kennwort", "sandi",
+    "motdepasse", "passord", "losenord", "unchanged", "haslo", "salasana", "jelszo", "adgangskode", "contrasena", "contrasenya", "kennwort", "sandi",
 ];
 
 /// Returns true if and only if a bare word is the value of a line of settings that name a login.

@@ -281,7 +281,7 @@ fn identifier_like(value: &str) -> bool {
 
 /// `zEsNmrppVASt`: capitals among small letters, and hardly two that stand together in words.
 fn is_jumble(look: &Look) -> bool {
-    const LEAST: usize = 10;
+    const LEAST: usize = 8;
     look.len >= LEAST && look.lower.min(look.upper) >= 3 && look.pairs >= 5 && look.wordiness < 0.4
 }
 
