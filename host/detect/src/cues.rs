@@ -43,7 +43,7 @@ const CARD: &[&str] = &[
 
 #[rustfmt::skip]
 const PERSON: &[&str] = &[
-    "ssn", "sin", "social security", "social insurance", "national insurance", "nino", "national id", "identity", "id number",
+    "ssn", "sin", "social security", "soc sec", "soc. sec", "social insurance", "national insurance", "nino", "national id", "identity", "id number",
     "id card", "tax id", "taxpayer", "tin", "personal number", "personal id", "aadhaar", "pesel", "personnummer",
     "steuer", "idnr", "sozialversicherung", "personalausweis", "ausweis", "numéro de sécurité", "sécurité sociale",
     "securite sociale", "nir", "insee", "dni", "nif", "nie", "documento nacional", "codice fiscale", "cpf", "cnpj", "contribuinte",

@@ -16,6 +16,14 @@ pub(crate) enum Issuer {
     Base58Address,
     Bech32,
     Nino,
+    Nhs,
+    Aadhaar,
+    Pesel,
+    Personnummer,
+    Hetu,
+    Tfn,
+    Medicare,
+    Nric,
 }
 
 impl FromStr for Issuer {
@@ -32,6 +40,14 @@ impl FromStr for Issuer {
             "base58-address" => Self::Base58Address,
             "bech32" => Self::Bech32,
             "nino" => Self::Nino,
+            "nhs" => Self::Nhs,
+            "aadhaar" => Self::Aadhaar,
+            "pesel" => Self::Pesel,
+            "personnummer" => Self::Personnummer,
+            "hetu" => Self::Hetu,
+            "tfn" => Self::Tfn,
+            "medicare" => Self::Medicare,
+            "nric" => Self::Nric,
             _ => return Err(()),
         })
     }
@@ -50,6 +66,14 @@ impl Issuer {
             Self::Base58Address => is_base58_address(text),
             Self::Bech32 => is_bech32(text),
             Self::Nino => is_nino(text),
+            Self::Nhs => is_nhs(&digits(text)),
+            Self::Aadhaar => is_verhoeff(&digits(text)),
+            Self::Pesel => is_pesel(&digits(text)),
+            Self::Personnummer => is_personnummer(&digits(text)),
+            Self::Hetu => is_hetu(text),
+            Self::Tfn => is_tfn(&digits(text)),
+            Self::Medicare => is_medicare(&digits(text)),
+            Self::Nric => is_nric(text),
         }
     }
 }
@@ -198,6 +222,87 @@ fn is_bech32(text: &str) -> bool {
             .fold(next, |next, (part, bit)| if top >> bit & 1 == 1 { next ^ part } else { next })
     });
     matches!(sum, BECH32 | BECH32M)
+}
+
+/// The United Kingdom's number of a patient: modulus 11.
+fn is_nhs(digits: &[u32]) -> bool {
+    let [body @ .., check] = digits else { return false };
+    digits.len() == 10 && !all_alike(digits) && (11 - weighted(body, (2..=10).rev()) % 11) % 11 == *check
+}
+
+/// Verhoeff's check digit, which India's number of a resident ends with.
+fn is_verhoeff(digits: &[u32]) -> bool {
+    const TURN: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
+    let sum = digits.iter().rev().zip(0..).fold(0, |sum, (&digit, place)| {
+        let turned = (0..place % 8).fold(digit, |digit, _| TURN[digit as usize]);
+        dihedral(sum, turned)
+    });
+    digits.len() == 12 && !all_alike(digits) && sum == 0
+}
+
+/// The product of two elements of the group of a pentagon's symmetries.
+fn dihedral(left: u32, right: u32) -> u32 {
+    match (left < 5, right < 5) {
+        (true, true) => (left + right) % 5,
+        (true, false) => (left + right) % 5 + 5,
+        (false, true) => (left + 5 - right) % 5 + 5,
+        (false, false) => (left + 5 - right % 5) % 5,
+    }
+}
+
+fn is_pesel(digits: &[u32]) -> bool {
+    let weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1].into_iter();
+    digits.len() == 11 && !all_alike(digits) && weighted(digits, weights).is_multiple_of(10)
+}
+
+/// Sweden's number: Luhn over the last ten digits; two more say the century.
+fn is_personnummer(digits: &[u32]) -> bool {
+    let Some(last) = digits.len().checked_sub(10).map(|from| &digits[from..]) else { return false };
+    let sum: u32 = last
+        .iter()
+        .zip([2, 1].into_iter().cycle())
+        .map(|(&digit, weight)| {
+            let product = digit * weight;
+            product / 10 + product % 10
+        })
+        .sum();
+    matches!(digits.len(), 10 | 12) && !all_alike(last) && sum.is_multiple_of(10)
+}
+
+/// Finland's number: the rest of nine digits by 31, as a character.
+fn is_hetu(text: &str) -> bool {
+    const CHECK: &[u8; 31] = b"0123456789ABCDEFHJKLMNPRSTUVWXY";
+    let (Some(day), Some(person), Some(check)) = (text.get(..6), text.get(7..10), text.as_bytes().get(10))
+    else {
+        return false;
+    };
+    let Ok(number) = format!("{day}{person}").parse::<usize>() else { return false };
+    CHECK[number % 31] == check.to_ascii_uppercase()
+}
+
+fn is_tfn(digits: &[u32]) -> bool {
+    let weights = [1, 4, 3, 7, 5, 8, 6, 9, 10].into_iter();
+    digits.len() == 9 && !all_alike(digits) && weighted(digits, weights).is_multiple_of(11)
+}
+
+/// Australia's number of a patient: the ninth digit checks eight, the tenth counts cards.
+fn is_medicare(digits: &[u32]) -> bool {
+    let weights = [1, 3, 7, 9, 1, 3, 7, 9].into_iter();
+    digits.len() == 10 && !all_alike(digits) && weighted(&digits[..8], weights) % 10 == digits[8]
+}
+
+/// Singapore's number: a letter of the century, seven digits and a check letter.
+fn is_nric(text: &str) -> bool {
+    let bytes = text.to_ascii_uppercase().into_bytes();
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return false };
+    let later = if matches!(first, b'T' | b'G') { 4 } else { 0 };
+    let digits = digits(text);
+    let rest = (weighted(&digits, [2, 7, 6, 5, 4, 3, 2].into_iter()) + later) % 11;
+    let letters: &[u8; 11] = match first {
+        b'S' | b'T' => b"JZIHGFEDCBA",
+        _ => b"XWUTRQPNMLK",
+    };
+    digits.len() == 7 && letters[rest as usize] == last
 }
 
 /// The United Kingdom's national insurance number: no check digit, but beginnings that are not used.

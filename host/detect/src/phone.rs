@@ -134,6 +134,10 @@ impl Groups {
         if area || american || trunk {
             return Some(Kind::National);
         }
+        // Russia's trunk prefix: `8 (912) 345-67-89`.
+        if lengths[..2] == [1, 3] && digits[0] == 8 && count == 11 {
+            return Some(Kind::Plain);
+        }
         let longest = if digits[0] == 0 { 8 } else { 7 };
         let plain = (6..=12).contains(&count) && lengths.iter().all(|length| (2..=longest).contains(length));
         plain.then_some(Kind::Plain)
