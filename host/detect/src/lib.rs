@@ -17,6 +17,7 @@
 //! It knows no JSON, no rules and no tokens: who calls it decides which leaf to look at and what to
 //! do with a finding.
 
+mod beside;
 mod block;
 mod bounds;
 mod checks;

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::beside;
 use crate::block;
 use crate::bounds::Bounds;
 use crate::checks::Check;
@@ -285,6 +286,7 @@ impl<'a> Scan<'a> {
             || opens_nothing(name)
             || is_publishable_place(&self.bytes()[..found.name.start])
             || is_encoded(&self.bytes()[..found.name.start])
+            || beside::is_of_resource(&self.bytes()[..found.name.start])
             || self.is_numbered(found)
             || spells_its_name(name, &self.text.as_bytes()[found.value.clone()])
         {
@@ -377,7 +379,9 @@ impl<'a> Scan<'a> {
         }
         if !walkers.address.is_empty() || !walkers.device.is_empty() {
             numbers::each_address(bytes, |range| {
-                walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
+                if !beside::is_network(bytes, range.start) {
+                    walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
+                }
                 self.device(range.start);
             });
         }
@@ -388,7 +392,9 @@ impl<'a> Scan<'a> {
         }
         if !walkers.at.is_empty() {
             numbers::each_at(bytes, |range| {
-                walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
+                if !beside::is_userinfo(bytes, &range) {
+                    walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
+                }
             });
         }
     }
@@ -420,7 +426,8 @@ impl<'a> Scan<'a> {
             let row = &*self.engine.rows[index];
             // A number without signs is one match or none.
             let fits = range.len() > digits || row.lengths().allow(digits);
-            if digits < least || !fits {
+            let is_card = row.checks.contains(&Check::Card);
+            if digits < least || !fits || (is_card && beside::is_of_table(self.bytes(), range)) {
                 continue;
             }
             let has_word = row.beside.is_none_or(|cue| match known {
