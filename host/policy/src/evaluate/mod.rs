@@ -31,6 +31,7 @@ mod options;
 mod outgoing;
 mod outside;
 mod project;
+mod recall;
 mod redact;
 mod release;
 mod replace;
@@ -58,7 +59,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use leafgate_detect::DetectorId;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
@@ -75,7 +75,7 @@ use crate::{Context, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::{Classified, classified};
 use holds::{Held, Holds};
-use site::Site;
+use recall::FactsOf;
 use trace::{Trace, WouldAt};
 
 /// What an evaluation gives: the request with its edits, the verdict, and what each rule did.
@@ -91,82 +91,9 @@ pub struct Evaluation {
     pub recall: Recall,
 }
 
-/// What was found in a request, for a later look at it. Holds labels and places, no text.
-#[derive(Clone, Debug, Default)]
-pub struct Recall {
-    findings: BTreeMap<FactsOf, Vec<FindingFact>>,
-    /// Every place that must be redacted and cannot be. Each holds the request as long as it
-    /// stands.
-    held: BTreeSet<Held>,
-    /// The pauses that no edit takes away: a rule or a plugin did not run to its end, or a plugin
-    /// asked.
-    standing: Vec<Hold>,
-}
-
-impl Recall {
-    /// Returns the bytes of memory that it takes, about.
-    #[must_use]
-    pub fn memory(&self) -> usize {
-        let findings: usize = self.findings.values().map(Vec::len).sum();
-        // Labels and names of detectors are short texts of their own, and each entry has its share
-        // of a map.
-        findings * (size_of::<FindingFact>() + 64) + self.held.len() * 2 * size_of::<Held>()
-    }
-
-    /// Returns which detector found a label in a leaf; `None` where that is not known, as over the
-    /// border of two parts.
-    #[must_use]
-    pub fn detector(&self, node: NodeId, label: &str) -> Option<&DetectorId> {
-        let facts = self.findings.get(&FactsOf::Leaf(node))?;
-        facts.iter().find(|fact| fact.label.as_str() == label).map(|fact| &fact.detector)
-    }
-
-    /// Returns how often each detector found something that is no published example.
-    #[must_use]
-    pub fn detectors(&self) -> BTreeMap<&str, usize> {
-        let mut counts = BTreeMap::new();
-        for fact in self.findings.values().flatten() {
-            *counts.entry(fact.detector.as_str()).or_insert(0) += 1;
-        }
-        counts
-    }
-
-    /// Returns every place in the body because of which the request is held, whether a hold lists it
-    /// or not.
-    pub fn unredactable(&self) -> impl Iterator<Item = Unredactable> {
-        self.held.iter().filter_map(|held| {
-            let node = held.site.node()?;
-            Some(Unredactable { node, in_key: matches!(held.site, Site::Key(_)) })
-        })
-    }
-}
-
-/// The text that facts about findings are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum FactsOf {
-    Leaf(NodeId),
-    /// A message that was put in, by a digest of its text: its number changes when others are
-    /// undone.
-    Inserted([u8; 32]),
-}
-
-impl FactsOf {
-    fn inserted(text: &str) -> Self {
-        FactsOf::Inserted(*blake3::hash(text.as_bytes()).as_bytes())
-    }
-}
-
-/// A place with a value that must be redacted and cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unredactable {
-    /// The leaf, or the member whose key it is.
-    pub node: NodeId,
-    /// Whether the value stands in the key.
-    pub in_key: bool,
-}
-
 pub(crate) use decide::section_of;
 pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target, masked_text};
+pub use recall::{Recall, Unredactable};
 pub(crate) use replay::replay;
 pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;
