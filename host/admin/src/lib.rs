@@ -61,6 +61,7 @@ mod saved;
 pub mod schema;
 mod subagents;
 mod turn;
+mod url;
 
 pub use agents::{
     AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
@@ -85,6 +86,7 @@ pub use turn::{
     OnTimeout, OptionDiff, Pins, RedactedSpan, SectionView, ShownText, State, TokenUse, ToolInvocation,
     TurnSummary, TurnView,
 };
+pub use url::shown_url;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use leafgate_admin::shown_url;
 use leafgate_admin::{Status, TurnMode};
-use leafgate_config::shown_url;
 use leafgate_gate::record::Both;
 use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};

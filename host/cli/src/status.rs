@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use leafgate_admin::shown_url;
 use leafgate_admin::{
     Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, SavedStatus, Status, StoreStatus,
 };
-use leafgate_config::shown_url;
 use serde::Serialize;
 
 use crate::admin::AdminClient;

@@ -15,11 +15,9 @@ mod file;
 mod keys;
 mod resolve;
 pub mod schema;
-mod url;
 mod value;
 
 pub use file::Layer;
 pub use keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, is_setting, variable};
 pub use resolve::{Settings, Shown, Source, UpstreamSettings};
-pub use url::shown_url;
 pub use value::{Kind, Value, ValueError};

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use leafgate_admin::shown_url;
 use toml::de::DeValue;
-
-use crate::url::shown_url;
 
 /// What a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context;
-use leafgate_config::{Layer, Settings, shown_url};
+use leafgate_admin::shown_url;
+use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
 
 use super::child::{NotStarted, Program};

@@ -17,7 +17,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::Status;
-use leafgate_config::{Settings, shown_url};
+use leafgate_admin::shown_url;
+use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
 use self::codex::CodexLogin;

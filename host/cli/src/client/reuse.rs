@@ -1,8 +1,8 @@
 //! Which running gate a client may be put behind.
 
 use anyhow::bail;
+use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
-use leafgate_config::shown_url;
 
 use super::{Origin, PROVIDERS, Place, Way, text_variable};
 use crate::admin::AdminClient;

@@ -9,7 +9,8 @@ mod probe;
 mod trial;
 
 use leafgate_admin::Status;
-use leafgate_config::{Layer, shown_url};
+use leafgate_admin::shown_url;
+use leafgate_config::Layer;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 

@@ -1,6 +1,6 @@
 //! One request, and what differs between two.
 
-use leafgate_config::shown_url;
+use leafgate_admin::shown_url;
 use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, WrittenEdit};
 
 use super::list::{outcome, short};
