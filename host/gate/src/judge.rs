@@ -33,7 +33,7 @@ use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::record::{self, RecordedEdit};
 use crate::refusal::Refusal;
-use crate::routed::Rerouted;
+use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::{TrialTurn, Tried};
@@ -77,6 +77,8 @@ pub(crate) struct Case {
     pub(crate) lane: Option<Arc<str>>,
     /// The rule that sent it there.
     pub(crate) routed: Option<Arc<str>>,
+    /// What was counted of it where it was judged before.
+    pub(crate) before: Option<Before>,
     /// Whether a rule may send it elsewhere.
     pub(crate) may_route: bool,
     /// The client program that sent it.
@@ -254,7 +256,8 @@ impl Case {
             && let Verdict::Route(route) = evaluation.verdict
         {
             let Case { body, codings, reservation, .. } = self;
-            let rerouted = Rerouted { route, came: Came { body, codings, reservation } };
+            let rerouted =
+                Rerouted { route, came: Came { body, codings, reservation }, before: Before::default() };
             // It is told of once, from where it goes.
             return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, seen: None };
         }

@@ -217,6 +217,23 @@ impl Tally {
         add(&mut self.failed, before.failed);
     }
 
+    /// Returns what of it is new to who has counted `before`. Time is spent each time.
+    pub(crate) fn beyond(&self, before: &Tally) -> Tally {
+        let new = |all: &[String], known: &[String]| -> Vec<String> {
+            all.iter().filter(|one| !known.contains(one)).cloned().collect()
+        };
+        let is_new = |detector: &str| before.findings.iter().all(|(known, _)| known != detector);
+        let findings = self.findings.iter().filter(|(detector, _)| is_new(detector));
+        Tally {
+            rules: new(&self.rules, &before.rules),
+            errors: new(&self.errors, &before.errors),
+            failed: new(&self.failed, &before.failed),
+            findings: findings.cloned().collect(),
+            plugins: self.plugins.clone(),
+            ..Tally::default()
+        }
+    }
+
     /// Adds what rules did about more of the same.
     pub(crate) fn also(&mut self, more: Tally) {
         let before = std::mem::replace(self, more);

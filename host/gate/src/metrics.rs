@@ -71,10 +71,9 @@ pub(crate) struct Counted<'s> {
 }
 
 impl Metrics {
-    /// A request was judged.
-    pub(crate) fn judged(&self, took: Duration, tally: &Tally) {
+    /// A request was judged, wherever a rule sent it meanwhile.
+    pub(crate) fn judged(&self, took: Duration) {
         self.judging.add(took);
-        self.rules_ran(tally);
     }
 
     /// Rules ran, about a request or an answer.
@@ -424,7 +423,7 @@ mod tests {
         let metrics = Metrics::default();
         let tally = Tally { plugins: vec![("names".to_owned(), 1_250_000)], ..Tally::default() };
         metrics.rules_ran(&tally);
-        metrics.judged(Duration::from_millis(1), &tally);
+        metrics.judged(Duration::from_millis(1));
         let page = metrics.text(&Counted {
             status: &Status::default(),
             agents: &Subagents::default(),

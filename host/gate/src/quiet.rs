@@ -27,11 +27,11 @@ impl Matches {
     /// A request was judged, and these rules matched.
     pub(crate) fn judged(&mut self, rules: &[String]) {
         self.requests += 1;
-        self.answer_judged(rules);
+        self.judged_further(rules);
     }
 
-    /// The answer to a request that was counted was judged, and these rules matched.
-    pub(crate) fn answer_judged(&mut self, rules: &[String]) {
+    /// More of a request that was counted was judged, and these rules matched.
+    pub(crate) fn judged_further(&mut self, rules: &[String]) {
         for rule in rules {
             if self.by_rule.len() < MOST_RULES || self.by_rule.contains_key(rule) {
                 *self.by_rule.entry(rule.clone()).or_default() += 1;

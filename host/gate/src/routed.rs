@@ -5,6 +5,7 @@
 //! behind: only fields and parameters of a short list go along, and none of them can be a credential.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
 use http::request;
@@ -13,7 +14,7 @@ use leafgate_policy::{Assembly, Policy, Route};
 
 use crate::gate::{Came, Shared, Walked};
 use crate::judge::{Outcome, blocked};
-use crate::log::RequestLog;
+use crate::log::{RequestLog, Tally};
 use crate::refusal::Refusal;
 use crate::upstreams::{Lane, Upstreams};
 
@@ -35,6 +36,15 @@ const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 pub(crate) struct Rerouted {
     pub(crate) route: Route,
     pub(crate) came: Came,
+    pub(crate) before: Before,
+}
+
+/// What was counted of a request where it was judged first: it is one request.
+#[derive(Default)]
+pub(crate) struct Before {
+    pub(crate) tally: Tally,
+    /// How long that took.
+    pub(crate) judging: Duration,
 }
 
 /// What becomes of a request, and where.
@@ -79,8 +89,8 @@ impl Shared {
         request_log: &mut RequestLog,
     ) -> Result<Way, Refusal> {
         let first =
-            Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, routed: None };
-        let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
+            Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
+        let Rerouted { route, came, before } = match self.walk(first, came, request_log).await? {
             Outcome::Route(rerouted) => *rerouted,
             outcome => return Ok(Way { lane, parts: None, outcome }),
         };
@@ -98,7 +108,7 @@ impl Shared {
             parts: &head,
             chosen,
             policy,
-            routed: Some(Arc::clone(&route.rule)),
+            sent_by: Some((Arc::clone(&route.rule), before)),
         };
         let outcome = self.walk(again, came, request_log).await?;
         Ok(Way { lane, parts: Some(head), outcome })

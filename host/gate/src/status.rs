@@ -94,9 +94,9 @@ impl Counters {
         self.ran(tally);
     }
 
-    /// The same of rules about an answer.
-    pub(crate) fn answer_judged(&self, tally: &Tally) {
-        lock(&self.matches).answer_judged(&tally.rules);
+    /// The same of a request that is counted: its answer was judged, or itself at another upstream.
+    pub(crate) fn judged_further(&self, tally: &Tally) {
+        lock(&self.matches).judged_further(&tally.rules);
         self.ran(tally);
     }
 

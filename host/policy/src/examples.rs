@@ -86,7 +86,7 @@ fn is_about(policy: &Policy, index: RuleIndex, text: &str) -> Option<bool> {
 fn has_done(rule: &Rule, report: &RuleReport) -> bool {
     match rule.action {
         Action::Edit(Edit::Rewrite(Rewrite::Replace { .. } | Rewrite::Shorten(_))) => report.edits > 0,
-        Action::Redact(_) => report.matched > 0 || report.unredactable > 0 || !report.published.is_empty(),
+        Action::Redact(_) => report.has_matched() || !report.published.is_empty(),
         Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => true,
     }
 }

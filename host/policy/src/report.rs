@@ -35,6 +35,15 @@ pub struct PluginTime {
     pub micros: u64,
 }
 
+impl RuleReport {
+    /// Returns whether the rule was about anything in the request: something that it found and that cannot
+    /// be replaced holds the request, and is no leaf that it was about.
+    #[must_use]
+    pub fn has_matched(&self) -> bool {
+        self.matched > 0 || self.unredactable > 0
+    }
+}
+
 /// What one rule did.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

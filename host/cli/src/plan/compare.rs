@@ -112,7 +112,7 @@ fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side,
     let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
     let becomes = becomes(&evaluation.verdict);
     let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());
-    let matched = evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let matched = evaluation.report.rules.iter().filter(|rule| rule.has_matched());
     let side = Side {
         becomes,
         done: done(&evaluation),

@@ -2,7 +2,7 @@
 //! the work is done here or on the blocking pool.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{Method, request};
@@ -23,6 +23,7 @@ use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::record::{RecordId, Recording, RequestRecord};
 use crate::refusal::Refusal;
+use crate::routed::Before;
 use crate::session::Hints;
 use crate::upstreams::Lane;
 
@@ -51,8 +52,8 @@ pub(crate) struct Walked<'w> {
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
     pub(crate) policy: Arc<Policy>,
-    /// The rule that sent it here.
-    pub(crate) routed: Option<Arc<str>>,
+    /// The rule that sent it here, and what was counted before it did.
+    pub(crate) sent_by: Option<(Arc<str>, Before)>,
 }
 
 impl Shared {
@@ -130,7 +131,8 @@ impl Shared {
         came: Came,
         request_log: &mut RequestLog,
     ) -> Result<Outcome, Refusal> {
-        let Walked { lane, client, parts, chosen, policy, routed } = walked;
+        let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
+        let (routed, before) = sent_by.unzip();
         let Came { body, codings, reservation } = came;
         let api = Api::of(&parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
@@ -161,6 +163,7 @@ impl Shared {
             lane: lane.name().map(Into::into),
             may_route: routed.is_none(),
             routed,
+            before,
             agent: agent::agent(&client.headers).into(),
             chosen,
             assembler: Some(Arc::clone(&self.assembler)),
@@ -193,10 +196,14 @@ impl Shared {
         let (received, coded) = (case.body.clone(), !case.codings.is_empty());
         let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));
         let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
-        let Judged { outcome, tally, seen } = self.judge(case).await?;
-        self.counters.judged(&tally);
-        let judging = began.elapsed();
-        self.metrics.judged(judging, &tally);
+        let before = case.before.take();
+        let Judged { mut outcome, tally, seen } = self.judge(case).await?;
+        let judging = self.count(began.elapsed(), &tally, before.as_ref());
+        if let Ok(Outcome::Route(rerouted)) = &mut outcome {
+            rerouted.before = Before { tally: tally.clone(), judging };
+        } else {
+            self.metrics.judged(judging);
+        }
         if let (Some(recorder), Some(seen)) = (recorder, seen) {
             let record = Box::new(RequestRecord {
                 id: RecordId(0),
@@ -226,6 +233,20 @@ impl Shared {
             progress.records(Recording::new(recorder, record, waits));
         }
         Ok((outcome, tally))
+    }
+
+    /// Counts what rules did, and what of it is new where the request was judged before. Gives how long
+    /// judging it took in all.
+    fn count(&self, took: Duration, tally: &Tally, before: Option<&Before>) -> Duration {
+        let Some(before) = before else {
+            self.counters.judged(tally);
+            self.metrics.rules_ran(tally);
+            return took;
+        };
+        let more = tally.beyond(&before.tally);
+        self.counters.judged_further(&more);
+        self.metrics.rules_ran(&more);
+        before.judging + took
     }
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.

@@ -17,7 +17,7 @@ fn would(rule: &RuleReport) -> Option<String> {
 
 /// Returns what rules did, in numbers and names.
 pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
-    let matched = || evaluation.report.rules.iter().filter(|rule| rule.matched > 0);
+    let matched = || evaluation.report.rules.iter().filter(|rule| rule.has_matched());
     let found = evaluation.recall.detectors();
     let report = &evaluation.report;
     let errors = evaluation

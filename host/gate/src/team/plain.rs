@@ -46,6 +46,7 @@ impl RunCase {
             to: pending::destination(&self.lane, &self.parts),
             lane: self.lane.name().map(Into::into),
             routed: None,
+            before: None,
             may_route: false,
             agent,
             chosen: None,

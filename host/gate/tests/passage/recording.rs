@@ -8,7 +8,7 @@ use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use tokio::sync::oneshot;
 
 use crate::support::{
-    EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, says,
+    EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, post, says,
 };
 
 /// What it says about each request.
@@ -119,10 +119,22 @@ async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
         assert_eq!((requests[0].verdict, &requests[0].sent), ("leafgate_blocked", &None));
         assert_eq!(requests[0].rules, ["no"]);
     }
+    // The rule that holds is one that matched, where nothing can be replaced too.
+    let mail = crate::support::gate(REDACT_EMAIL, &upstream.url()).await;
+    mail.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&mail, post(&format!("/v1/chat/completions?to={EMAIL}"), says("hello"))).await;
+    {
+        let requests = kept.requests.lock().unwrap();
+        assert_eq!(
+            (requests[1].verdict, &requests[1].rules[..]),
+            ("leafgate_blocked", &["mail".to_owned()][..])
+        );
+        assert_eq!(mail.gate.status().rules[0].requests, 1);
+    }
     let open = crate::support::gate("", &upstream.url()).await;
     open.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
     once(&open, chat(says("hello"))).await;
-    assert_eq!(kept.requests.lock().unwrap().len(), 2);
+    assert_eq!(kept.requests.lock().unwrap().len(), 3);
 }
 
 #[tokio::test]

@@ -68,6 +68,25 @@ async fn a_request_with_findings_goes_to_the_other_upstream_and_its_credentials_
 }
 
 #[tokio::test]
+async fn a_rule_that_matches_here_and_there_counts_for_one_request() {
+    let (first, other) = (Upstream::silent().await, Upstream::silent().await);
+    let mut routed = local(&other);
+    let gate = gate(&first, vec![routed.clone()], RULES).await;
+    once(&gate, chat(says(EMAIL))).await;
+    let counted = |gate: &Running| -> Vec<(String, u64)> {
+        gate.gate.status().rules.into_iter().map(|count| (count.rule, count.requests)).collect()
+    };
+    assert_eq!(counted(&gate), [("mail".to_owned(), 1), ("to-local".to_owned(), 1)]);
+
+    // What only the policy there has counts besides.
+    let own = RULES.replace("\"mail\"", "\"house\"").replace("\"to-local\"", "\"stay\"");
+    routed.upstream.policy = Some(OwnPolicy { source: "own".to_owned(), policy: policy(&own) });
+    let gate = self::gate(&first, vec![routed], RULES).await;
+    once(&gate, chat(says(EMAIL))).await;
+    assert_eq!(counted(&gate), ["house", "mail", "stay", "to-local"].map(|rule| (rule.to_owned(), 1)));
+}
+
+#[tokio::test]
 async fn the_policy_of_the_other_upstream_judges_what_is_sent_there() {
     let (first, other) = (Upstream::silent().await, Upstream::silent().await);
     let mut open = local(&other);
