@@ -121,8 +121,10 @@ pub struct RequestRecord {
     pub method: String,
     /// The path without its query; what rules find in it is masked.
     pub path: String,
-    /// The name of the upstream.
+    /// The URL of the upstream, as people are shown it: without what may be a key.
     pub upstream: Arc<str>,
+    /// What the configuration calls that upstream, where it has a name.
+    pub upstream_name: Option<Arc<str>>,
     /// The API that it asks, by our own name.
     pub api: &'static str,
     /// The client program, or the agent of a team: `agents/reviewer`.

@@ -14,6 +14,7 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use leafgate_admin::shown_url;
 use tokio::time::timeout;
 
 use self::connect::{Connector, Unreachable, chain};
@@ -150,6 +151,7 @@ pub(crate) enum SendError {
 /// The upstream, ready to be asked.
 pub(crate) struct Upstream {
     /// Its address, as people are told it.
+    /// Its URL, as people are shown it.
     name: String,
     endpoint: Endpoint,
 }
@@ -173,7 +175,7 @@ impl Upstream {
         reach: &Reach,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
-        let name = target.to_string();
+        let name = shown_url(&target.to_string());
         let endpoint = match target {
             UpstreamTarget::Echo => Endpoint::Echo,
             UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, reach, limits)?)),

@@ -193,6 +193,7 @@ fn har_entry(request: &RequestView) -> Value {
     let receive = line.answer_ms.unwrap_or(wait).saturating_sub(wait);
     // An upstream that is no URL has none that an archive could name.
     let upstream = if line.upstream.contains("://") { &line.upstream } else { "http://leafgate.invalid" };
+    let at = line.upstream_name.as_ref().map(|name| format!(", at upstream {name}")).unwrap_or_default();
     json!({
         "startedDateTime": moment(line.at),
         "time": wait + receive,
@@ -209,7 +210,7 @@ fn har_entry(request: &RequestView) -> Value {
         },
         "cache": {},
         "timings": { "send": 0, "wait": wait, "receive": receive },
-        "comment": format!("request {} of the log, findings masked: {}", line.id, line.verdict),
+        "comment": format!("request {} of the log, findings masked: {}{at}", line.id, line.verdict),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use leafgate_admin::shown_url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -112,8 +113,11 @@ pub struct RequestLine {
     pub method: String,
     /// The path without its query.
     pub path: String,
-    /// Where it went.
+    /// The URL of the upstream that it went to, without what may be a key.
     pub upstream: String,
+    /// What the configuration calls that upstream; `None` for one without a name, and for what an
+    /// older program logged.
+    pub upstream_name: Option<String>,
     /// The model that it asked.
     pub model: Option<String>,
     /// `forwarded`, or why it was not.
@@ -170,7 +174,7 @@ pub struct RequestLine {
 /// The columns of [`RequestLine`], in order.
 const LINE: &str = "id, at, session, agent, class, api, method, path, upstream, model, verdict, held, generation, \
 rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent, judging_us, waiting_ms, status, \
-head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by";
+head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by, upstream_name";
 
 fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
     let rules: String = row.get(13)?;
@@ -183,7 +187,9 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
         api: row.get(5)?,
         method: row.get(6)?,
         path: row.get(7)?,
-        upstream: row.get(8)?,
+        // An older program logged it whole.
+        upstream: shown_url(&row.get::<_, String>(8)?),
+        upstream_name: row.get(33)?,
         model: row.get(9)?,
         verdict: row.get(10)?,
         held: row.get(11)?,
@@ -366,7 +372,8 @@ impl Log {
     pub fn show(&self, id: i64) -> Result<RequestView, LogError> {
         let query = format!("SELECT {LINE}, pieces FROM request WHERE id = ?1");
         let mut show = self.database.prepare_cached(&query)?;
-        let found = show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>(33)?))).optional()?;
+        let found =
+            show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>("pieces")?))).optional()?;
         let (line, pieces) = found.ok_or(LogError::NoRequest { id })?;
         Ok(RequestView {
             edits: self.edits(id)?,

@@ -33,7 +33,7 @@ pub struct Receipt {
     pub session: String,
     /// The client program.
     pub agent: String,
-    /// Where it went.
+    /// Where it went, as the record has it: a URL without what may be a key.
     pub upstream: String,
     /// The HTTP method.
     pub method: String,

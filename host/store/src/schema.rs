@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 /// Each step leads from the version of its place to the next. Steps that were published are never
 /// changed.
-const STEPS: [&str; 4] = [FIRST, MARKS, RULED, WRITER];
+const STEPS: [&str; 5] = [FIRST, MARKS, RULED, WRITER, NAMED];
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
 /// piece ([`EPOCH`]).
@@ -117,6 +117,11 @@ CREATE INDEX request_open ON request (writer)
   WHERE writer IS NOT NULL AND (answer = 'open' OR ruled = 'held');
 ";
 
+/// What the configuration calls the upstream of a request.
+const NAMED: &str = "
+ALTER TABLE request ADD COLUMN upstream_name TEXT;
+";
+
 /// Texts of one request that can be searched, its answer included.
 const TEXTS: i64 = 1 << 20;
 
@@ -207,10 +212,11 @@ mod tests {
                 )
                 .unwrap();
             migrate(&mut database).unwrap();
-            let query = "SELECT at, ruled, ruled_by FROM request";
-            let row: (i64, Option<String>, String) =
-                database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-            assert_eq!(row, (7, None, "[]".to_owned()), "from version {version}");
+            let query = "SELECT at, ruled, ruled_by, upstream_name FROM request";
+            let row: (i64, Option<String>, String, Option<String>) = database
+                .query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+                .unwrap();
+            assert_eq!(row, (7, None, "[]".to_owned(), None), "from version {version}");
         }
     }
 

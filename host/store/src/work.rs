@@ -98,9 +98,9 @@ impl Work<'_, '_> {
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO request (id, at, session, agent, class, api, method, path, upstream, model, verdict, held,
              generation, rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent,
-             judging_us, waiting_ms, pieces, receipt, signature, writer)
+             judging_us, waiting_ms, pieces, receipt, signature, writer, upstream_name)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-             ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+             ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
         )?;
         insert.execute(params![
             row,
@@ -130,6 +130,7 @@ impl Work<'_, '_> {
             text,
             signature.as_ref(),
             self.writer,
+            record.upstream_name.as_deref(),
         ])?;
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));

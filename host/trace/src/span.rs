@@ -23,6 +23,7 @@ pub(crate) struct Span {
     pub(crate) class: &'static str,
     pub(crate) session: String,
     pub(crate) upstream: String,
+    pub(crate) upstream_name: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) verdict: &'static str,
     pub(crate) generation: String,
@@ -57,6 +58,7 @@ impl Span {
             number("leafgate.redactions", self.redactions as u64),
             number("leafgate.judging_us", micros(self.judging)),
         ];
+        attributes.extend(self.upstream_name.as_deref().map(|name| text("leafgate.upstream", name)));
         attributes.extend(self.model.as_deref().map(|model| text("gen_ai.request.model", model)));
         attributes.extend(self.waiting.map(|waiting| number("leafgate.waiting_us", micros(waiting))));
         attributes.extend(self.status.map(|status| number("http.response.status_code", status.into())));

@@ -120,6 +120,7 @@ fn span(request: &RequestRecord) -> Option<Span> {
         class: request.class,
         session: request.session.to_string(),
         upstream: request.upstream.to_string(),
+        upstream_name: request.upstream_name.as_deref().map(str::to_owned),
         model: request.model.clone(),
         verdict: request.verdict,
         generation: request.policy.generation_name(),

@@ -27,6 +27,7 @@ fn request(id: u64, change: impl FnOnce(&mut RequestRecord)) -> Box<RequestRecor
         method: "POST".to_owned(),
         path: format!("/v1/chat/completions/{CANARY}"),
         upstream: "https://api.example".into(),
+        upstream_name: None,
         api: "chat",
         agent: "curl".into(),
         class: "main",

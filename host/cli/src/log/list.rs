@@ -32,6 +32,9 @@ pub(super) fn line(request: &RequestLine, printer: &mut Printer) -> anyhow::Resu
         let edits = if request.edits > 0 { format!(", {} edits", request.edits) } else { String::new() };
         printer.inline(Style::Marked, &format!("  {} redacted{edits}", request.redactions), 0)?;
     }
+    if let Some(name) = &request.upstream_name {
+        printer.inline(Style::Faint, &format!("  at {name}"), 0)?;
+    }
     Ok(printer.line("")?)
 }
 

@@ -1,6 +1,5 @@
 //! One request, and what differs between two.
 
-use leafgate_admin::shown_url;
 use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, WrittenEdit};
 
 use super::list::{outcome, short};
@@ -29,7 +28,7 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     row("request", &format!("{}, {}", line.id, moment(line.at)))?;
     row("session", short(&line.session))?;
     row("from", &format!("{} ({})", line.agent, line.class))?;
-    row("to", &format!("{} {} at {}", line.method, line.path, shown_url(&line.upstream)))?;
+    row("to", &format!("{} {} at {}", line.method, line.path, place(line)))?;
     row("model", line.model.as_deref().unwrap_or("-"))?;
     row("outcome", &outcome(line))?;
     if let Some(held) = &line.held {
@@ -58,6 +57,14 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
         print_answer(answer, printer)?;
     }
     Ok(())
+}
+
+/// Returns where a request went: the upstream by its name, where it has one, and its URL.
+fn place(line: &RequestLine) -> String {
+    match &line.upstream_name {
+        Some(name) => format!("{name} ({})", line.upstream),
+        None => line.upstream.clone(),
+    }
 }
 
 fn print_answer(answer: &AnswerView, printer: &mut Printer) -> anyhow::Result<()> {

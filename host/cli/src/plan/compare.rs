@@ -32,6 +32,8 @@ pub(super) struct From {
     pub(super) model: Option<String>,
     pub(super) is_subagent: bool,
     pub(super) upstream: String,
+    /// What the configuration calls it, where its client asked it by that name.
+    pub(super) upstream_name: Option<String>,
     pub(super) path: String,
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Logged<'k> {
     /// The generation of today's policy, and how many requests others judged.
     generation: String,
     judged_otherwise: usize,
+    /// The rules of today's policy that route, and where to.
+    routes: Vec<(String, String)>,
 }
 
 impl<'k> Logged<'k> {
@@ -31,6 +33,7 @@ impl<'k> Logged<'k> {
             stand_ins: StandIns::new(keys),
             generation: today.generation_name(),
             judged_otherwise: 0,
+            routes: today.routes().map(|(to, rule, _)| (rule.to_string(), to.to_string())).collect(),
         })
     }
 
@@ -59,7 +62,8 @@ impl<'k> Logged<'k> {
     }
 
     fn case(&mut self, view: &RequestView) -> Result<Case, String> {
-        let RequestLine { id, session, agent, class, api, path, upstream, model, .. } = &view.line;
+        let RequestLine { id, session, agent, class, api, path, upstream, upstream_name, model, .. } =
+            &view.line;
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
         let body = Bytes::from(self.stand_ins.fill(text, &view.edits));
         let document = document(&body, api).map_err(|error| format!("request {id}: {error}"))?;
@@ -69,6 +73,8 @@ impl<'k> Logged<'k> {
             model: model.clone().filter(|_| document.model().is_none()),
             is_subagent: class == "subagent",
             upstream: upstream.clone(),
+            // What a rule sent there came for another one: both policies are asked whether it goes.
+            upstream_name: upstream_name.clone().filter(|name| !self.is_routed(&view.line.rules, name)),
             path: path.clone(),
         };
         Ok(Case {
@@ -77,6 +83,10 @@ impl<'k> Logged<'k> {
             document: Arc::new(document),
             from: Some(from),
         })
+    }
+
+    fn is_routed(&self, matched: &[String], to: &str) -> bool {
+        self.routes.iter().any(|(rule, there)| there == to && matched.contains(rule))
     }
 
     /// Returns what a plan over the log cannot know.

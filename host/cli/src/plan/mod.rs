@@ -255,6 +255,7 @@ fn context<'c>(case: &'c Case, session: &'c str) -> Context<'c> {
             model: from.model.as_deref(),
             subagent: Some(from.is_subagent),
             upstream: Some(&from.upstream),
+            upstream_name: from.upstream_name.as_deref(),
             endpoint: Some(&from.path),
             ..Context::default()
         },

@@ -443,3 +443,59 @@ fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     assert_eq!(bench.run(&["apply", "--policy", "policy"], &says("Go!!")).code, 4);
     assert!(promote(&[]).err.contains("rule `shout` acts already"));
 }
+
+/// Which upstream a request went to is known by its name, whether its client asked it by that or a
+/// rule sent it there, and nowhere stands a key of its address.
+#[test]
+fn a_log_names_the_upstream_and_no_key_of_its_address() {
+    let key = ["k3y0", &"4f9a1c7e".repeat(4)].concat();
+    let bench = Bench::new();
+    bench.file(
+        "policy/rules.toml",
+        "[[rule]]\nid = \"away\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"house\")'\n\
+         action = \"route\"\nto = \"inner\"\n",
+    );
+    bench.file(
+        "config.toml",
+        &format!(
+            "[upstreams.far]\nurl = \"http://127.0.0.1:9/{key}/v9\"\n[upstreams.inner]\nurl = \"echo:\"\n"
+        ),
+    );
+    let gate = start(bench, &["--config", "config.toml"]);
+    let says = |text: &str| format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
+    assert_eq!(gate.chat(&says("hello")).status, 200);
+    assert_eq!(gate.chat(&says("of the house")).status, 200);
+    let refused = gate.post("/u/far/v1/chat/completions", &says("hello"));
+    assert_eq!(refused.status, 502);
+    assert!(refused.body.contains("http://127.0.0.1:9/…/v9") && !refused.body.contains(&key));
+    let tables = gate.json(&["status", "--json"]);
+    assert_eq!(tables["rules"][0]["requests"], 1, "{tables}");
+    let bench = gate.stop();
+    let shown = |id: &str| bench.run(&["log", "show", id], "").out;
+    let to = |id: &str| shown(id).lines().find(|line| line.starts_with("to ")).unwrap().to_owned();
+    assert_eq!(to("1"), "to        POST /v1/chat/completions at echo:");
+    assert_eq!(to("2"), "to        POST /v1/chat/completions at inner (echo:)");
+    assert_eq!(to("3"), "to        POST /u/far/v1/chat/completions at far (http://127.0.0.1:9/…/v9)");
+    let list = bench.run(&["log", "list"], "").out;
+    let ends: Vec<bool> =
+        list.lines().map(|line| line.ends_with("  at far") || line.ends_with("  at inner")).collect();
+    assert_eq!(ends, [true, true, false], "{list}");
+    let jsonl = bench.run(&["log", "export"], "").out;
+    let names: Vec<Value> = jsonl
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["upstreamName"].clone())
+        .collect();
+    assert_eq!(names, [Value::Null, "inner".into(), "far".into()]);
+    assert!(!holds(&written(&bench), &key));
+    for args in [
+        &["log", "export"][..],
+        &["log", "export", "--format", "har"],
+        &["log", "export", "--format", "replay"],
+        &["log", "show", "3", "--json"],
+        &["log", "list", "--json"],
+        &["receipt", "export"],
+    ] {
+        let ran = bench.run(args, "");
+        assert!(ran.code == 0 && !ran.out.contains(&key) && !ran.err.contains(&key), "{}", ran.shown());
+    }
+}

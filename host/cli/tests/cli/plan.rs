@@ -136,6 +136,38 @@ fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
     assert!(!differing.is_empty() && differing.len() < requests().len());
 }
 
+/// A rule about an upstream by its name is for the requests that went there, in a plan as in a gate; where
+/// a rule sent one there, a policy without that rule lets it go elsewhere.
+#[test]
+fn a_plan_knows_which_upstream_a_request_was_for() {
+    let away = "[[rule]]\nid = \"away\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"house\")'\n\
+                action = \"route\"\nto = \"inner\"\n";
+    let bench = Bench::new();
+    bench.file("policy/rules.toml", away);
+    // What the upstream is asked for has nothing of its name.
+    let stop = "[[rule]]\nid = \"stop\"\nmatch = { upstream = \"far\", endpoint = \"/v1/chat/completions\" }\n\
+                action = \"block\"\nreason = \"No\"\n";
+    bench.file("stays/rules.toml", &stop.replace("far", "nowhere"));
+    bench.file("stops/rules.toml", &format!("{away}\n{stop}"));
+    bench.file("config.toml", "[upstreams.far]\nurl = \"echo:\"\n[upstreams.inner]\nurl = \"echo:\"\n");
+    let gate = Running::start(bench, &["--policy", "policy", "--config", "config.toml"]);
+    let says = |text: &str| json!({ "messages": [{ "role": "user", "content": text }] }).to_string();
+    assert_eq!(gate.chat(&says("hello")).status, 200);
+    assert_eq!(gate.chat(&says("of the house")).status, 200);
+    assert_eq!(gate.post("/u/far/v1/chat/completions", &says("hello")).status, 200);
+    let bench = gate.stop();
+    for (new, number, today, then) in [("stops", 3, "forward", "block"), ("stays", 2, "route", "forward")] {
+        let ran =
+            bench.run(&["plan", "--today", "policy", "--policy", new, "--against", "log", "--json"], "");
+        let plan: Value = serde_json::from_str(&ran.out).unwrap();
+        let differing = plan["differing"].as_array().unwrap();
+        assert_eq!(differing.len(), 1, "{new}: {plan}");
+        let differs = &differing[0];
+        assert_eq!(differs["request"], format!("request {number}"), "{new}: {plan}");
+        assert_eq!((&differs["today"]["kind"], &differs["new"]["kind"]), (&today.into(), &then.into()));
+    }
+}
+
 #[test]
 fn what_cannot_be_judged_is_said_and_is_no_success() {
     let bench = bench();

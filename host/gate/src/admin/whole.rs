@@ -1,7 +1,7 @@
 //! A turn with its whole request, as one object.
 
 use leafgate_admin::{
-    EditableRequest, MetadataField, RawJson, RequestMetadata, SectionView, ShownText, TurnView,
+    EditableRequest, MetadataField, RawJson, RequestMetadata, SectionView, ShownText, TurnView, shown_url,
 };
 use leafgate_tree::{
     Document, Draft, Inserted, LeafKind, NodeId, NodeType, Section, Segment, ValueSource, display_mask,
@@ -71,10 +71,11 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
     }
 }
 
-/// The upstream and the path there. A query can hold a key of the API, and says nothing more of where.
+/// The upstream as it is shown, and the path there. A query can hold a key of the API, and says nothing more
+/// of where.
 fn endpoint(upstream: &str, path: &str) -> String {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
-    format!("{}{path}", upstream.trim_end_matches('/'))
+    format!("{}{path}", shown_url(upstream).trim_end_matches('/'))
 }
 
 /// The present text of a leaf that stands in what would leave.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
+use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
 use leafgate_vault::{TokenKeys, Vault};
 
@@ -194,7 +195,8 @@ impl Shared {
         case.trial = self.policy.turn(&case.policy);
         let (at, began) = (SystemTime::now(), Instant::now());
         let (received, coded) = (case.body.clone(), !case.codings.is_empty());
-        let (policy, upstream) = (Arc::clone(&case.policy), Arc::clone(&case.to.upstream));
+        let (policy, upstream_name) = (Arc::clone(&case.policy), case.lane.clone());
+        let upstream = if recorder.is_some() { shown_url(&case.to.upstream) } else { String::new() };
         let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
         let before = case.before.take();
         let Judged { mut outcome, tally, seen } = self.judge(case).await?;
@@ -210,7 +212,8 @@ impl Shared {
                 at,
                 method: method.to_string(),
                 path: path.to_owned(),
-                upstream,
+                upstream: upstream.into(),
+                upstream_name,
                 api,
                 agent,
                 class: seen.class.name(),

@@ -152,4 +152,25 @@ async fn a_request_that_a_rule_sends_on_is_told_of_once_from_where_it_went() {
     let [record] = &requests[..] else { panic!("{} requests", requests.len()) };
     assert_eq!((&*record.upstream, &record.rules[..]), (&*other.url(), &["away".to_owned()][..]));
     assert_eq!((record.verdict, record.sent.is_some()), ("forwarded", true));
+    assert_eq!(record.upstream_name.as_deref(), Some("local"));
+}
+
+#[tokio::test]
+async fn a_recorder_is_told_the_name_of_an_upstream_and_no_key_of_its_address() {
+    let upstream = Upstream::silent().await;
+    let key = format!("{}{}", "k3yOfTheHouse", "9f8e7d6c5b4a");
+    let target = format!("{}/{key}/openai", upstream.url()).parse().unwrap();
+    let mut config = GateConfig::new(upstream.url().parse().unwrap());
+    config.named =
+        vec![NamedUpstream { name: "house".parse().unwrap(), upstream: UpstreamConfig::new(target) }];
+    let gate = gate_of(config, "").await;
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&gate, chat(says("hello"))).await;
+    once(&gate, post("/u/house/v1/chat/completions", says("hello"))).await;
+    assert_eq!(upstream.seen()[1].target, format!("/{key}/openai/v1/chat/completions"));
+    let requests = kept.requests.lock().unwrap();
+    let told: Vec<_> =
+        requests.iter().map(|record| (record.upstream_name.as_deref(), &*record.upstream)).collect();
+    assert_eq!(told, [(None, &*upstream.url()), (Some("house"), &*format!("{}/…/openai", upstream.url()))]);
 }

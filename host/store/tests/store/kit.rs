@@ -52,6 +52,7 @@ pub(crate) fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
         method: "POST".to_owned(),
         path: "/v1/chat/completions".to_owned(),
         upstream: "https://api.example".into(),
+        upstream_name: None,
         api: "chat",
         agent: "curl".into(),
         class: "main",

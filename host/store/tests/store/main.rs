@@ -9,8 +9,10 @@ mod session;
 use std::path::Path;
 
 use leafgate_desk::{Destination, Digest};
-use leafgate_gate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
-use leafgate_store::{Filter, Log, Store, StoreConfig, mark, receipt};
+use leafgate_gate::record::{
+    AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord,
+};
+use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, mark, receipt};
 use serde_json::{Value, json};
 
 use self::kit::{body, delta, files, head, keys, noise, open, policy, request, secret, taken};
@@ -50,6 +52,37 @@ fn a_request_and_its_answer_come_back_masked() {
     assert_eq!((&*summary.label, summary.count, &*summary.place), ("GITHUB", 1, "messages[].content"));
     let files = files(folder.path());
     assert!(!files.windows(12).any(|bytes| bytes == &secret().as_bytes()[4..16]));
+}
+
+#[test]
+fn a_request_says_which_upstream_it_went_to_and_no_key_of_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let body = body(&["hello".to_owned()]);
+    taken(store.request(request(1, &body)));
+    let named = RequestRecord { upstream_name: Some("house".into()), ..*request(2, &body) };
+    taken(store.request(Box::new(named)));
+    store.close();
+    // As an older program wrote it.
+    let key = format!("{}{}", "k3yOfTheHouse", "9f8e7d6c5b4a");
+    let database = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    let whole = format!("https://api.example/{key}/openai?key={key}");
+    database.execute("UPDATE request SET upstream = ?1 WHERE id = 1", [&whole]).unwrap();
+    let log = Log::open(folder.path()).unwrap();
+    let lines = log.list(&Filter::default(), None, 9).unwrap();
+    let places: Vec<_> =
+        lines.iter().map(|line| (line.id, line.upstream_name.as_deref(), &*line.upstream)).collect();
+    assert_eq!(
+        places,
+        [(2, Some("house"), "https://api.example"), (1, None, "https://api.example/…/openai?…")]
+    );
+    for format in [ExportFormat::Jsonl, ExportFormat::Har, ExportFormat::Replay] {
+        let mut out = Vec::new();
+        log.export(&Filter::default(), format, &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(!out.contains(&key), "{format:?}: {out}");
+        assert!(out.contains("house") || format == ExportFormat::Replay, "{format:?}: {out}");
+    }
 }
 
 #[test]
