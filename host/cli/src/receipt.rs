@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use leafgate_store::{Log, receipt};
+use leafgate_store::Log;
+use leafgate_store::receipt::{self, Broken};
 
 use crate::exit::Exit;
 use crate::log;
@@ -105,6 +106,9 @@ fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
             printer.line(&format!("the last one is {}", verified.last))?;
             printer.flush()?;
             Ok(Exit::Done)
+        }
+        Err(broken @ Broken::Io { .. }) => {
+            Err(anyhow::Error::new(broken).context(format!("cannot read {shown}")))
         }
         Err(broken) => {
             printer.error_line(&format!("leafgate: {shown}: {broken}"));

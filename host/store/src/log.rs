@@ -93,6 +93,9 @@ pub struct Filter {
     pub session: Option<String>,
 }
 
+/// What the keys of all conversations begin with.
+const KEYS: &str = "SESSION_h";
+
 /// One request in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -517,13 +520,19 @@ impl Log {
         Ok(count.query_row(params![first, session], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
-    /// Returns the whole key of a conversation; the newest one's, where several begin alike.
+    /// Returns the whole key of a conversation by its beginning, or by the beginning that lists show,
+    /// which leaves out what all keys have in common; the newest one's, where several begin alike.
     fn session(&self, begin: &str) -> Result<Option<String>, LogError> {
         let mut find = self.database.prepare_cached(
             "SELECT session FROM request WHERE session >= ?1 AND session < ?1 || char(1114111)
-             ORDER BY session LIMIT 1",
+             GROUP BY session ORDER BY session = ?1 DESC, max(id) DESC LIMIT 1",
         )?;
-        Ok(find.query_row([begin], |row| row.get(0)).optional()?)
+        for begin in [begin, &format!("{KEYS}{begin}")] {
+            if let Some(session) = find.query_row([begin], |row| row.get(0)).optional()? {
+                return Ok(Some(session));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the number of the first request since a time.

@@ -255,7 +255,7 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
     let mut lines = file
         .lines()
         .zip(1..)
-        .map(|(text, line)| text.map(|text| (text, line)).map_err(|source| Broken::Io { line, source }));
+        .map(|(text, line)| text.map(|text| (text, line)).map_err(|source| unread(line, source)));
     let (first, _) = lines.next().ok_or(Broken::NoHead)??;
     let head: Head = serde_json::from_str(&first).map_err(|_| Broken::NoHead)?;
     if head.leafgate != KIND {
@@ -288,6 +288,15 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
         })?;
     }
     Ok(verified)
+}
+
+/// What is no text is no receipt, and can be read.
+fn unread(line: usize, source: std::io::Error) -> Broken {
+    match (source.kind(), line) {
+        (std::io::ErrorKind::InvalidData, 1) => Broken::NoHead,
+        (std::io::ErrorKind::InvalidData, _) => Broken::NoReceipt { line },
+        _ => Broken::Io { line, source },
+    }
 }
 
 fn number_of(line: &str) -> Option<i64> {

@@ -324,12 +324,17 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
         return Ok(printer.bytes(&written)?);
     };
     let shown = file.display();
+    // A file that is there is not emptied for a conversation that nobody had.
+    ensure!(
+        !log.list(&filter, None, 1)?.is_empty(),
+        "no request in the log is meant by that, so {shown} is not written: `leafgate log list` shows what there is"
+    );
     let mut out = std::io::BufWriter::new(
         std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?,
     );
     let count = log.export(&filter, format, &mut out)?;
     std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
-    printer.error_line(&format!("{count} requests in {shown}"));
+    printer.error_line(&format!("{count} request{} in {shown}", if count == 1 { "" } else { "s" }));
     Ok(())
 }
 

@@ -105,7 +105,7 @@ pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow:
     let names = (format!("request {}", other.line.id), format!("request {}", request.line.id));
     let diff = similar::TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
-    let text = unified.context_radius(3).header(&names.0, &names.1).to_string();
+    let text = unified.context_radius(3).missing_newline_hint(false).header(&names.0, &names.1).to_string();
     for line in text.lines() {
         let style = match line.chars().next() {
             Some('-') => Style::Removed,

@@ -157,7 +157,7 @@ fn report(
     };
     let done = match (args.in_place && !args.check, written) {
         (true, true) => ", written",
-        (true, false) if redacted.changes() > 0 => ", not written",
+        (true, false) if redacted.changes() > 0 => ", not written: take out by hand what is blocked",
         _ => "",
     };
     printer.error_line(&format!("leafgate: {shown}: {what}{done}"));

@@ -499,3 +499,29 @@ fn a_log_names_the_upstream_and_no_key_of_its_address() {
         assert!(ran.code == 0 && !ran.out.contains(&key) && !ran.err.contains(&key), "{}", ran.shown());
     }
 }
+
+#[test]
+fn an_export_of_nothing_leaves_the_file_that_is_there() {
+    let gate = start(bench(), &[]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let bench = gate.stop();
+    let listed = bench.run(&["log", "list"], "").out;
+    let shown = listed.split_whitespace().nth(2).unwrap();
+    let made = bench.run(&["log", "export", "--format", "chat", "--session", shown], "");
+    assert!(made.code == 0 && made.err == "1 request in chat.json\n", "{}", made.shown());
+    let read = || std::fs::read_to_string(bench.path().join("chat.json")).unwrap();
+    let before = read();
+    let none = bench.run(&["log", "export", "--format", "chat", "--session", "nobody"], "");
+    assert!(none.code == 2 && none.err.contains("chat.json is not written"), "{}", none.shown());
+    assert_eq!(read(), before);
+    // What is no text does not hold; what cannot be read is another matter.
+    assert_eq!(bench.run(&["receipt", "export", "all.jsonl"], "").code, 0);
+    let mut bytes = std::fs::read(bench.path().join("all.jsonl")).unwrap();
+    let last = bytes.len() - 20;
+    bytes[last] = 0xff;
+    std::fs::write(bench.path().join("all.jsonl"), bytes).unwrap();
+    let noise = bench.run(&["receipt", "verify", "all.jsonl"], "");
+    assert!(noise.code == 1 && noise.err.contains("line 2 is no receipt"), "{}", noise.shown());
+    let folder = bench.run(&["receipt", "verify", "data"], "");
+    assert!(folder.code == 2 && folder.err.contains("cannot read data"), "{}", folder.shown());
+}

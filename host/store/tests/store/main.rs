@@ -86,6 +86,31 @@ fn a_request_says_which_upstream_it_went_to_and_no_key_of_its_address() {
 }
 
 #[test]
+fn a_conversation_is_found_by_what_lists_show_of_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    for (id, session) in [(1, "SESSION_habc1"), (2, "SESSION_habd2"), (3, "SESSION_habc1x")] {
+        let body = body(&[session.to_owned()]);
+        taken(store.request(Box::new(RequestRecord { session: session.into(), ..*request(id, &body) })));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    for (begin, found) in [
+        ("abd", &[2][..]),
+        ("SESSION_habd2", &[2]),
+        ("ab", &[3]),
+        ("abc1", &[1]),
+        ("SESSION_", &[3]),
+        ("b", &[]),
+    ] {
+        let filter = Filter { session: Some(begin.to_owned()), ..Filter::default() };
+        let lines = log.list(&filter, None, 9).unwrap();
+        let ids: Vec<i64> = lines.iter().map(|line| line.id).collect();
+        assert_eq!(ids, found, "{begin}");
+    }
+}
+
+#[test]
 fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
