@@ -75,6 +75,7 @@ mod upstream;
 mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
+pub use base::asked;
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
 };

@@ -169,13 +169,10 @@ impl Upstreams {
     /// Chooses the upstream of a request, and takes its name off the path. `/u/a/v1/x` asks `a`
     /// for `/v1/x`, and so does `/u/a` for `/`. Also returns what was taken off.
     pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<(Arc<Lane>, String), Refusal> {
-        let Some(rest) = parts.uri.path().strip_prefix(ROOT) else {
+        let Some((name, path)) = named(parts.uri.path()) else {
             return Ok((Arc::clone(&self.first), String::new()));
         };
-        let name = rest.split_once('/').map_or(rest, |(name, _)| name);
         let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
-        let path = &rest[name.len()..];
-        let path = if path.is_empty() { "/" } else { path };
         parts.uri = with_path(&parts.uri, path)?;
         let prefix = lane.prefix();
         Ok((lane, prefix))
@@ -195,6 +192,14 @@ impl Upstreams {
             names => format!("this gate has {}", names.join(", ")),
         }
     }
+}
+
+/// Returns the name of the upstream that a path asks, and what it asks that one for.
+pub(crate) fn named(path: &str) -> Option<(&str, &str)> {
+    let rest = path.strip_prefix(ROOT)?;
+    let name = rest.split_once('/').map_or(rest, |(name, _)| name);
+    let path = &rest[name.len()..];
+    Some((name, if path.is_empty() { "/" } else { path }))
 }
 
 /// Returns a URI with another path, and everything else as it was.

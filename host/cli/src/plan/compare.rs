@@ -31,10 +31,13 @@ pub(super) struct From {
     /// The model, where the body names none.
     pub(super) model: Option<String>,
     pub(super) is_subagent: bool,
-    pub(super) upstream: String,
-    /// What the configuration calls it, where its client asked it by that name.
+    /// The URL of the upstream that its client asked. That of one from which a rule sent it elsewhere
+    /// is not known.
+    pub(super) upstream: Option<String>,
+    /// What the configuration calls that upstream.
     pub(super) upstream_name: Option<String>,
-    pub(super) path: String,
+    /// What that upstream was asked for.
+    pub(super) endpoint: String,
 }
 
 /// What becomes of a request, and by which rules.

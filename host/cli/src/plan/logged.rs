@@ -22,8 +22,6 @@ pub(super) struct Logged<'k> {
     /// The generation of today's policy, and how many requests others judged.
     generation: String,
     judged_otherwise: usize,
-    /// The rules of today's policy that route, and where to.
-    routes: Vec<(String, String)>,
 }
 
 impl<'k> Logged<'k> {
@@ -33,7 +31,6 @@ impl<'k> Logged<'k> {
             stand_ins: StandIns::new(keys),
             generation: today.generation_name(),
             judged_otherwise: 0,
-            routes: today.routes().map(|(to, rule, _)| (rule.to_string(), to.to_string())).collect(),
         })
     }
 
@@ -67,15 +64,17 @@ impl<'k> Logged<'k> {
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
         let body = Bytes::from(self.stand_ins.fill(text, &view.edits));
         let document = document(&body, api).map_err(|error| format!("request {id}: {error}"))?;
+        let (asked, endpoint) = leafgate_gate::asked(path);
+        // Both policies are asked whether a rule sends it elsewhere: what the log names is where it went.
+        let is_sent = upstream_name.is_some() && upstream_name.as_deref() != asked;
         let from = From {
             session: session.clone(),
             agent: agent.clone(),
             model: model.clone().filter(|_| document.model().is_none()),
             is_subagent: class == "subagent",
-            upstream: upstream.clone(),
-            // What a rule sent there came for another one: both policies are asked whether it goes.
-            upstream_name: upstream_name.clone().filter(|name| !self.is_routed(&view.line.rules, name)),
-            path: path.clone(),
+            upstream: (!is_sent).then(|| upstream.clone()),
+            upstream_name: asked.map(str::to_owned),
+            endpoint: endpoint.to_owned(),
         };
         Ok(Case {
             number: *id,
@@ -83,10 +82,6 @@ impl<'k> Logged<'k> {
             document: Arc::new(document),
             from: Some(from),
         })
-    }
-
-    fn is_routed(&self, matched: &[String], to: &str) -> bool {
-        self.routes.iter().any(|(rule, there)| there == to && matched.contains(rule))
     }
 
     /// Returns what a plan over the log cannot know.

@@ -254,9 +254,9 @@ fn context<'c>(case: &'c Case, session: &'c str) -> Context<'c> {
             agent: Some(&from.agent),
             model: from.model.as_deref(),
             subagent: Some(from.is_subagent),
-            upstream: Some(&from.upstream),
+            upstream: from.upstream.as_deref(),
             upstream_name: from.upstream_name.as_deref(),
-            endpoint: Some(&from.path),
+            endpoint: Some(&from.endpoint),
             ..Context::default()
         },
     }

@@ -487,6 +487,9 @@ fn a_log_names_the_upstream_and_no_key_of_its_address() {
         .collect();
     assert_eq!(names, [Value::Null, "inner".into(), "far".into()]);
     assert!(!holds(&written(&bench), &key));
+    let har: Value = serde_json::from_str(&bench.run(&["log", "export", "--format", "har"], "").out).unwrap();
+    let url = &har["log"]["entries"][2]["request"]["url"];
+    assert_eq!(url, "http://127.0.0.1:9/…/v9/v1/chat/completions");
     for args in [
         &["log", "export"][..],
         &["log", "export", "--format", "har"],
