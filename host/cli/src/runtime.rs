@@ -31,7 +31,9 @@ impl FromStr for GateName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
+        // A URL is what `leafgate run` prints, and what a person copies.
+        let port = text.strip_prefix("http://").and_then(|url| url.trim_end_matches('/').rsplit(':').next());
+        match port.unwrap_or(text).parse() {
             Ok(port) => Ok(GateName::Port(port)),
             Err(_) if text.is_empty() => Err("name the port of a gate, or its runtime file".to_owned()),
             Err(_) => Ok(GateName::File(text.into())),
@@ -316,6 +318,9 @@ mod tests {
             find_all(folder.path(), None).unwrap().into_iter().map(|gate| gate.listen).collect();
         assert_eq!(all, ["http://127.0.0.1:1", "http://127.0.0.1:2"]);
         assert_eq!(find_all(folder.path(), Some(&GateName::Port(2))).unwrap().len(), 1);
+        for name in ["2", "http://127.0.0.1:2", "http://[::1]:2/"] {
+            assert_eq!(name.parse(), Ok(GateName::Port(2)), "{name}");
+        }
         let error = publish(folder.path(), 2, &gate(2)).unwrap_err();
         assert!(format!("{error:#}").contains("another port"), "{error:#}");
     }

@@ -127,7 +127,11 @@ impl OpenGate {
         gate.keep_saved(SavedFolder::open(&setup.workspace)?);
         if let Some(team) = TeamFile::find(setup.agents.as_deref(), &setup.policy) {
             // What is wrong with it is said at once, and not with the first run.
-            team.team();
+            if team.team().is_none() && setup.agents.is_some() {
+                let warning =
+                    "the file that `agents` names is not there: /agents/v1 serves nobody until it is";
+                tracing::warn!(target: "leafgate::agents", "{warning}");
+            }
             gate.serve_team(team);
         }
         let store = setup.keep.take().map(crate::log::open_store).transpose()?;

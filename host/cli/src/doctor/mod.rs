@@ -129,7 +129,11 @@ async fn upstreams(status: &Status) -> Vec<Finding> {
         let upstream = &shown_url(upstream);
         findings.push(match exchange::get(&at, "/v1/models").await {
             Ok(answer) if answer.is_unreachable() => {
-                Finding::new(&at, State::Problem, format!("it cannot reach {upstream}: {}", answer.message()))
+                let message = answer.message();
+                let gate = format!("this gate cannot reach its upstream {upstream}: ");
+                let why = message.strip_prefix(&gate).unwrap_or(&message);
+                Finding::new(&at, State::Problem, format!("it cannot reach {upstream}: {why}"))
+                    .hint("start what should answer there, or set its URL: `leafgate config show` says where that stands")
             }
             Ok(_) => reached(&at, upstream, policy, status.enabled),
             Err(error) => Finding::new(&at, State::Problem, format!("it does not answer: {error}")),

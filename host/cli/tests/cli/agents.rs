@@ -117,3 +117,17 @@ fn a_task_goes_to_the_team_of_a_running_gate() {
     let unnamed = gate.run(&["agents", "run", "Go."]);
     assert!(unnamed.err.contains("names no model"), "{}", unnamed.err);
 }
+
+/// A file that somebody named is meant: without it `/agents/v1` serves nobody, which the start says.
+#[test]
+fn a_start_says_that_the_file_of_its_team_is_not_there() {
+    let gate = Running::start(Bench::new(), &["--policy", "none"]);
+    // The port is taken, so that this one ends.
+    let listen = format!("127.0.0.1:{}", gate.port());
+    let second = ["run", "--policy", "none", "--upstream", "echo:", "--listen", &listen, "--agents"];
+    let ran = gate.run(&[&second[..], &["gone.json"]].concat());
+    assert!(ran.code == 2 && ran.err.contains("file that `agents` names is not there"), "{}", ran.shown());
+    gate.bench.file("team.json", &example("agents.json"));
+    let ran = gate.run(&[&second[..], &["team.json"]].concat());
+    assert!(ran.code == 2 && !ran.err.contains("not there"), "{}", ran.shown());
+}

@@ -468,7 +468,14 @@ fn a_log_names_the_upstream_and_no_key_of_its_address() {
     let refused = gate.post("/u/far/v1/chat/completions", &says("hello"));
     assert_eq!(refused.status, 502);
     assert!(refused.body.contains("http://127.0.0.1:9/…/v9") && !refused.body.contains(&key));
-    let tables = gate.json(&["status", "--json"]);
+    let doctor = gate.run(&["doctor"]);
+    assert!(
+        doctor.out.contains("it cannot reach http://127.0.0.1:9/…/v9: nothing listens"),
+        "{}",
+        doctor.shown()
+    );
+    assert!(!holds(doctor.out.as_bytes(), &key));
+    let tables = gate.json(&["status", "--json", "--gate", &gate.url]);
     assert_eq!(tables["rules"][0]["requests"], 1, "{tables}");
     let bench = gate.stop();
     let shown = |id: &str| bench.run(&["log", "show", id], "").out;
