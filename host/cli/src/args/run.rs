@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use leafgate_config::Layer;
-use leafgate_gate::{UpstreamTarget, listen_address};
+use leafgate_gate::listen_address;
 use leafgate_policy::PolicySource;
 
 use super::shared::{ConfigArgs, GateArgs, JsonArgs, policy_name, policy_source};
@@ -129,7 +129,7 @@ pub(crate) struct ExecArgs {
     pub(crate) policy: Option<PolicySource>,
     /// Where requests go; without it, where the program would send them by itself
     #[arg(long, value_name = "URL")]
-    pub(crate) upstream: Option<UpstreamTarget>,
+    pub(crate) upstream: Option<String>,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     /// The program and its arguments

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::Context;
 use leafgate_admin::shown_url;
 use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
+use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName, UpstreamTarget};
 
 use super::child::{NotStarted, Program};
 use super::codex::PrivateHome;
@@ -36,14 +36,17 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let known = Known { running: &running, settings: &settings };
     let client = Client::of(program, &known)?;
     let origins = client.origins(&known)?;
-    let origins = match &args.upstream {
+    // Read here: the parser of arguments would repeat it, and it may hold a password.
+    let upstream = args.upstream.as_deref().map(str::parse::<UpstreamTarget>);
+    let upstream = upstream.transpose().context("--upstream is wrong")?;
+    let origins = match &upstream {
         Some(upstream) => origins.into_iter().map(|origin| origin.to(upstream)).collect(),
         None => origins,
     };
     let policy = args.policy.as_ref().map(policy_name);
     let wanted = Wanted {
         gate: args.gate.as_ref(),
-        elsewhere: args.upstream.is_some(),
+        elsewhere: upstream.is_some(),
         policy: policy.as_deref(),
         origins: &origins,
     };

@@ -217,3 +217,18 @@ fn a_project_sets_nothing() {
     }
     assert_eq!(shown(&bench, &[], &[], "limits.body"), "limits.body = \"32 MiB\" # built in");
 }
+
+#[test]
+fn an_upstream_with_a_password_is_refused_without_it() {
+    let word = ["k3yw", "0rdOfAnn"].concat();
+    let url = format!("http://ann:{word}@host.example");
+    for args in [&["run", "--upstream", &url][..], &["exec", "--upstream", &url, "--", "true"]] {
+        let ran = Bench::new().run(args, "");
+        assert!(
+            ran.code == 2 && ran.err.contains("must not hold a user name or password"),
+            "{}",
+            ran.shown()
+        );
+        assert!(!ran.err.contains(&word) && ran.out.is_empty(), "{}", ran.shown());
+    }
+}
