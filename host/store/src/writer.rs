@@ -161,7 +161,9 @@ impl Writer {
         }
         let (weight, count) = (batch.iter().map(Message::weight).sum(), batch.len() as u64);
         let mut done = Done::default();
-        let written = self.transact(batch, now, &mut done);
+        // What is not done outlives the transaction: who waits hears of a failure once the status says it.
+        let mut batch = batch.into_iter();
+        let written = self.transact(&mut batch, now, &mut done);
         self.state.queued.fetch_sub(weight, Relaxed);
         let ended: Vec<Live> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
@@ -201,7 +203,12 @@ impl Writer {
         }
     }
 
-    fn transact(&mut self, batch: Vec<Message>, now: Instant, done: &mut Done) -> rusqlite::Result<()> {
+    fn transact(
+        &mut self,
+        batch: &mut std::vec::IntoIter<Message>,
+        now: Instant,
+        done: &mut Done,
+    ) -> rusqlite::Result<()> {
         let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if std::mem::replace(&mut self.data_version, version) != version {
             self.known.clear();
@@ -220,9 +227,9 @@ impl Writer {
         for message in batch {
             match message {
                 Message::Request(record, waits) => {
+                    done.acknowledge.extend(waits);
                     let row = work.request(&record, done)?;
                     done.written += 1;
-                    done.acknowledge.extend(waits);
                     if record.sent.is_some() {
                         self.live.insert(record.id, Live::new(row, record.answer_api()));
                         self.rows.put(record.id, row);
@@ -235,8 +242,8 @@ impl Writer {
                     }
                 }
                 Message::Reveal(reveal, waits) => {
-                    reveals::write(work.transaction, work.masker, &reveal)?;
                     done.acknowledge.push(waits);
+                    reveals::write(work.transaction, work.masker, &reveal)?;
                 }
                 Message::Answer(id, part) => {
                     // A request that was missed has no answer here.
