@@ -275,6 +275,7 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     profiles_and_agents(&caller, &gate);
     caller.call("POST", "/v1/plugins/{id}/release", "names", Some(&json!({})));
     caller.refused("POST", "/v1/plugins/none/release", Some(&json!({})));
+    excepts(&caller, &gate, &mut events);
     std::fs::write(rules.path().join("rules.toml"), "no rule").unwrap();
     assert!(caller.event(&mut events, "policy")["policy"]["refused"].is_string());
     assert_eq!(*caller.contract.checked.borrow(), caller.contract.all(), "every call was made");
@@ -288,6 +289,28 @@ fn reveals(caller: &Caller, body: &str) {
         caller.call("POST", "/v1/reveal", "", Some(&json!({ "token": token, "by": "a test (uid 0)" })));
     assert_eq!(revealed["value"], plant::github(7));
     caller.refused("POST", "/v1/reveal", Some(&json!({ "token": "none", "by": "a test" })));
+}
+
+/// An exception from a redaction of a turn, which the running gate then loads.
+fn excepts(caller: &Caller, gate: &Gate, events: &mut Events) {
+    // Another question than those that were cancelled.
+    let body = String::from_utf8(chat()).unwrap().replace("Explain.", "Explain all of it.");
+    let client = chat_later(gate, body.as_bytes()).unwrap();
+    let id = caller.event(events, "paused")["turn"]["id"].as_str().unwrap().to_owned();
+    let turn = caller.get("/v1/pending/{id}", &id);
+    let leaves = turn["sections"].as_array().unwrap().iter().flat_map(|of| of["leaves"].as_array().unwrap());
+    let mut numbers = leaves.filter_map(|leaf| leaf["redacted"][0]["redaction"].as_u64());
+    let command = json!({ "redaction": numbers.next().unwrap(), "reason": "a test", "by": "a test (uid 0)" });
+    let excepted = caller.call("POST", "/v1/pending/{id}/except", &id, Some(&command));
+    assert_eq!((&excepted["rule"], &excepted["label"]), (&json!("secrets"), &json!("GITHUB_TOKEN")));
+    let written = || std::fs::read_to_string(excepted["file"].as_str().unwrap()).unwrap();
+    let once = written();
+    assert!(!once.contains(&plant::github(7)), "{once}");
+    caller.refused("POST", &format!("/v1/pending/{id}/except"), Some(&command));
+    assert_eq!(written(), once, "the second time it is there already");
+    assert!(caller.event(events, "policy")["policy"]["refused"].is_null());
+    caller.call("POST", "/v1/pending/{id}/cancel", &id, Some(&json!({})));
+    client.join().unwrap().unwrap();
 }
 
 /// What a profile makes, and a run of the team.

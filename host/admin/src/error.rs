@@ -58,6 +58,8 @@ pub enum ErrorCode {
     RefusedEdit,
     /// A rule does not let a person release what it redacted.
     NotReleasable,
+    /// No exception can be written from this redaction.
+    NotExceptable,
     /// The gate failed.
     Internal,
     /// No gate answers. Set by callers, never by a gate.
@@ -88,7 +90,7 @@ impl ErrorCode {
             | ErrorCode::Invalid => 409,
             ErrorCode::TooLarge => 413,
             ErrorCode::NoJson => 415,
-            ErrorCode::Nothing | ErrorCode::RefusedEdit => 422,
+            ErrorCode::Nothing | ErrorCode::RefusedEdit | ErrorCode::NotExceptable => 422,
             ErrorCode::Internal | ErrorCode::Unreachable | ErrorCode::Unexpected | ErrorCode::Unknown => 500,
             ErrorCode::Full => 507,
         }

@@ -19,6 +19,7 @@
 //! | `PUT /v1/pending/{id}/pins` | [`Pins`] | [`TurnView`] |
 //! | `GET /v1/pending/{id}/capture` | | [`CapturePreview`] |
 //! | `POST /v1/pending/{id}/capture` | [`CaptureTurn`] | [`CapturedEdits`] |
+//! | `POST /v1/pending/{id}/except` | [`Except`] | [`Excepted`] |
 //! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`Resumed`] |
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/mode` | | [`ModeView`] |
@@ -52,6 +53,7 @@
 mod agents;
 mod compose;
 mod error;
+mod except;
 mod mode;
 mod outline;
 mod plugins;
@@ -68,6 +70,7 @@ pub use agents::{
 };
 pub use compose::{Compose, ComposeStep, Composed};
 pub use error::{ApiError, ErrorCode};
+pub use except::{Except, Excepted};
 pub use mode::{
     ActiveSession, AutoState, BadMode, Follow, ModeView, Select, SessionList, SessionView, SetMode,
     TurnClass, TurnMode,

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 
 use crate::{
     AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
-    Compose, Composed, Diff, EditCommand, EditableRequest, Event, Follow, ModeView, OutlineView, Payload,
-    Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff, SavedEditView,
-    SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, TurnSummary, TurnView,
+    Compose, Composed, Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView,
+    OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
+    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
+    TurnSummary, TurnView,
 };
 
 /// The version of the API.
-pub const VERSION: &str = "1.3";
+pub const VERSION: &str = "1.4";
 
 /// One call of the API.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,7 @@ pub const CALLS: &[Call] = &[
     Call::with::<Pins, TurnView>("PUT", "/v1/pending/{id}/pins"),
     Call::get::<CapturePreview>("/v1/pending/{id}/capture"),
     Call::with::<CaptureTurn, CapturedEdits>("POST", "/v1/pending/{id}/capture"),
+    Call::with::<Except, Excepted>("POST", "/v1/pending/{id}/except"),
     Call::with::<Resume, Resumed>("POST", "/v1/pending/{id}/resume"),
     Call::with::<Cancel, TurnSummary>("POST", "/v1/pending/{id}/cancel"),
     Call::get::<ModeView>("/v1/mode"),

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
     let target = Target::new(&args.policy.source, name.as_ref())?;
-    target.replace(Some(&promotion.before), &promotion.after)?;
+    target.replace(Some(&promotion.before), &promotion.after, &|_| true)?;
     printer.line(&format!(
         "{}: rule `{rule}` acts from now on: it matched in {} requests, and {} are called right",
         promotion.path.display(),

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RevealArgs, printer: &mut Printer) -> anyhow::Result<Ex
 
 /// Returns who calls, for the log: the number of the user, which the system knows, and the name that
 /// the environment has for it.
-fn caller() -> String {
+pub(crate) fn caller() -> String {
     let uid = rustix::process::getuid().as_raw();
     let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_graphic).take(MOST_NAME).collect();

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anyhow::bail;
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, Event, ModeView, Payload, Resumed, RuntimeFile, SavedList,
-    SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, Event, Excepted, ModeView, Payload, Resumed, RuntimeFile,
+    SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
-use leafgate_review::{AdminApi, TurnMetadata, plain};
+use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata, plain};
 
 use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
@@ -124,6 +124,10 @@ impl AdminApi for GateTurns {
 
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.gate.edit(id, command)
+    }
+
+    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
+        AdminApi::except(&mut self.gate, id, exception)
     }
 
     fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {

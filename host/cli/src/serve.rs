@@ -27,6 +27,7 @@ pub(crate) use self::log::LogTo;
 use self::prompt::Prompt;
 pub(crate) use self::stop::Stop;
 use crate::args::RunArgs;
+use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
 use crate::known::{KnownNow, KnownSource};
@@ -119,11 +120,13 @@ impl OpenGate {
         }
         let policy = Arc::new(reload.load()?);
         setup.config.policy_source = reload.name();
+        let folders = PolicyFolders::new(setup.policy.clone(), setup.upstream_policies.clone());
         let own = own_policies(&mut setup, &known)?;
         let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
         let kept = KeptMode::in_folder(home::data_folder()?);
         let mode = kept.read()?;
         gate.keep_mode(mode, move |mode| kept.write(mode));
+        gate.write_exceptions(folders);
         gate.keep_saved(SavedFolder::open(&setup.workspace)?);
         if let Some(team) = TeamFile::find(setup.agents.as_deref(), &setup.policy) {
             // What is wrong with it is said at once, and not with the first run.

@@ -29,6 +29,7 @@ use crate::budget::BodyBudget;
 use crate::config::{GateConfig, GateLimits};
 use crate::content::Content;
 use crate::events::Hub;
+use crate::except::PolicyFiles;
 use crate::flow::Delivered;
 use crate::judge::{Outcome, blocked};
 use crate::listener::Listener;
@@ -94,6 +95,8 @@ pub(crate) struct Shared {
     /// Where clients send their requests; known once the gate serves.
     listen: OnceLock<SocketAddr>,
     recorder: OnceLock<Arc<dyn Recorder>>,
+    /// Where exceptions are written.
+    policy_files: OnceLock<Arc<dyn PolicyFiles>>,
     /// How many requests the recorder was told of.
     recorded: AtomicU64,
 }
@@ -141,6 +144,7 @@ impl Gate {
             limits,
             listen: OnceLock::new(),
             recorder: OnceLock::new(),
+            policy_files: OnceLock::new(),
             recorded: AtomicU64::new(0),
         })))
     }
@@ -202,6 +206,11 @@ impl Gate {
     /// Has a recorder be told of every request from now on. Only the first caller is heard.
     pub fn record(&self, recorder: Arc<dyn Recorder>) {
         let _ = self.0.recorder.set(recorder);
+    }
+
+    /// Has exceptions be written into these folders. Only the first caller is heard.
+    pub fn write_exceptions(&self, files: impl PolicyFiles + 'static) {
+        let _ = self.0.policy_files.set(Arc::new(files));
     }
 
     /// How the gate is.
@@ -300,6 +309,10 @@ impl Shared {
 
     pub(crate) fn recorder(&self) -> Option<&Arc<dyn Recorder>> {
         self.recorder.get()
+    }
+
+    pub(crate) fn policy_files(&self) -> Option<Arc<dyn PolicyFiles>> {
+        self.policy_files.get().cloned()
     }
 
     fn timeouts(&self) -> Timeouts {

@@ -36,6 +36,7 @@ mod content;
 mod dialect;
 mod echo;
 mod events;
+mod except;
 mod flow;
 mod gate;
 mod guard;
@@ -79,6 +80,7 @@ pub use base::asked;
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
 };
+pub use except::{NotExcepted, PolicyFiles};
 pub use gate::Gate;
 pub use leafgate_desk::DeskLimits;
 pub use listener::{AddressError, BindError, Listener, listen_address};

@@ -185,6 +185,11 @@ impl Day {
         Day(i64::try_from(seconds / SECONDS).unwrap_or(i64::MAX))
     }
 
+    /// The day that is so many days later.
+    pub(crate) fn later(self, days: u64) -> Day {
+        Day(self.0.saturating_add_unsigned(days))
+    }
+
     /// The first moment after it.
     pub(crate) fn end(self) -> SystemTime {
         let next = u64::try_from(self.0 + 1).unwrap_or(0);

@@ -29,6 +29,7 @@ mod load;
 mod lookup;
 mod memo;
 mod needles;
+mod new_exception;
 mod outside;
 mod own;
 mod own_index;
@@ -51,7 +52,7 @@ mod work;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use leafgate_detect::{Engine, KnownValues};
+use leafgate_detect::{Engine, Input, KnownValues};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Flow, Vault};
 
@@ -75,6 +76,7 @@ pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use load::PolicySource;
 pub use memo::MemoCounts;
+pub use new_exception::{Allows, NewException, NoEnd, last_day};
 pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, PluginTime, Report, RuleReport, Would};
@@ -99,8 +101,8 @@ pub struct Policy {
     own: own_index::OwnIndex,
     /// Where values may return among the arguments of tools.
     flow: Arc<Flow>,
-    /// Whether it looks for known values.
-    knows: bool,
+    /// Finds known values and nothing else; `None` where none are known.
+    known: Option<Engine>,
     declared: usize,
     digest: [u8; 32],
     memo: memo::Memo,
@@ -267,7 +269,13 @@ impl Policy {
     /// plugins, or by values that are known.
     #[must_use]
     pub fn detects_by_itself(&self) -> bool {
-        !self.plugins.is_empty() || self.knows
+        !self.plugins.is_empty() || self.known.is_some()
+    }
+
+    /// Returns whether a text is, or holds, a value that somebody named as secret.
+    #[must_use]
+    pub fn is_known(&self, text: &str) -> bool {
+        self.known.as_ref().is_some_and(|known| !known.scan(&Input::new(text)).is_empty())
     }
 
     /// Looks again at a request that a person has changed: redacts what is written in it, then asks

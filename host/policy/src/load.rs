@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use leafgate_detect::KnownValues;
+use leafgate_detect::{Engine, KnownValues};
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
@@ -243,7 +243,7 @@ impl Loading {
             plugins: plugins.loaded,
             own,
             flow,
-            knows: self.known.as_ref().is_some_and(|known| !known.is_empty()),
+            known: self.known.as_ref().and_then(known_alone),
             declared,
             digest,
             memo: Memo::default(),
@@ -415,4 +415,10 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
         error => format!("the rule file cannot be read: {error}"),
     })?;
     String::from_utf8(bytes).map_err(|_| "the rule file is not UTF-8".to_owned())
+}
+
+/// Returns an engine that finds known values alone.
+fn known_alone(known: &Arc<KnownValues>) -> Option<Engine> {
+    // The detector is built in, so its name is one.
+    Engine::with_known(&[KNOWN], Some(known)).ok().filter(|_| !known.is_empty())
 }

@@ -4,8 +4,8 @@
 //! anything.
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, MetadataField, ModeView, Payload, Resumed,
-    SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, Excepted, MetadataField, ModeView, Payload,
+    Resumed, SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
 /// What is known about a request beside what it says.
@@ -53,6 +53,23 @@ impl From<EditableRequest> for TurnMetadata {
     }
 }
 
+/// An exception from a redaction, as a person types it. `Debug` shows no reason, which may be anything.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExceptionDraft {
+    /// The number of the redaction.
+    pub redaction: usize,
+    /// Why.
+    pub reason: String,
+    /// Its last day, how long, or `never`.
+    pub until: String,
+}
+
+impl std::fmt::Debug for ExceptionDraft {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExceptionDraft").field("redaction", &self.redaction).finish_non_exhaustive()
+    }
+}
+
 /// The pending turns of a running gate. Calls block.
 pub trait AdminApi {
     /// Returns the turns that wait, oldest first.
@@ -78,6 +95,12 @@ pub trait AdminApi {
     /// # Errors
     /// As above. Nothing has changed then.
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError>;
+
+    /// Writes an exception from a redaction of a turn into the gate's policy.
+    ///
+    /// # Errors
+    /// As above. Nothing was written then.
+    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError>;
 
     /// Resumes a turn, if its digest is still this one.
     ///
@@ -166,6 +189,7 @@ pub enum ApiCall {
     Turn { id: String },
     Diff { id: String },
     Edit { id: String, command: EditCommand },
+    Except { id: String, exception: ExceptionDraft },
     Resume { id: String, digest: String },
     Cancel { id: String },
     Payload { id: String },
@@ -189,6 +213,7 @@ pub enum ApiAnswer {
     Turn(Result<Box<TurnView>, ApiError>),
     Diff(Result<Diff, ApiError>),
     Edit(Result<Box<TurnView>, ApiError>),
+    Except(Result<Excepted, ApiError>),
     Resume(Result<Box<Resumed>, ApiError>),
     Cancel(Result<TurnSummary, ApiError>),
     Payload(Result<Payload, ApiError>),
@@ -210,6 +235,7 @@ impl ApiCall {
             ApiCall::Turn { id } => ApiAnswer::Turn(desk.turn(&id).map(Box::new)),
             ApiCall::Diff { id } => ApiAnswer::Diff(desk.diff(&id)),
             ApiCall::Edit { id, command } => ApiAnswer::Edit(desk.edit(&id, command).map(Box::new)),
+            ApiCall::Except { id, exception } => ApiAnswer::Except(desk.except(&id, exception)),
             ApiCall::Resume { id, digest } => ApiAnswer::Resume(desk.resume(&id, &digest).map(Box::new)),
             ApiCall::Cancel { id } => ApiAnswer::Cancel(desk.cancel(&id)),
             ApiCall::Payload { id } => ApiAnswer::Payload(desk.payload(&id)),

@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, ErrorCode, Event, HoldView, ModeView, Payload, SavedScope,
-    SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, ErrorCode, Event, Excepted, HoldView, ModeView, Payload,
+    SavedScope, SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
-use crate::api::{ApiAnswer, ApiCall, TurnMetadata};
+use crate::api::{ApiAnswer, ApiCall, ExceptionDraft, TurnMetadata};
 use crate::change;
 use crate::outline::Outline;
 
@@ -44,6 +44,8 @@ pub enum Action {
     Reload,
     /// Changes the present turn.
     Edit(EditCommand),
+    /// Excepts a redaction of the present turn in later requests.
+    Except(ExceptionDraft),
     /// Shows the received request against what would leave.
     Diff,
     /// Resumes the present turn as it was shown.
@@ -114,6 +116,7 @@ impl Action {
         Some(match self {
             Action::Reload => ApiCall::Turn { id },
             Action::Edit(command) => ApiCall::Edit { id, command },
+            Action::Except(exception) => ApiCall::Except { id, exception },
             Action::Diff => ApiCall::Diff { id },
             Action::Resume { digest } => ApiCall::Resume { id, digest },
             Action::Cancel => ApiCall::Cancel { id },
@@ -294,6 +297,10 @@ impl Model {
                 let (level, text) = saved(&captured);
                 self.notify(level, text);
             }
+            ApiAnswer::Except(Ok(excepted)) => {
+                let (level, text) = told(&excepted);
+                self.notify(level, text);
+            }
             ApiAnswer::CaptureNext(Ok(list)) => {
                 let scope = list.status.scope.label();
                 self.notify(
@@ -320,6 +327,7 @@ impl Model {
             | ApiAnswer::Turn(Err(error))
             | ApiAnswer::Diff(Err(error))
             | ApiAnswer::Edit(Err(error))
+            | ApiAnswer::Except(Err(error))
             | ApiAnswer::Payload(Err(error))
             | ApiAnswer::Metadata(Err(error))
             | ApiAnswer::Save(Err(error))
@@ -509,6 +517,24 @@ fn saved(captured: &CapturedEdits) -> (Level, String) {
     }
     let level = if captured.left_out.is_empty() { Level::Done } else { Level::Warning };
     (level, text)
+}
+
+/// Returns what an exception that was written means, in words.
+fn told(excepted: &Excepted) -> (Level, String) {
+    let Excepted { file, rule, label, until, still } = excepted;
+    let until = if until == "never" { String::new() } else { format!(" until {until}") };
+    match still {
+        None => (
+            Level::Done,
+            format!(
+                "This turn keeps its redaction. In later ones rule {rule} lets this {label} pass{until}: {file}"
+            ),
+        ),
+        Some(other) => (
+            Level::Warning,
+            format!("Rule {rule} lets this {label} pass{until}, but {other} redacts it all the same."),
+        ),
+    }
 }
 
 fn ask(call: ApiCall) -> Vec<Effect> {

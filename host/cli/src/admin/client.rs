@@ -7,15 +7,17 @@ use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
-    ErrorCode, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal,
-    Revealed, RuntimeFile, SavedDiff, SavedEditView, SavedList, SavedScope, Select, SessionList, SetMode,
-    SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    ErrorCode, Except, Excepted, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume,
+    Resumed, Reveal, Revealed, RuntimeFile, SavedDiff, SavedEditView, SavedList, SavedScope, Select,
+    SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::{AdminApi, TurnMetadata};
+use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
+
+use crate::reveal::caller;
 
 use super::http::{Endpoint, unexpected, waiting_runtime};
 
@@ -162,6 +164,12 @@ impl AdminApi for AdminClient {
 
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.post(&path(id, "/edit")?, &command)
+    }
+
+    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
+        let ExceptionDraft { redaction, reason, until } = exception;
+        let command = Except { redaction, reason, by: caller(), until: Some(until) };
+        self.post(&path(id, "/except")?, &command)
     }
 
     fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {

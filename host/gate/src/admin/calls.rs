@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
-use super::{auth, compose, reveal, saved, view, whole};
+use super::{auth, compose, except, reveal, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -38,6 +38,7 @@ enum AdminCall<'p> {
     Payload(TurnId),
     Edit(TurnId),
     Pin(TurnId),
+    Except(TurnId),
     Resume(TurnId),
     Cancel(TurnId),
     Preview(TurnId),
@@ -77,6 +78,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "pending", turn, "payload"] => AdminCall::Payload(id(turn)?),
             ["v1", "pending", turn, "edit"] => AdminCall::Edit(id(turn)?),
             ["v1", "pending", turn, "pins"] => AdminCall::Pin(id(turn)?),
+            ["v1", "pending", turn, "except"] => AdminCall::Except(id(turn)?),
             ["v1", "pending", turn, "resume"] => AdminCall::Resume(id(turn)?),
             ["v1", "pending", turn, "cancel"] => AdminCall::Cancel(id(turn)?),
             ["v1", "pending", turn, "capture"] if *method == Method::POST => AdminCall::Capture(id(turn)?),
@@ -129,6 +131,7 @@ impl<'p> AdminCall<'p> {
             | AdminCall::SavedDiff(_) => "GET",
             AdminCall::Pin(_) => "PUT",
             AdminCall::Edit(_)
+            | AdminCall::Except(_)
             | AdminCall::Resume(_)
             | AdminCall::Cancel(_)
             | AdminCall::Select(_)
@@ -165,6 +168,7 @@ impl<'p> AdminCall<'p> {
             AdminCall::Payload(_) => "payload",
             AdminCall::Edit(_) => "edit",
             AdminCall::Pin(_) => "pin",
+            AdminCall::Except(_) => "except",
             AdminCall::Resume(_) => "resume",
             AdminCall::Cancel(_) => "cancel",
             AdminCall::Preview(_) => "preview",
@@ -194,6 +198,7 @@ impl<'p> AdminCall<'p> {
             self,
             AdminCall::Edit(_)
                 | AdminCall::Pin(_)
+                | AdminCall::Except(_)
                 | AdminCall::Resume(_)
                 | AdminCall::Cancel(_)
                 | AdminCall::SetMode
@@ -271,6 +276,7 @@ async fn carry_out(
         AdminCall::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
         AdminCall::Edit(turn) => edit(gate, turn, read(&command)?).await,
         AdminCall::Pin(turn) => pin(gate, turn, read(&command)?).await,
+        AdminCall::Except(turn) => except::except(gate, turn, read(&command)?).await,
         AdminCall::Resume(turn) => resume(gate, turn, &read(&command)?).await,
         AdminCall::Cancel(turn) => {
             let Cancel {} = read(&command)?;

@@ -10,6 +10,7 @@ mod answer;
 mod auth;
 mod calls;
 mod compose;
+mod except;
 mod outline;
 mod reveal;
 mod saved;

@@ -20,12 +20,7 @@ const MOST_BY: usize = 64;
 
 pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Content>, Failure> {
     let Reveal { token, by } = command;
-    let is_a_name =
-        (1..=MOST_BY).contains(&by.len()) && by.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-    if !is_a_name {
-        return Err(Failure::new(ErrorCode::Malformed, "`by` is no name that a log can hold")
-            .hint(format!("1 to {MOST_BY} printable characters of ASCII")));
-    }
+    check_name(&by)?;
     let (token, session, value) = match gate.sessions.recall(&token) {
         Recalled::Value { token, session, value } => (token, session, value),
         Recalled::Kept => {
@@ -76,4 +71,15 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Co
         session: session.to_string(),
         value: RevealedValue::new(value.as_str()),
     }))
+}
+
+/// Refuses what is no name of a person.
+pub(super) fn check_name(by: &str) -> Result<(), Failure> {
+    let is_a_name =
+        (1..=MOST_BY).contains(&by.len()) && by.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    match is_a_name {
+        true => Ok(()),
+        false => Err(Failure::new(ErrorCode::Malformed, "`by` is no name that a log can hold")
+            .hint(format!("1 to {MOST_BY} printable characters of ASCII"))),
+    }
 }

@@ -48,6 +48,14 @@ impl TurnGuard {
         self.policy.evaluate_with_saved(document, &self.context(&outside), &self.vault, make)
     }
 
+    /// Evaluates the request of a draft anew, as it was received, by another policy and with a vault of
+    /// its own.
+    pub(crate) fn evaluate_by(&self, policy: &Policy, draft: &Draft) -> Evaluation {
+        let outside = self.outside.list();
+        let vault = Vault::new(self.vault.keys().clone());
+        policy.evaluate(Arc::clone(draft.document()), &self.context(&outside), &vault)
+    }
+
     fn context<'a>(&'a self, outside: &'a [Outside<'a>]) -> Context<'a> {
         Context {
             on: self.on,

@@ -10,6 +10,7 @@ mod answering;
 mod answers;
 mod beside;
 mod crossing;
+mod except;
 mod logs;
 mod modes;
 mod pause;

@@ -12,11 +12,9 @@ use super::{Complaints, matches};
 use crate::diagnostic::hint_for;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
+use crate::new_exception::NEVER;
 use crate::rule::{Action, Rule};
 use crate::selector::Selector;
-
-/// What `until` says of an exception that does not end.
-const NEVER: &str = "never";
 
 /// Everything that compiling exceptions may look at.
 pub(crate) struct Compiler<'c, 'd> {

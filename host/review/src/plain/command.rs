@@ -12,6 +12,12 @@ pub(super) enum Command {
     Edit(Target),
     /// The redaction of this number.
     Release(usize),
+    /// The redaction of this number, from now on.
+    Except {
+        redaction: usize,
+        until: String,
+        reason: String,
+    },
     Delete(usize),
     Restore(usize),
     Undo,
@@ -71,6 +77,8 @@ pub(super) const HELP: &[&str] = &[
     "delete N        leave section N out; restore N puts it back",
     "release N       take redaction N back: its value leaves, with this request alone. `open N.M`",
     "                numbers those of a leaf, and says which ones you may release",
+    "except N T WHY  let the value of redaction N leave from now on, as far as its rule goes, until T:",
+    "                a last day (2027-03-31), a span (30d, 2w), or never. It goes into the policy",
     "undo, redo      take the last edit back, make it again (redactions stay)",
     "reset           take all edits back",
     "pin [N...]      these sections first, in this order, and no others that you pinned",
@@ -118,6 +126,7 @@ impl Command {
                 let number = rest.and_then(|word| word.parse().ok());
                 Command::Release(number.ok_or(CommandError::Needs("release", REDACTION))?)
             }
+            "except" => except(rest, words).ok_or(CommandError::Needs("except", EXCEPTION))?,
             "undo" => bare(Command::Undo, "undo")?,
             "redo" => bare(Command::Redo, "redo")?,
             "reset" => bare(Command::Reset, "reset")?,
@@ -152,6 +161,7 @@ impl Command {
 }
 
 const REDACTION: &str = "the number of a redaction: `open 3.2` numbers those of leaf 3.2";
+const EXCEPTION: &str = "the number of a redaction, a time and why, like `except 1 30d our own address`";
 const NUMBER: &str = "the number of a section: `show` prints them";
 const NEEDS_ANY: CommandError =
     CommandError::Needs("open", "a section like `open 3`, or a leaf like `open 3.2`");
@@ -168,6 +178,13 @@ fn scope(name: &str) -> Option<SavedScope> {
 
 fn mode(name: &str) -> Option<TurnMode> {
     TurnMode::ALL.into_iter().find(|mode| mode.name() == name)
+}
+
+fn except<'w>(number: Option<&str>, mut words: impl Iterator<Item = &'w str>) -> Option<Command> {
+    let redaction = number?.parse().ok()?;
+    let until = words.next()?.to_owned();
+    let reason = words.collect::<Vec<_>>().join(" ");
+    (!reason.is_empty()).then_some(Command::Except { redaction, until, reason })
 }
 
 fn numbers<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<usize>, CommandError> {

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Write};
 use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
 use self::command::{Command, HELP, Target};
-use crate::api::AdminApi;
+use crate::api::{AdminApi, ExceptionDraft};
 use crate::model::{Action, Effect, Input, Level, Model};
 use crate::outline;
 use crate::printer;
@@ -102,6 +102,10 @@ impl Plain<'_> {
             Command::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
             Command::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
             Command::Release(redaction) => self.change(EditCommand::Release { redaction }),
+            Command::Except { redaction, until, reason } => {
+                // What it means is the notice of that action.
+                self.act(Action::Except(ExceptionDraft { redaction, reason, until })).map(drop)
+            }
             Command::Undo => self.change(EditCommand::Undo),
             Command::Redo => self.change(EditCommand::Redo),
             Command::Reset => self.change(EditCommand::Reset),

@@ -48,6 +48,11 @@ impl Screen {
         }
     }
 
+    /// Returns whether an exception is being typed, and nothing is to be read or answered first.
+    fn shows_exception(&self) -> bool {
+        self.excepting.is_some() && self.question.is_none() && self.model.notice().is_none()
+    }
+
     fn question_row(&self, question: &Question) -> Row {
         let text = match (question, self.model.turn()) {
             (Question::Resume { digest }, Some(turn)) => format!(
@@ -83,6 +88,13 @@ impl Screen {
     }
 
     fn keys_row(&self) -> Row {
+        if let Some(excepting) = self.excepting.as_ref().filter(|_| self.question.is_none()) {
+            let keys = match excepting.asks_why() {
+                true => "Enter next · Tab another · Esc nothing",
+                false => "Enter write it into the policy · Esc nothing",
+            };
+            return Row::of(keys, RowStyle::Dim);
+        }
         let keys = match (&self.question, &self.editing, &self.place().view) {
             (Some(Question::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
             (Some(Question::Release { .. }), ..) => "y release · Tab another · n nothing",
@@ -97,9 +109,7 @@ impl Screen {
             (.., View::Section(_)) => {
                 "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
             }
-            (.., View::Leaf(_)) => {
-                "↑↓ scroll · e edit · E $EDITOR · R release · / search · Esc back · ? help"
-            }
+            (.., View::Leaf(_)) => "e edit · E $EDITOR · R release · a except · / search · Esc back · ? help",
             (.., View::Agents) => "↑↓ scroll · / search · Esc back · ? help",
             (.., View::Why | View::Diff | View::Payload | View::Metadata | View::Help) => {
                 "↑↓ scroll · / search · s send · c cancel · Esc back"
@@ -162,6 +172,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
             canvas.put(bottom, row.cut(cells));
             canvas.frame.set_cursor_position(Position::new(cursor, bottom));
         }
+        None if screen.shows_exception() => draw_exception(screen, &mut canvas, cells, bottom),
         None => {
             let mut status = screen.status().wrap(cells);
             status.truncate(STATUS_ROWS);
@@ -199,6 +210,17 @@ fn draw_editor(editing: &Editing, canvas: &mut Canvas<'_, '_>, top: u16, cells: 
         canvas.put_printed(y, &line.shown);
     }
     canvas.frame.set_cursor_position(Position::new(column as u16, top + (row - first) as u16));
+}
+
+/// Draws the line of an exception that is typed, below its question.
+fn draw_exception(screen: &Screen, canvas: &mut Canvas<'_, '_>, cells: usize, top: u16) {
+    let Some(excepting) = &screen.excepting else { return };
+    let question = Row::of("? ", RowStyle::Warning).and(&screen.exception_text(excepting), RowStyle::Warning);
+    canvas.put(top, question.cut(cells));
+    let lines = excepting.line().lines(cells);
+    let (row, column) = excepting.line().cursor(&lines);
+    canvas.put_printed(top + 1, &lines[row].shown);
+    canvas.frame.set_cursor_position(Position::new(column as u16, top + 1));
 }
 
 struct Canvas<'c, 'f> {

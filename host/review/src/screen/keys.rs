@@ -24,6 +24,9 @@ impl Screen {
             self.key_in_search(key);
             return Vec::new();
         }
+        if self.excepting.is_some() {
+            return self.key_in_exception(key);
+        }
         if self.editing.is_some() {
             return self.key_in_editor(key);
         }
@@ -191,6 +194,10 @@ impl Screen {
             },
             'R' => match self.chosen_leaf() {
                 Some(pointer) => self.ask_to_release(pointer),
+                None => self.no_leaf(),
+            },
+            'a' => match self.chosen_leaf() {
+                Some(pointer) => self.begin_exception(pointer),
                 None => self.no_leaf(),
             },
             'i' => match self.chosen_place() {
@@ -390,7 +397,7 @@ impl Screen {
 }
 
 /// Handles the keys that an editor of one line and one of many have in common.
-fn edit_line(editor: &mut Editor, key: KeyEvent) {
+pub(super) fn edit_line(editor: &mut Editor, key: KeyEvent) {
     let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
     match key.code {
         KeyCode::Left if control || alt => editor.word_left(),
@@ -418,7 +425,7 @@ fn edit_line(editor: &mut Editor, key: KeyEvent) {
 }
 
 /// Returns how far a key goes from one redaction to another.
-fn next_redaction(key: KeyEvent) -> Option<isize> {
+pub(super) fn next_redaction(key: KeyEvent) -> Option<isize> {
     match key.code {
         KeyCode::Tab | KeyCode::Right | KeyCode::Down => Some(1),
         KeyCode::BackTab | KeyCode::Left | KeyCode::Up => Some(-1),
@@ -436,6 +443,6 @@ fn scope_of(letter: char) -> Option<SavedScope> {
     }
 }
 
-fn is_control(key: KeyEvent) -> bool {
+pub(super) fn is_control(key: KeyEvent) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL)
 }

@@ -7,6 +7,7 @@
 
 mod draw;
 mod editor;
+mod except;
 mod keys;
 mod outside;
 mod places;
@@ -31,6 +32,7 @@ use leafgate_admin::{ApiError, EditCommand, Event, ShownText};
 use leafgate_tree::Access;
 use ratatui::crossterm::event::KeyEvent;
 
+use self::except::Excepting;
 use self::view::Item;
 use crate::api::{ApiAnswer, ApiCall};
 use crate::model::{Action, Effect, Input, Level, Model};
@@ -136,6 +138,8 @@ pub struct Screen {
     /// The leaf whose text is in the outside editor, as it was handed over.
     outside: Option<Editing>,
     question: Option<Question>,
+    /// The exception that is being typed.
+    excepting: Option<Excepting>,
     /// The search line while it is typed.
     search: Option<Editor>,
     /// The last searched text, in lower case.
@@ -154,6 +158,7 @@ impl Screen {
             cause: 0,
             outside: None,
             question: None,
+            excepting: None,
             search: None,
             wanted: String::new(),
             size: (columns, rows),
@@ -232,6 +237,7 @@ impl Screen {
         let view = self.place().view.clone();
         let chosen = self.chosen_section().filter(|_| view == View::Turn);
         let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
+        let excepted = matches!(answer, ApiAnswer::Except(Ok(_)));
         let opened = matches!(answer, ApiAnswer::Turn(Ok(_)));
         let only_one = matches!(&answer, ApiAnswer::Pending(Ok(turns)) if turns.len() == 1);
         let to_show = match answer {
@@ -243,6 +249,9 @@ impl Screen {
         let mut todo = self.input(Input::Answer(answer));
         if edited {
             self.editing = None;
+        }
+        if excepted {
+            self.excepting = None;
         }
         if opened && self.place().view == View::List {
             self.places.push(Place::new(View::Turn));
@@ -299,8 +308,10 @@ impl Screen {
     /// Withdraws a question about a turn that is no longer shown.
     fn withdraw_question(&mut self, before: Option<&str>) {
         let now = self.model.turn().map(|turn| turn.digest.as_str());
-        if self.question.as_ref().is_some_and(Question::is_of_turn) && before != now {
-            self.question = None;
+        let asks = self.question.as_ref().is_some_and(Question::is_of_turn) || self.excepting.is_some();
+        if asks && before != now {
+            self.question = self.question.take().filter(|question| !question.is_of_turn());
+            self.excepting = None;
             self.model.notify(Level::Warning, "The turn changed while you were asked. Look again.");
         }
     }
@@ -416,6 +427,8 @@ impl Screen {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if let Some(search) = &mut self.search {
             search.insert(&text.replace('\n', " "));
+        } else if let Some(excepting) = &mut self.excepting {
+            excepting.line_mut().insert(&text.replace('\n', " "));
         } else if let Some(editing) = self.editing.as_mut().filter(|_| self.question.is_none()) {
             editing.editor.insert(&text);
         }
@@ -455,6 +468,7 @@ impl Screen {
         if self.model.turn().is_none() {
             self.places.retain(|place| place.view.needs_no_turn());
             self.question = self.question.take().filter(|question| !question.is_of_turn());
+            self.excepting = None;
         }
         let (columns, height) = self.body();
         let place = self.place();

@@ -45,6 +45,16 @@ impl Screen {
 
     /// Returns the question about a redaction: what stands there, and whose rule decides about it.
     pub(super) fn release_text(&self, pointer: &str, at: usize) -> String {
+        let Some(span) = self.redaction(pointer, at) else { return String::new() };
+        let what = self.redaction_text(pointer, at);
+        match span.releasable {
+            true => format!("Release {what}? The value leaves, with this request alone.  y/n"),
+            false => format!("Not releasable: {what}. {}.", keeper(span)),
+        }
+    }
+
+    /// Returns which redaction of a leaf it is, and whose.
+    pub(super) fn redaction_text(&self, pointer: &str, at: usize) -> String {
         let Some((_, leaf)) = find_leaf(&self.model, pointer) else { return String::new() };
         let Some(span) = leaf.redacted.get(at) else { return String::new() };
         let written = leaf.text.expose().get(span.start..span.end).unwrap_or_default();
@@ -53,11 +63,7 @@ impl Screen {
             false => span.label.clone(),
         };
         let by = span.author.as_deref().unwrap_or("redaction");
-        let what = format!("‹{shown}› of {by} ({} of {})", at + 1, leaf.redacted.len());
-        match span.releasable {
-            true => format!("Release {what}? The value leaves, with this request alone.  y/n"),
-            false => format!("Not releasable: {what}. {}.", keeper(span)),
-        }
+        format!("‹{shown}› of {by} ({} of {})", at + 1, leaf.redacted.len())
     }
 
     fn redaction(&self, pointer: &str, at: usize) -> Option<&RedactedSpan> {

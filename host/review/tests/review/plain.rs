@@ -103,6 +103,20 @@ fn hostile_text_is_printed_as_numbers() {
 }
 
 #[test]
+fn a_redaction_is_excepted_by_its_number_with_an_end_and_a_reason() {
+    let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{CONTACT}"}}]}}"#);
+    let mut desk = FakeDesk::with(&[&body]);
+    let shown = transcript(&mut desk, "except 0 2w our own address\nexcept 0 2w\nexcept x 2w why\n");
+    assert!(shown.contains("rule contacts lets this EMAIL pass until 2w"), "{shown}");
+    assert_eq!(
+        shown.matches("`except` needs the number of a redaction, a time and why").count(),
+        2,
+        "{shown}"
+    );
+    assert_eq!(desk.excepted, ["our own address"]);
+}
+
+#[test]
 fn a_redaction_is_released_by_its_number_where_its_rule_lets_a_person() {
     let body =
         format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{CONTACT} with {SECRET}"}}]}}"#);

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, ModeView, Payload, Resumed, SavedList, SavedScope,
+    ApiError, CapturedEdits, Diff, EditCommand, Excepted, ModeView, Payload, Resumed, SavedList, SavedScope,
     SessionList, Subagents, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
-use leafgate_review::{AdminApi, TurnMetadata};
+use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -43,6 +43,9 @@ impl AdminApi for Shared {
     }
     fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         self.0.borrow_mut().edit(id, command)
+    }
+    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
+        self.0.borrow_mut().except(id, exception)
     }
     fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
         self.0.borrow_mut().resume(id, digest)

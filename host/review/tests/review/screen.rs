@@ -73,6 +73,49 @@ fn a_redaction_is_released_after_a_question_that_names_its_rule() {
 }
 
 #[test]
+fn a_redaction_is_excepted_with_a_reason_and_an_end() {
+    let body = with_contact();
+    let player = || Player::new(&[&body]).keys("end enter end enter");
+    insta::assert_snapshot!("why_a_redaction_is_excepted", player().keys("a 'Our_own").screen());
+    insta::assert_snapshot!("until_when_a_redaction_is_excepted", player().keys("a 'Our_own enter").screen());
+    let mut excepted = player().keys("a 'Our_own enter enter");
+    insta::assert_snapshot!("an_excepted_redaction", excepted.screen());
+    assert_eq!(
+        (excepted.desk.0.borrow().excepted.clone(), excepted.edits()),
+        (vec!["Our own".to_owned()], 0)
+    );
+
+    let mut other = player().keys("a tab 'Fixed enter ^u 'never enter");
+    let shown = other.screen();
+    assert!(shown.contains("Rule secrets lets this PASSWORD pass, but rule others redacts it"), "{shown}");
+    for left in ["a esc", "a 'why ^c", "a 'why enter esc", "a enter esc"] {
+        let mut left_out = player().keys(left);
+        assert!(left_out.screen().contains("Nothing was excepted."), "{left}");
+        assert!(left_out.desk.0.borrow().excepted.is_empty(), "{left}");
+    }
+    let mut nothing = Player::new(&[AGENT]).keys("end enter end a");
+    assert!(nothing.screen().contains("Nothing is redacted in this leaf."));
+}
+
+#[test]
+fn why_a_redaction_is_excepted_survives_a_refusal_and_not_a_change_of_the_turn() {
+    let body = with_contact();
+    let player = || Player::new(&[&body]).keys("end enter end enter");
+    let mut refused = player().keys("a 'Ours enter ^u 'soon enter");
+    assert!(refused.screen().contains("this is no end of an exception"));
+    let mut mended = player().keys("a 'Ours enter ^u 'soon enter x enter enter");
+    assert!(mended.screen().contains("In later ones rule contacts lets this EMAIL"));
+    assert_eq!(mended.desk.0.borrow().excepted, ["Ours"]);
+
+    let turn = FakeDesk::with(&[&body]).pending().unwrap().remove(0);
+    let meddled =
+        player().keys("a 'Ours").meddle(|desk| desk.turns[0].edit(&set("/messages/0/content", "x")).unwrap());
+    let mut changed = meddled.happens(ScreenEvent::Gate(Event::Changed { turn }));
+    assert!(changed.screen().contains("The turn changed while you were asked."));
+    assert!(changed.desk.0.borrow().excepted.is_empty());
+}
+
+#[test]
 fn a_leaf_without_redactions_has_nothing_to_release() {
     let mut player = Player::new(&[AGENT]).keys("end enter end R");
     assert!(player.screen().contains("Nothing is redacted in this leaf."));

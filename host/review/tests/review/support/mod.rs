@@ -5,13 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, ErrorCode, HoldPlace, HoldState,
-    HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView, OnDrift, OnTimeout,
-    Payload, RedactedSpan, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus, SectionView,
-    SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView, Subagents,
-    TurnClass, TurnMode, TurnSummary, TurnView,
+    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, ErrorCode, Excepted, HoldPlace,
+    HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView, OnDrift,
+    OnTimeout, Payload, RedactedSpan, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus,
+    SectionView, SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView,
+    Subagents, TurnClass, TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::{AdminApi, TurnMetadata};
+use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
 use leafgate_tree::{
     Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
     Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
@@ -56,6 +56,8 @@ pub(crate) struct FakeDesk {
     /// Digests that were resumed.
     pub(crate) resumed: Vec<String>,
     pub(crate) cancelled: Vec<String>,
+    /// Why values were excepted.
+    pub(crate) excepted: Vec<String>,
 }
 
 pub(crate) struct FakeTurn {
@@ -124,6 +126,7 @@ impl FakeDesk {
             subagents: Subagents::default(),
             resumed: Vec::new(),
             cancelled: Vec::new(),
+            excepted: Vec::new(),
         }
     }
 
@@ -171,6 +174,24 @@ impl AdminApi for FakeDesk {
         let turn = self.find(id)?;
         turn.edit(&command)?;
         Ok(turn.view())
+    }
+
+    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
+        let turn = self.find(id)?;
+        let made = turn.draft.redaction(exception.redaction).unwrap();
+        if exception.until == "soon" {
+            return Err(error(ErrorCode::Malformed, "this is no end of an exception", None));
+        }
+        let (rule, label) = (made.author.to_string().replace("rule ", ""), made.label.to_string());
+        let still = (label == "PASSWORD").then(|| "rule others".to_owned());
+        self.excepted.push(exception.reason);
+        Ok(Excepted {
+            file: "my-policy/exceptions.toml".to_owned(),
+            rule,
+            label,
+            until: exception.until,
+            still,
+        })
     }
 
     fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {

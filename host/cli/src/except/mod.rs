@@ -4,25 +4,30 @@
 //! the policy does not load with it. A value that nobody may read is named by its token, which is keyed:
 //! the file gives nothing away.
 
+mod file;
+mod gate;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use leafgate_policy::{Context, Hold, Policy, PolicySource, Verdict, has_ended};
+use leafgate_policy::{Allows, Context, Hold, NewException, Policy, Verdict, last_day};
 use leafgate_store::{Filter, Log};
 use leafgate_tree::{Author, Format};
 use leafgate_vault::Vault;
 
+pub(crate) use self::file::Target;
+pub(crate) use self::gate::PolicyFolders;
 use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
 use crate::masking::masked;
 use crate::print::Printer;
 use crate::{home, log, policy, request};
+
+/// The file that exceptions are written into one by one.
+const FILE: &str = "exceptions.toml";
 
 /// Requests of the log that are read at a time.
 const PAGE: usize = 200;
@@ -45,7 +50,7 @@ pub(crate) struct AddArgs {
     #[command(flatten)]
     said: SaidArgs,
     /// The file of the policy folder that it is written into
-    #[arg(long, value_name = "FILE", default_value = "exceptions.toml")]
+    #[arg(long, value_name = "FILE", default_value = FILE)]
     file: PathBuf,
 }
 
@@ -72,8 +77,9 @@ struct SaidArgs {
     /// Who answers for it
     #[arg(long, value_name = "NAME")]
     by: String,
-    /// The last day on which it is in force, as 2027-03-31, or `never`
-    #[arg(long, value_name = "DATE|never")]
+    /// The last day on which it is in force, as 2027-03-31, how long from today, as 30d or 2w, or
+    /// `never`
+    #[arg(long, value_name = "DATE|TIME|never")]
     until: String,
 }
 
@@ -107,15 +113,20 @@ pub(crate) fn run(command: &ExceptCommand, printer: &mut Printer) -> anyhow::Res
 }
 
 impl SaidArgs {
-    /// Refuses a day that is over: what is written with it would be in force no moment.
-    fn must_hold(&self) -> anyhow::Result<()> {
-        if has_ended(&self.until, SystemTime::now()) == Some(true) {
-            bail!(
-                "`--until {}` is over: name the last day on which the exception is in force, or `never`",
-                self.until
-            );
-        }
-        Ok(())
+    /// Returns the exception that allows something. Refuses a day that is over: what is written with it
+    /// would be in force no moment.
+    fn about(&self, rules: &[String], allowed: Allows) -> anyhow::Result<NewException> {
+        Ok(NewException {
+            rules: rules.to_vec(),
+            allowed,
+            reason: self.reason.clone(),
+            by: self.by.clone(),
+            until: self.end()?,
+        })
+    }
+
+    fn end(&self) -> anyhow::Result<String> {
+        last_day(&self.until, SystemTime::now()).with_context(|| format!("bad `--until {}`", self.until))
     }
 }
 
@@ -133,24 +144,20 @@ fn must_be_ours(token: &str) -> anyhow::Result<()> {
 }
 
 fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    args.said.must_hold()?;
-    if let Some(token) = &args.allowed.finding {
+    let AllowedArgs { value, pattern, finding } = &args.allowed;
+    if let Some(token) = finding {
         must_be_ours(token)?;
     }
-    let target = Target::new(&args.policy.source, &args.file)?;
-    let AllowedArgs { value, pattern, finding } = &args.allowed;
-    let (key, allowed) = [("value", value), ("pattern", pattern), ("finding", finding)]
-        .into_iter()
-        .find_map(|(key, given)| given.as_ref().map(|given| (key, given)))
-        .context("give `--value`, `--pattern` or `--finding`")?;
-    let table = exception(&args.rule, key, std::slice::from_ref(allowed), &args.said);
-    let before = target.read()?;
-    let text = match before.as_deref().map(str::trim_end) {
-        None | Some("") => table.clone(),
-        Some(before) => format!("{before}\n\n{table}"),
+    let allowed = match (value, pattern, finding) {
+        (Some(value), ..) => Allows::Values(vec![value.clone()]),
+        (None, Some(pattern), _) => Allows::Pattern(pattern.clone()),
+        (None, None, Some(token)) => Allows::Findings(vec![token.clone()]),
+        (None, None, None) => bail!("give `--value`, `--pattern` or `--finding`"),
     };
-    target.replace(before.as_deref(), &text)?;
-    printer.line(&format!("{}:\n\n{}", target.path.display(), table.trim_end()))?;
+    let exception = args.said.about(&args.rule, allowed)?;
+    let target = Target::new(&args.policy.source, &args.file)?;
+    target.add(&exception, &|_| true)?;
+    printer.line(&format!("{}:\n\n{}", target.path().display(), exception.table().trim_end()))?;
     printer.flush()?;
     Ok(Exit::Done)
 }
@@ -158,10 +165,10 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 /// What is found in some requests is allowed from now on, so that a policy can begin to act on what is
 /// new.
 pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    args.said.must_hold()?;
+    args.said.end()?;
     let target = Target::new(&args.policy.source, &args.file)?;
     if target.read()?.is_some() {
-        bail!("{} is there already: name another file, or remove it", target.path.display());
+        bail!("{} is there already: name another file, or remove it", target.path().display());
     }
     let loaded = policy::load(&args.policy.source)?;
     let mut found = Found::default();
@@ -179,14 +186,14 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
         };
         printer.line(nothing)?;
     } else {
-        let tables: Vec<String> = found
-            .tokens
-            .iter()
-            .map(|(rule, tokens)| exception(std::slice::from_ref(rule), "finding", tokens, &args.said))
-            .collect();
-        target.replace(None, &tables.join("\n"))?;
+        let table = |(rule, tokens): (&String, &Vec<String>)| {
+            let allowed = Allows::Findings(tokens.clone());
+            Ok(args.said.about(std::slice::from_ref(rule), allowed)?.table())
+        };
+        let tables = found.tokens.iter().map(table).collect::<anyhow::Result<Vec<String>>>()?;
+        target.replace(None, &tables.join("\n"), &|_| true)?;
         let count: usize = found.tokens.values().map(Vec::len).sum();
-        printer.line(&format!("{}: allows {}", target.path.display(), counted(count, "value")))?;
+        printer.line(&format!("{}: allows {}", target.path().display(), counted(count, "value")))?;
     }
     printer.flush()?;
     if found.without_token > 0 {
@@ -284,93 +291,4 @@ impl Found {
 /// Returns whether a token stands for a value of this label.
 fn is_labelled(token: &str, label: &str) -> bool {
     token.rsplit_once('_').is_some_and(|(of_token, _)| of_token == label)
-}
-
-/// An `[[exception]]` as it stands in a file.
-fn exception(rules: &[String], key: &str, allowed: &[String], said: &SaidArgs) -> String {
-    let mut table = String::from("[[exception]]\n");
-    let mut line = |key: &str, value: String| {
-        // Writing to a string does not fail.
-        let _ = writeln!(table, "{key} = {value}");
-    };
-    if !rules.is_empty() {
-        line("rule", list(rules));
-    }
-    line(key, list(allowed));
-    line("reason", quoted(&said.reason));
-    line("by", quoted(&said.by));
-    // A date of TOML has no quotes; whether it is one is for the policy to say.
-    let is_date = said.until.starts_with(|first: char| first.is_ascii_digit());
-    let plain = said.until.chars().all(|character| character.is_ascii_digit() || character == '-');
-    line("until", if is_date && plain { said.until.clone() } else { quoted(&said.until) });
-    table
-}
-
-fn list(words: &[String]) -> String {
-    match words {
-        [one] => quoted(one),
-        words => {
-            let lines: Vec<String> = words.iter().map(|word| format!("  {},\n", quoted(word))).collect();
-            format!("[\n{}]", lines.concat())
-        }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// The file of a policy folder that is written.
-pub(crate) struct Target {
-    source: PolicySource,
-    path: PathBuf,
-}
-
-impl Target {
-    pub(crate) fn new(source: &PolicySource, file: &Path) -> anyhow::Result<Target> {
-        let PolicySource::Folder(folder) = source else {
-            bail!("a built-in policy cannot be changed: name a policy folder with `--policy DIR`")
-        };
-        let is_rule_file = file.extension().is_some_and(|extension| extension == "toml");
-        if !is_rule_file || file.components().count() != 1 || !leafgate_folder::is_inside(file) {
-            bail!(
-                "{} is no name of a rule file: rule files end in `.toml` and lie in the folder itself",
-                file.display()
-            );
-        }
-        policy::load(source).context("the policy must be sound before something is written into it")?;
-        Ok(Target { source: source.clone(), path: folder.join(file) })
-    }
-
-    fn read(&self) -> anyhow::Result<Option<String>> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.path.display())),
-        }
-    }
-
-    /// Puts a text into the place of the file, and what was there before back where the policy does not
-    /// load with it.
-    pub(crate) fn replace(&self, before: Option<&str>, text: &str) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", self.path.display());
-        self.write(text).with_context(cannot)?;
-        let Err(error) = policy::load(&self.source) else { return Ok(()) };
-        match before {
-            Some(before) => self.write(before).with_context(cannot)?,
-            None => fs::remove_file(&self.path).with_context(cannot)?,
-        }
-        Err(anyhow!("{error}\nnothing was written"))
-    }
-
-    /// Renamed into place: a gate that runs reads no half of it.
-    fn write(&self, text: &str) -> io::Result<()> {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let draft = self.path.with_file_name(format!(".{name}.{}", std::process::id()));
-        let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
-    }
 }

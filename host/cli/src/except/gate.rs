@@ -1,0 +1,55 @@
+//! The policy folders of a running gate, as its admin API writes exceptions into them.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
+use leafgate_policy::{NewException, Policy, PolicySource};
+
+use super::FILE;
+use super::file::{Idle, Target};
+
+/// The policies that a gate was started with. It writes into their folders and nowhere else.
+pub(crate) struct PolicyFolders {
+    main: PolicySource,
+    own: Vec<(UpstreamName, PolicySource)>,
+    /// Two people may write at once: what one reads, the other one must have finished.
+    writing: Mutex<()>,
+}
+
+impl PolicyFolders {
+    pub(crate) fn new(main: PolicySource, own: Vec<(UpstreamName, PolicySource)>) -> Self {
+        PolicyFolders { main, own, writing: Mutex::new(()) }
+    }
+
+    fn of(&self, upstream: Option<&str>) -> &PolicySource {
+        let own = self.own.iter().find(|(name, _)| Some(name.as_str()) == upstream);
+        own.map_or(&self.main, |(_, source)| source)
+    }
+}
+
+impl PolicyFiles for PolicyFolders {
+    fn except(
+        &self,
+        upstream: Option<&str>,
+        exception: &NewException,
+        works: &dyn Fn(&Policy) -> bool,
+    ) -> Result<String, NotExcepted> {
+        let source = self.of(upstream);
+        if !matches!(source, PolicySource::Folder(_)) {
+            return Err(NotExcepted::BuiltIn);
+        }
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error: anyhow::Error| match error.is::<Idle>() {
+            true => NotExcepted::Idle,
+            false => NotExcepted::Failed(format!("{error:#}")),
+        };
+        let target = Target::new(source, Path::new(FILE)).map_err(failed)?;
+        // Such as by this very person a moment ago.
+        if works(target.policy()) {
+            return Err(NotExcepted::Already);
+        }
+        target.add(exception, works).map_err(failed)?;
+        Ok(target.path().display().to_string())
+    }
+}

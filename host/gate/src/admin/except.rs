@@ -1,0 +1,135 @@
+//! An exception from a redaction in a turn.
+//!
+//! The person names the redaction, and the gate alone knows the value: what is written is the value's
+//! token, which is keyed. The folder is the policy's own, whatever the caller says.
+
+use std::cell::RefCell;
+use std::time::SystemTime;
+
+use http::Response;
+use leafgate_admin::{ErrorCode, Except, Excepted};
+use leafgate_desk::TurnId;
+use leafgate_policy::{Allows, NewException, last_day};
+use leafgate_tree::{Author, RedactionRecord};
+
+use super::answer::{self, Failure};
+use super::reveal::check_name;
+use crate::content::Content;
+use crate::except::{NotExcepted, PolicyFiles};
+use crate::gate::Shared;
+use crate::pending::Snapshot;
+
+/// How long an exception is in force where nobody says so: long enough to mend a rule.
+const UNTIL: &str = "30d";
+
+/// Characters of a reason. It is one line of a file.
+const MOST_REASON: usize = 200;
+
+pub(super) async fn except(
+    gate: &Shared,
+    turn: TurnId,
+    command: Except,
+) -> Result<Response<Content>, Failure> {
+    check_name(&command.by)?;
+    let snapshot = gate.turns.snapshot(turn)?;
+    let Some(files) = gate.policy_files() else {
+        return Err(refused("this gate was given no policy folder that it may write into"));
+    };
+    let lane = snapshot.guard.lane.clone();
+    let own =
+        lane.filter(|name| gate.upstreams().by_name(name).is_some_and(|lane| lane.own_policy().is_some()));
+    // To its end, even where the caller goes away.
+    let written =
+        tokio::task::spawn_blocking(move || write(&*files, &snapshot, own.as_deref(), &command)).await;
+    let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this exception");
+    let excepted = written.map_err(failed)??;
+    let Excepted { file, rule, label, until, .. } = &excepted;
+    tracing::info!(target: "leafgate::policy", file, rule, label, until, "a person wrote an exception");
+    Ok(answer::json(&excepted))
+}
+
+fn write(
+    files: &dyn PolicyFiles,
+    snapshot: &Snapshot,
+    upstream: Option<&str>,
+    command: &Except,
+) -> Result<Excepted, Failure> {
+    let (draft, guard) = (&snapshot.draft, &snapshot.guard);
+    let none = || {
+        Failure::new(ErrorCode::NotFound, "there is no such redaction in this turn")
+            .hint("`redaction` of a redacted stretch is its number")
+    };
+    let made = draft.redaction(command.redaction).ok_or_else(none)?;
+    let (Author::Rule { id: rule } | Author::Plugin { rule, .. }) = &made.author else {
+        return Err(refused("no rule made this redaction"));
+    };
+    let Some(value) = draft.received_value(made) else {
+        return Err(refused("it was made in a text that was written, so no value was received here"));
+    };
+    if guard.policy.is_known(value.expose()) {
+        return Err(refused("you named this value as secret, and an exception would let it leave")
+            .hint("`leafgate known` takes it back"));
+    }
+    let reason = reason(&command.reason, snapshot)?;
+    let until = last_day(command.until.as_deref().unwrap_or(UNTIL), SystemTime::now())
+        .map_err(|error| Failure::new(ErrorCode::Malformed, error.to_string()))?;
+    let token = guard.vault.keys().token(&made.label, value.expose()).as_str().to_owned();
+    let exception = NewException {
+        rules: vec![rule.to_string()],
+        allowed: Allows::Findings(vec![token]),
+        reason,
+        by: command.by.clone(),
+        until: until.clone(),
+    };
+    let still = RefCell::new(None);
+    let works = |policy: &leafgate_policy::Policy| {
+        let after = guard.evaluate_by(policy, draft);
+        let again = after.draft.redactions().find(|again| takes_away(again, made));
+        *still.borrow_mut() = again.map(|again| again.author.clone());
+        again.is_none_or(|again| again.author != made.author)
+    };
+    let file = files.except(upstream, &exception, &works).map_err(|error| not_written(&error))?;
+    Ok(Excepted {
+        file,
+        rule: rule.to_string(),
+        label: made.label.to_string(),
+        until,
+        still: still.into_inner().map(|author| author.to_string()),
+    })
+}
+
+/// Whether a redaction takes away anything of what another one did.
+fn takes_away(again: &RedactionRecord, made: &RedactionRecord) -> bool {
+    let (Some(again_at), Some(at)) = (&again.received, &made.received) else { return false };
+    again.node == made.node && again_at.start < at.end && at.start < again_at.end
+}
+
+/// Returns the reason as it is written. A person may type the very value: a text in which a rule finds
+/// something is written nowhere.
+fn reason(typed: &str, snapshot: &Snapshot) -> Result<String, Failure> {
+    let typed = typed.trim();
+    let fits = (1..=MOST_REASON).contains(&typed.chars().count()) && !typed.chars().any(char::is_control);
+    if !fits {
+        let message = "`reason` is no line that a file can hold";
+        return Err(Failure::new(ErrorCode::Malformed, message)
+            .hint(format!("say in 1 to {MOST_REASON} characters why the value may leave")));
+    }
+    let guard = &snapshot.guard;
+    if guard.policy.masked_text(typed, &guard.vault).is_none_or(|masked| masked != typed) {
+        return Err(refused("a rule finds something in the reason, which would be written into a file")
+            .hint("say why without the value"));
+    }
+    Ok(typed.to_owned())
+}
+
+fn refused(message: &str) -> Failure {
+    Failure::new(ErrorCode::NotExceptable, message)
+}
+
+fn not_written(error: &NotExcepted) -> Failure {
+    match error {
+        NotExcepted::BuiltIn | NotExcepted::Already | NotExcepted::Idle => refused(&error.to_string()),
+        NotExcepted::Failed(_) => Failure::new(ErrorCode::NotExceptable, error.to_string())
+            .hint("`leafgate check` says what is wrong with the policy on disk"),
+    }
+}

@@ -1,0 +1,40 @@
+//! Where exceptions are written: policy folders, of which the gate itself opens none.
+
+use leafgate_policy::{NewException, Policy};
+
+/// The folders of a gate's policies.
+pub trait PolicyFiles: Send + Sync {
+    /// Writes an exception into the policy of a named upstream, or into the gate's own, where `works` is
+    /// false of the policy as it is. It stays where the policy loads with it and `works` says so of what
+    /// was loaded. Returns the file that has it.
+    ///
+    /// # Errors
+    /// Where it is not written: the files are as before then.
+    fn except(
+        &self,
+        upstream: Option<&str>,
+        exception: &NewException,
+        works: &dyn Fn(&Policy) -> bool,
+    ) -> Result<String, NotExcepted>;
+}
+
+/// Why an exception was not written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotExcepted {
+    /// The policy is no folder.
+    #[error(
+        "the policy is built in and cannot be changed: run the gate with a policy folder (`--policy DIR`)"
+    )]
+    BuiltIn,
+    /// The rule lets the value pass already.
+    #[error("the policy on disk lets this value pass already, from the next request on: nothing was written")]
+    Already,
+    /// The policy redacts the value all the same.
+    #[error(
+        "the rule would redact it all the same: what it found is more than this value, or stands in several places. Nothing was written"
+    )]
+    Idle,
+    /// The policy does not load with it, or it cannot be written.
+    #[error("{0}")]
+    Failed(String),
+}

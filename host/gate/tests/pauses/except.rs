@@ -1,0 +1,239 @@
+//! A person excepts a redaction through the admin API: by the token of the value, in the gate's own
+//! policy, and in later requests.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use leafgate_admin::{ApiError, ErrorCode, Excepted, RedactedSpan};
+use leafgate_gate::{NotExcepted, PolicyFiles};
+use leafgate_policy::plugin::NoPlugins;
+use leafgate_policy::{NewException, Policy, PolicySource};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::logs;
+use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+
+/// What leaves in the end, so that no canary does.
+const EMAIL: &str = "jo.excepted@mail.example.org";
+
+/// A folder of one file, into which exceptions are written as the command line does it.
+struct Folder {
+    path: PathBuf,
+    /// The upstreams that were named.
+    asked: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl PolicyFiles for Folder {
+    fn except(
+        &self,
+        upstream: Option<&str>,
+        exception: &NewException,
+        works: &dyn Fn(&Policy) -> bool,
+    ) -> Result<String, NotExcepted> {
+        self.asked.lock().unwrap().push(upstream.map(str::to_owned));
+        let file = self.path.join("exceptions.toml");
+        std::fs::write(&file, exception.table()).unwrap();
+        match works(&load(&self.path)) {
+            true => Ok("exceptions.toml".to_owned()),
+            false => {
+                std::fs::remove_file(&file).unwrap();
+                Err(NotExcepted::Idle)
+            }
+        }
+    }
+}
+
+fn load(folder: &Path) -> Policy {
+    Policy::load_at(&PolicySource::Folder(folder.to_owned()), &NoPlugins, std::time::SystemTime::now())
+        .unwrap()
+}
+
+/// A gate whose policy lies in a folder that it may write into.
+async fn house(rules: &str) -> (House, TempDir, Arc<Mutex<Vec<Option<String>>>>) {
+    let house = House::with(rules, Reply::echo(), |_| {}).await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    let asked = Arc::<Mutex<Vec<_>>>::default();
+    house.gate.write_exceptions(Folder { path: folder.path().to_owned(), asked: Arc::clone(&asked) });
+    (house, folder, asked)
+}
+
+async fn redacted(house: &House, turn: &str) -> Vec<RedactedSpan> {
+    let turn = house.turn(turn).await;
+    let mut leaves = turn.sections.into_iter().flat_map(|section| section.leaves);
+    leaves.find(|leaf| leaf.pointer == "/messages/3/content").unwrap().redacted
+}
+
+fn command(redaction: usize) -> Value {
+    json!({ "redaction": redaction, "reason": "our own address", "by": "ann (uid 7)" })
+}
+
+async fn except(house: &House, turn: &str, command: &Value) -> Answer {
+    house.call(Method::POST, &format!("/v1/pending/{turn}/except"), Some(command)).await
+}
+
+fn refused(answer: &Answer) -> (u16, ErrorCode, String) {
+    let error: ApiError = answer.json();
+    (answer.status, error.code, error.message)
+}
+
+#[tokio::test]
+async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere() {
+    let (house, folder, asked) = house(RULES).await;
+    let mut events = house.events().await;
+    let body = chat(&format!("prod-db: {EMAIL}"));
+    let client = house.send(&body);
+    let id = events.paused().await.id;
+    let before = house.turn(&id).await;
+    let span = redacted(&house, &id).await.remove(0);
+
+    let answer = except(&house, &id, &command(span.redaction.unwrap())).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let excepted: Excepted = answer.json();
+    assert_eq!(
+        (&*excepted.file, &*excepted.rule, &*excepted.label),
+        ("exceptions.toml", "addresses", "EMAIL")
+    );
+    assert_eq!((excepted.until.len(), excepted.still), ("2027-03-31".len(), None));
+    assert_eq!(*asked.lock().unwrap(), [None]);
+    let written = std::fs::read_to_string(folder.path().join("exceptions.toml")).unwrap();
+    assert!(
+        written.contains("rule = \"addresses\"") && written.contains("by = \"ann (uid 7)\""),
+        "{written}"
+    );
+    assert!(written.contains("finding = \"EMAIL_") && !written.contains(EMAIL), "{written}");
+
+    // This turn keeps its policy, and leaves as it was shown.
+    assert_eq!(house.turn(&id).await.digest, before.digest);
+    house.let_go(&id).await;
+    assert!(client.await.unwrap().text().contains(EMAIL), "its token is restored as ever");
+    assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
+
+    house.gate.policy_loaded(Arc::new(load(folder.path())));
+    let again = house.send(&body);
+    let next = events.paused().await.id;
+    house.let_go(&next).await;
+    again.await.unwrap();
+    assert!(String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
+    assert!(!logs::logged().contains(EMAIL));
+}
+
+#[tokio::test]
+async fn what_cannot_be_excepted_is_refused_with_a_sentence_and_nothing_is_written() {
+    let (house, folder, asked) = house(RULES).await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
+    let id = events.paused().await.id;
+    let number = redacted(&house, &id).await[0].redaction.unwrap();
+    let with = |key: &str, value: Value| {
+        let mut command = command(number);
+        command[key] = value;
+        command
+    };
+    for (wrong, code, says) in [
+        (command(99), ErrorCode::NotFound, "no such redaction"),
+        (with("reason", json!(" ")), ErrorCode::Malformed, "`reason` is no line"),
+        (with("reason", json!("two\nlines")), ErrorCode::Malformed, "`reason` is no line"),
+        (
+            with("reason", json!(format!("it is {CANARY}"))),
+            ErrorCode::NotExceptable,
+            "finds something in the reason",
+        ),
+        (with("by", json!("")), ErrorCode::Malformed, "`by` is no name"),
+        (with("until", json!("2020-02-29")), ErrorCode::Malformed, "that day is over"),
+        (with("until", json!("soon")), ErrorCode::Malformed, "this is no end of an exception"),
+        (with("file", json!("../elsewhere.toml")), ErrorCode::Malformed, "does not say what this call takes"),
+    ] {
+        let (_, was, message) = refused(&except(&house, &id, &wrong).await);
+        assert!(was == code && message.contains(says), "{wrong}: {was:?}, {message}");
+    }
+    // What a person wrote was never received.
+    house.write(&id, "/messages/1/content", CANARY).await.unwrap();
+    let turn = house.turn(&id).await;
+    let leaves = turn.sections.iter().flat_map(|section| &section.leaves);
+    let written = leaves.filter(|leaf| leaf.pointer == "/messages/1/content").flat_map(|leaf| &leaf.redacted);
+    for number in written.filter_map(|span| span.redaction) {
+        let (_, code, message) = refused(&except(&house, &id, &command(number)).await);
+        assert!(code == ErrorCode::NotExceptable && message.contains("no value was received"), "{message}");
+    }
+    assert!(asked.lock().unwrap().is_empty() && !folder.path().join("exceptions.toml").exists());
+
+    let unable = House::start().await;
+    let mut events = unable.events().await;
+    let _client = unable.send(&chat(&format!("prod-db: {CANARY}")));
+    let id = events.paused().await.id;
+    let (status, code, message) = refused(&except(&unable, &id, &command(0)).await);
+    assert_eq!((status, code), (422, ErrorCode::NotExceptable));
+    assert!(message.contains("no policy folder"), "{message}");
+    logs::assert_clean();
+}
+
+#[tokio::test]
+async fn it_is_said_who_redacts_the_value_all_the_same() {
+    let second = RULES.replacen(
+        "[[rule]]",
+        "[[rule]]\nid = \"all\"\nmatch = {}\ndetect = [\"pii\"]\naction = \"redact\"\n\n[[rule]]",
+        1,
+    );
+    let (both, folder, _) = house(&second).await;
+    let mut events = both.events().await;
+    let _client = both.send(&chat(&format!("prod-db: {CANARY}")));
+    let id = events.paused().await.id;
+    let span = redacted(&both, &id).await.remove(0);
+    assert_eq!(span.author.as_deref(), Some("rule all"));
+    let excepted: Excepted = except(&both, &id, &command(span.redaction.unwrap())).await.json();
+    assert_eq!((&*excepted.rule, excepted.still.as_deref()), ("all", Some("rule addresses")));
+    assert!(folder.path().join("exceptions.toml").exists());
+}
+
+/// A folder in which an exception changes nothing.
+struct Unmoved;
+
+impl PolicyFiles for Unmoved {
+    fn except(
+        &self,
+        _: Option<&str>,
+        _: &NewException,
+        works: &dyn Fn(&Policy) -> bool,
+    ) -> Result<String, NotExcepted> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
+        if works(&load(folder.path())) { Ok("exceptions.toml".to_owned()) } else { Err(NotExcepted::Idle) }
+    }
+}
+
+#[tokio::test]
+async fn an_exception_that_changes_nothing_is_refused() {
+    let house = House::start().await;
+    house.gate.write_exceptions(Unmoved);
+    let mut events = house.events().await;
+    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
+    let id = events.paused().await.id;
+    let number = redacted(&house, &id).await[0].redaction.unwrap();
+    let (status, code, message) = refused(&except(&house, &id, &command(number)).await);
+    assert_eq!((status, code), (422, ErrorCode::NotExceptable));
+    assert!(message.contains("would redact it all the same"), "{message}");
+}
+
+#[tokio::test]
+async fn nobody_else_writes_an_exception() {
+    let (house, _folder, asked) = house(RULES).await;
+    let mut events = house.events().await;
+    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
+    let id = events.paused().await.id;
+    let command = command(redacted(&house, &id).await[0].redaction.unwrap());
+    let call = || house.admin_request(Method::POST, &format!("/v1/pending/{id}/except"), Some(&command));
+    let (mut unknown, mut page, mut form) = (call(), call(), call());
+    unknown.headers_mut().remove(AUTHORIZATION);
+    page.headers_mut().insert("origin", HeaderValue::from_static("https://page.example"));
+    form.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    for (request, code) in
+        [(unknown, ErrorCode::Unauthorised), (page, ErrorCode::ForeignOrigin), (form, ErrorCode::NoJson)]
+    {
+        assert_eq!(refused(&read(ask(house.admin, request).await).await).1, code);
+    }
+    assert!(asked.lock().unwrap().is_empty());
+}

@@ -1,0 +1,177 @@
+//! An exception that is to be written: the table that `[[exception]]` reads.
+//!
+//! The command line and the approval prompt write the same table, so its keys stand here, beside the
+//! code that reads them.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use crate::exception::{Day, has_ended};
+
+/// What `until` says of an exception that does not end.
+pub(crate) const NEVER: &str = "never";
+
+/// Days that an exception may be asked for: about a hundred years.
+const MOST_DAYS: u64 = 36_500;
+
+/// An exception as somebody wants it. Whether it is one is for the policy to say that loads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewException {
+    /// The redact rules that it is about; all where it names none.
+    pub rules: Vec<String>,
+    /// What it allows.
+    pub allowed: Allows,
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub by: String,
+    /// Its end, as [`last_day`] gives it.
+    pub until: String,
+}
+
+/// What an exception allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Allows {
+    /// These values, as they stand in a text.
+    Values(Vec<String>),
+    /// What a regular expression matches whole.
+    Pattern(String),
+    /// The values that these tokens stand for.
+    Findings(Vec<String>),
+}
+
+impl NewException {
+    /// Returns its table, with a line break at the end.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut table = String::from("[[exception]]\n");
+        let mut line = |key: &str, value: String| {
+            // Writing to a string does not fail.
+            let _ = writeln!(table, "{key} = {value}");
+        };
+        if !self.rules.is_empty() {
+            line("rule", list(&self.rules));
+        }
+        match &self.allowed {
+            Allows::Values(values) => line("value", list(values)),
+            Allows::Pattern(pattern) => line("pattern", quoted(pattern)),
+            Allows::Findings(tokens) => line("finding", list(tokens)),
+        }
+        line("reason", quoted(&self.reason));
+        line("by", quoted(&self.by));
+        // A date of TOML has no quotes.
+        let is_date = self.until.starts_with(|first: char| first.is_ascii_digit());
+        let plain = self.until.chars().all(|character| character.is_ascii_digit() || character == '-');
+        line("until", if is_date && plain { self.until.clone() } else { quoted(&self.until) });
+        table
+    }
+
+    /// Returns the text of a rule file with its table behind all that is there.
+    #[must_use]
+    pub fn behind(&self, file: Option<&str>) -> String {
+        match file.map(str::trim_end) {
+            None | Some("") => self.table(),
+            Some(before) => format!("{before}\n\n{}", self.table()),
+        }
+    }
+}
+
+/// Why a text says no end of an exception.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEnd {
+    /// The day is over.
+    #[error("that day is over: name the last day on which the exception is in force, or `never`")]
+    Over,
+    /// It is no day, no span and not `never`.
+    #[error("this is no end of an exception: write its last day (2027-03-31), a span (30d, 2w), or `never`")]
+    Unread,
+}
+
+/// Returns how `until` says the end of an exception that somebody asked for as a day (`2027-03-31`), as a
+/// span from a moment on (`30d`, `2w`), or as `never`.
+///
+/// # Errors
+/// What is none of these, and a day that is over.
+pub fn last_day(text: &str, now: SystemTime) -> Result<String, NoEnd> {
+    let text = text.trim();
+    if text == NEVER {
+        return Ok(text.to_owned());
+    }
+    match has_ended(text, now) {
+        Some(true) => return Err(NoEnd::Over),
+        // Another way to write a date (with a time of day) is none for `until`.
+        Some(false) if text.len() == "2027-03-31".len() => return Ok(text.to_owned()),
+        Some(false) => return Err(NoEnd::Unread),
+        None => {}
+    }
+    let (number, days) = match (text.strip_suffix('d'), text.strip_suffix('w')) {
+        (Some(number), _) => (number, 1),
+        (None, Some(number)) => (number, 7),
+        (None, None) => return Err(NoEnd::Unread),
+    };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u64> = number.parse().ok().filter(|_| is_number);
+    let span = number.map(|number| number.saturating_mul(days)).filter(|days| *days <= MOST_DAYS);
+    span.map(|days| Day::of(now).later(days).to_string()).ok_or(NoEnd::Unread)
+}
+
+fn list(words: &[String]) -> String {
+    match words {
+        [one] => quoted(one),
+        words => {
+            let lines: Vec<String> = words.iter().map(|word| format!("  {},\n", quoted(word))).collect();
+            format!("[\n{}]", lines.concat())
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_end_is_a_day_a_span_or_never() {
+        // 2000-02-29.
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400);
+        for (asked, end) in [
+            ("never", "never"),
+            (" 2000-02-29 ", "2000-02-29"),
+            ("2027-03-31", "2027-03-31"),
+            ("0d", "2000-02-29"),
+            ("1d", "2000-03-01"),
+            ("2w", "2000-03-14"),
+        ] {
+            assert_eq!(last_day(asked, now).as_deref(), Ok(end), "{asked}");
+        }
+        assert_eq!(last_day("2000-02-28", now), Err(NoEnd::Over));
+        let wrong =
+            ["", "d", "30", "-3d", "+3d", "3 d", "3h", "99999999999999999999d", "36501d", "soon", "é"];
+        for wrong in wrong.into_iter().chain(["2000-02-30", "2027-03-31T10:00:00Z", "Never"]) {
+            assert_eq!(last_day(wrong, now), Err(NoEnd::Unread), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_meant() {
+        let new = NewException {
+            rules: vec!["mail".to_owned()],
+            allowed: Allows::Findings(vec!["EMAIL_k7f3q2xw9mz4ab6c".to_owned()]),
+            reason: "a \"fixed\"\nline\\".to_owned(),
+            by: "Ann".to_owned(),
+            until: "2027-03-31".to_owned(),
+        };
+        let read: toml::Table = new.behind(Some("[[exception]]\nvalue = \"x\"\n\n")).parse().unwrap();
+        let written = &read["exception"][1];
+        assert_eq!(written["reason"].as_str(), Some(new.reason.as_str()));
+        assert_eq!(written["rule"].as_str(), Some("mail"));
+        assert!(written["until"].as_datetime().is_some(), "{written}");
+        let endless = NewException { until: "never".to_owned(), ..new };
+        assert!(endless.behind(Some("")).ends_with("until = \"never\"\n"));
+    }
+}
