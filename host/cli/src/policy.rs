@@ -19,8 +19,8 @@ use crate::{home, known, masking, runtime};
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
     let known = known::of_user().map_err(|error| {
-        let hint = "mend it, or take it out of `[known]` in the configuration";
-        leafgate_policy::LoadError::because("known values", format!("{error:#}"), hint)
+        let hint = "mend the configuration, or take out of its `[known]` what cannot be read";
+        leafgate_policy::LoadError::because("the configuration", format!("{error:#}"), hint)
     })?;
     if let Some(known) = &known {
         masking::know(known);

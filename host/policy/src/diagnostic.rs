@@ -330,6 +330,16 @@ fn abbreviates(typed: &str, name: &str) -> bool {
     typed.len() >= 3 && name.starts_with(typed)
 }
 
+/// Returns what is wrong with a regular expression, on one line.
+pub(crate) fn bad_regex(error: &regex::Error) -> String {
+    // The last line says why; those above draw the pattern again.
+    let why = error.to_string();
+    format!(
+        "bad regular expression: {}",
+        why.lines().last().unwrap_or_default().trim_start_matches("error: ")
+    )
+}
+
 /// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a
 /// long one.
 #[must_use]

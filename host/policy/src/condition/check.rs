@@ -12,7 +12,7 @@ use leafgate_tree::{Format, LeafKind, Role, SectionKind, ValueType};
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS, TOKENS};
-use crate::diagnostic::hint_for;
+use crate::diagnostic::{bad_regex, hint_for};
 
 /// One thing wrong with an expression, and where in it.
 #[derive(Debug)]
@@ -281,9 +281,9 @@ impl<'e> Checker<'e> {
                 Some(hint.into()),
             );
         };
-        if Regex::new(pattern.inner()).is_err() {
+        if let Err(error) = Regex::new(pattern.inner()) {
             let hint = "the syntax is that of Rust's `regex`";
-            self.fault(argument.id, "not a regular expression", Some(hint.into()));
+            self.fault(argument.id, bad_regex(&error), Some(hint.into()));
         }
     }
 

@@ -217,16 +217,18 @@ impl Condition {
             key: "key",
             findings: &findings,
         };
-        let message = match run(&self.whole, &RequestFacts::default(), Some(leaf)) {
-            Err(ConditionError::NotBool) => "the expression must give true or false".to_owned(),
-            Err(ConditionError::Failed(why)) if why.starts_with(WRONG_TYPES) => why,
+        let (message, hint) = match run(&self.whole, &RequestFacts::default(), Some(leaf)) {
+            Err(ConditionError::NotBool) => (
+                "the expression must give true or false".to_owned(),
+                "ask something: `leaf.text.contains(\"x\")`, `request.tools > 2`",
+            ),
+            Err(ConditionError::Failed(why)) if why.starts_with(WRONG_TYPES) => (
+                why,
+                "texts go with texts, numbers with numbers: `leaf.kind == \"text\"`, `leaf.text.size() > 9`",
+            ),
             _ => return Ok(()),
         };
-        Err(ConditionFault {
-            at: 0..self.source.len(),
-            message,
-            hint: Some("texts compare with texts: `leaf.kind == \"text\"`".into()),
-        })
+        Err(ConditionFault { at: 0..self.source.len(), message, hint: Some(hint.into()) })
     }
 
     /// Evaluates the terms that name no leaf.
@@ -363,7 +365,9 @@ fn told_by_kind(error: &ExecutionError) -> ConditionError {
         }
         ExecutionError::FunctionError { function, .. } => format!("`{function}` failed"),
         ExecutionError::NoSuchOverload(overload) => {
-            format!("{WRONG_TYPES}: `{}` of ({})", overload.function(), overload.argument_types().join(", "))
+            // The interpreter writes `_>_` for an operator between two values.
+            let types: Vec<&str> = overload.argument_types().iter().map(|name| plain_type(name)).collect();
+            format!("{WRONG_TYPES}: `{}` of {}", overload.function().trim_matches('_'), types.join(" and "))
         }
         ExecutionError::ValuesNotComparable(..)
         | ExecutionError::UnexpectedType { .. }
@@ -377,6 +381,18 @@ fn told_by_kind(error: &ExecutionError) -> ConditionError {
         ExecutionError::NoSuchKey(_) => "a name is missing".to_owned(),
         _ => "the expression cannot be evaluated".to_owned(),
     })
+}
+
+/// A type in the words of those who write rules.
+fn plain_type(name: &str) -> &str {
+    match name {
+        "string" => "a text",
+        "int" | "uint" | "double" => "a number",
+        "bool" => "true or false",
+        "list" => "a list",
+        "map" => "a table",
+        other => other,
+    }
 }
 
 fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>) {

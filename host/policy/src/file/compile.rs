@@ -17,7 +17,7 @@ use super::plugins::Plugins;
 use super::raw::RawRule;
 use super::{Complaints, answers, belongs, idle, is_kebab_case, matches, replacement};
 use crate::condition::Condition;
-use crate::diagnostic::hint_for;
+use crate::diagnostic::{bad_regex, hint_for};
 use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
@@ -240,7 +240,7 @@ impl Compiler<'_, '_> {
         let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
         let published = self.published(raw);
-        if raw.broken.contains("detect") {
+        if raw.detect.is_none() && raw.broken.contains("detect") {
             return None;
         }
         let words =
@@ -342,6 +342,7 @@ impl Compiler<'_, '_> {
     pub(super) fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
         let Some(from) = &raw.from else { return Some(Pin::Protect { edit: true, delete: true }) };
         let (mut edit, mut delete) = (false, false);
+        let before = self.complaints.diagnostics.errors();
         for (word, span) in from.get_ref().words(from.span()) {
             match word {
                 "edit" => edit = true,
@@ -351,6 +352,9 @@ impl Compiler<'_, '_> {
                     self.complaints.error(span, message, hint_for(other, PROTECTED_FROM));
                 }
             }
+        }
+        if self.complaints.diagnostics.errors() > before {
+            return None;
         }
         if !edit && !delete {
             let hint = "say from what, or leave `from` out: `from = [\"edit\", \"delete\"]`";
@@ -426,17 +430,9 @@ impl Compiler<'_, '_> {
                 Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() })
             }
             Err(error) => {
-                // The last line says why; those above draw the pattern again.
-                let why = error
-                    .to_string()
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .trim_start_matches("error: ")
-                    .to_owned();
                 self.complaints.error(
                     replace.pattern.span(),
-                    format!("bad regular expression: {why}"),
+                    bad_regex(&error),
                     "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes",
                 );
                 None

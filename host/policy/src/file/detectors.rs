@@ -66,7 +66,13 @@ impl Compiler<'_, '_> {
             } else {
                 let word = word.trim_start_matches('!');
                 let pack = word.strip_suffix("/*").filter(|pack| known.contains(pack));
-                let hint = match (pack, did_you_mean(word, known.iter().copied())) {
+                let inside = || {
+                    known
+                        .iter()
+                        .copied()
+                        .find(|name| name.rsplit_once('/').is_some_and(|(_, own)| own == word))
+                };
+                let hint = match (pack, inside().or_else(|| did_you_mean(word, known.iter().copied()))) {
                     (Some(pack), _) => format!("`{pack}` is the whole pack"),
                     (None, Some(meant)) => format!("did you mean `{meant}`?"),
                     (None, None) => {

@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawException};
 use super::{Complaints, matches};
-use crate::diagnostic::hint_for;
+use crate::diagnostic::{bad_regex, hint_for};
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
@@ -126,12 +126,16 @@ impl Compiler<'_, '_> {
     fn allowed(&mut self, raw: &RawException) -> Allowed {
         let pattern = raw.pattern.as_ref().and_then(|pattern| {
             let whole = format!(r"\A(?:{})\z", pattern.get_ref());
-            let read = RegexBuilder::new(&whole).size_limit(REGEX_SIZE).build();
-            if read.is_err() {
-                let hint = "the syntax is that of Rust's `regex`; it must match the whole of a finding";
-                self.complaints.error(pattern.span(), "bad regular expression", hint);
+            let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build();
+            // By itself first: `)(` is sound in the brackets.
+            match build(pattern.get_ref()).and_then(|_| build(&whole)) {
+                Ok(read) => Some(read),
+                Err(error) => {
+                    let hint = "the syntax is that of Rust's `regex`; it must match the whole of a finding";
+                    self.complaints.error(pattern.span(), bad_regex(&error), hint);
+                    None
+                }
             }
-            read.ok()
         });
         Allowed {
             values: self.words("value", &raw.value, |_| true, "write the value as it stands in the text"),
@@ -203,8 +207,13 @@ impl Compiler<'_, '_> {
             toml::Value::Datetime(when) if when.time.is_none() && when.offset.is_none() => {
                 when.date.map(|date| Some(Day::of_date(date.year, date.month, date.day)))
             }
-            _ => {
-                self.complaints.error(until.span(), "this is no day", HINT);
+            other => {
+                let word = other.as_str().unwrap_or_default();
+                let hint = match word.parse::<toml::value::Datetime>() {
+                    Ok(day) if day.time.is_none() => format!("a day has no quotes: `until = {word}`"),
+                    Ok(_) | Err(_) => HINT.to_owned(),
+                };
+                self.complaints.error(until.span(), "this is no day", hint);
                 None
             }
         }

@@ -62,6 +62,10 @@ fn endpoints(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) 
         if !word.starts_with(['/', '*', '?']) {
             let hint = format!("write the path that clients send to: `/{word}`");
             complaints.error(span, format!("no path can match `{word}`: it begins with a slash"), hint);
+        } else if let Some((path, _)) = word.split_once('?').filter(|(_, rest)| rest.contains('=')) {
+            // Alone, `?` stands for any character.
+            let hint = format!("write the path alone: `{path}`");
+            complaints.error(span, format!("no path can match `{word}`: an endpoint has no query"), hint);
         }
     }
     globs(raw, "endpoint", complaints)

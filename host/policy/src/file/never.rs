@@ -139,17 +139,20 @@ fn bounds(when: &Spanned<String>, complaints: &mut Complaints<'_>) {
     let mut facts: BTreeMap<String, Left> = BTreeMap::new();
     for term in crate::condition::terms(source) {
         let Some((fact, left)) = comparison(term) else { continue };
-        let both = match facts.remove(&fact) {
-            None => Some(left),
-            Some(before) => before.and(left),
-        };
-        match both {
+        let before = facts.remove(&fact);
+        let is_first = before.is_none();
+        // All numbers here are counts.
+        match before.unwrap_or(Left::of(&left)).and(left) {
             Some(both) => _ = facts.insert(fact, both),
             None => {
                 let at = source.find(term).unwrap_or_default();
-                let message =
-                    format!("`when` is never true: `{fact}` cannot be this and what stands before it");
-                let hint = "take one of the two out, or say `||`";
+                let (why, hint) = match is_first {
+                    true => ("is never below 0", "take it out, or mend the number"),
+                    false => {
+                        ("cannot be this and what stands before it", "take one of the two out, or say `||`")
+                    }
+                };
+                let message = format!("`when` is never true: `{fact}` {why}");
                 complaints.warning_inside(when.span(), source, at..at + term.len(), message, hint);
                 return;
             }
@@ -158,6 +161,14 @@ fn bounds(when: &Spanned<String>, complaints: &mut Complaints<'_>) {
 }
 
 impl Left {
+    /// What a fact may be that is compared so, before anything is said of it.
+    fn of(compared: &Left) -> Left {
+        match compared {
+            Left::Between(..) => Left::Between(0, i128::MAX),
+            Left::Text(text) => Left::Text(text.clone()),
+        }
+    }
+
     fn and(self, other: Left) -> Option<Left> {
         match (self, other) {
             (Left::Between(low, high), Left::Between(from, to)) => {

@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawDetector};
 use super::{Complaints, gitleaks, is_kebab_case, matches, names, useless};
-use crate::diagnostic::hint_for;
+use crate::diagnostic::{bad_regex, hint_for};
 use crate::own::{OwnDetector, PACK, found_in};
 
 /// Words that all detectors of a policy may have.
@@ -126,6 +126,8 @@ impl OwnDetectors {
                 "write `words` to find the words themselves",
             );
         }
+        // What it finds can be tried, whatever is wrong with its label.
+        let looks = complaints.diagnostics.errors() == before && raw.broken.is_empty();
         let own = Arc::new(OwnDetector {
             label: label(raw, &name, header.clone(), complaints),
             confidence: confidence(raw, complaints),
@@ -138,7 +140,7 @@ impl OwnDetectors {
             luhn: luhn(raw, complaints),
             sieve: None,
         });
-        if complaints.diagnostics.errors() == before {
+        if looks {
             examples(std::slice::from_ref(&own), raw, header, complaints);
         }
         match complaints.diagnostics.errors() == before && raw.broken.is_empty() {
@@ -280,14 +282,18 @@ const PERSON: &str = "PERSON";
 fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut Complaints<'_>) -> Label {
     let plain = |name: &str| -> String { name.chars().filter(char::is_ascii_alphanumeric).collect() };
     let made = plain(name.trim_start_matches("own/")).to_ascii_uppercase();
-    let (text, span) = match &raw.label {
-        Some(label) => (label.get_ref().clone(), label.span()),
-        None if raw.names.is_some() => (PERSON.to_owned(), header),
-        None => (made[..made.len().min(16)].to_owned(), header),
+    let text = match &raw.label {
+        Some(label) => label.get_ref().clone(),
+        None if raw.names.is_some() => PERSON.to_owned(),
+        None => made[..made.len().min(16)].to_owned(),
     };
     Label::new(&text).unwrap_or_else(|_| {
         let hint = "2 to 16 capital letters and digits, a letter first: `label = \"TICKET\"`";
-        complaints.error(span, format!("`{text}` is no label"), hint);
+        let (span, message) = match (&raw.label, &raw.id) {
+            (None, Some(id)) => (id.span(), format!("the label is made of the id, and `{text}` is none")),
+            (label, _) => (label.as_ref().map_or(header, Spanned::span), format!("`{text}` is no label")),
+        };
+        complaints.error(span, message, hint);
         Label::new("OWN").expect("it follows the rule")
     })
 }
@@ -322,11 +328,9 @@ fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Regex> 
             Some(regex)
         }
         Err(error) => {
-            let why = error.to_string();
-            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
             let hint =
                 "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes";
-            complaints.error(source.span(), format!("bad regular expression: {why}"), hint);
+            complaints.error(source.span(), bad_regex(&error), hint);
             None
         }
     }

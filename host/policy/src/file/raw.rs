@@ -305,9 +305,10 @@ impl Reader<'_> {
         };
         let rows = self.out.restore.get_or_insert_default();
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), belongs_elsewhere);
+            let mut broken = self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), belongs_elsewhere);
+            broken.extend(self.tables.drop_broken::<RawFlow>(&mut item));
             // What is left of a broken row would be told as a row without the broken key.
-            if self.tables.drop_broken::<RawFlow>(&mut item).is_empty() {
+            if broken.is_empty() {
                 rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
             }
         }
@@ -323,23 +324,42 @@ impl Reader<'_> {
             );
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), belongs_elsewhere);
-            for (nested, known) in
-                [("match", fields_of::<RawMatch>()), ("replace", fields_of::<RawReplace>())]
-            {
-                if let Some(table) = nested_mut(&mut item, nested) {
-                    self.tables.drop_unknown(table, known, belongs_elsewhere);
-                }
-            }
+            let mut broken = self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), belongs_elsewhere);
             if let Some(table) = nested_mut(&mut item, "match") {
+                self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
                 self.tables.drop_broken::<RawMatch>(table);
             }
-            let broken = self.tables.drop_broken::<RawRule>(&mut item);
+            broken.extend(self.drop_misspelt(
+                &mut item,
+                "replace",
+                fields_of::<RawReplace>(),
+                &["pattern", "with"],
+            ));
+            broken.extend(self.tables.drop_broken::<RawRule>(&mut item));
             if let Some(rule) = self.tables.take::<Spanned<RawRule>>(item) {
                 let span = rule.span();
                 self.out.rules.push(Spanned::new(span, RawRule { broken, ..rule.into_inner() }));
             }
         }
+    }
+
+    /// Reports the unknown keys of a table inside a table. Where one was meant that must be there, what is
+    /// left says nothing, and the table is taken out whole; its name is returned.
+    fn drop_misspelt(
+        &mut self,
+        item: &mut Spanned<DeValue<'_>>,
+        name: &str,
+        known: &[&str],
+        required: &[&str],
+    ) -> Option<String> {
+        let inner = nested_mut(item, name)?;
+        let misspelt = self.tables.drop_unknown(inner, known, belongs_elsewhere);
+        if !required.iter().any(|key| misspelt.contains(*key)) {
+            return None;
+        }
+        let DeValue::Table(table) = item.get_mut() else { return None };
+        table.remove(name);
+        Some(name.to_owned())
     }
 
     fn exceptions(&mut self, value: Spanned<DeValue<'_>>) {
@@ -349,7 +369,8 @@ impl Reader<'_> {
             return self.tables.error(span, "`exception` must be a list of tables", hint);
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawException>(), belongs_elsewhere);
+            let misspelt =
+                self.tables.drop_unknown(&mut item, fields_of::<RawException>(), belongs_elsewhere);
             let before = self.tables.diagnostics.errors();
             if let Some(table) = nested_mut(&mut item, "match") {
                 self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
@@ -357,6 +378,7 @@ impl Reader<'_> {
             }
             let is_place_broken = self.tables.diagnostics.errors() > before;
             let mut broken = self.tables.drop_broken::<RawException>(&mut item);
+            broken.extend(misspelt);
             broken.extend(is_place_broken.then(|| "match".to_owned()));
             if let Some(exception) = self.tables.take::<Spanned<RawException>>(item) {
                 let span = exception.span();
@@ -373,8 +395,9 @@ impl Reader<'_> {
             return self.tables.error(span, "`detector` must be a list of tables", hint);
         };
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), belongs_elsewhere);
-            let broken = self.tables.drop_broken::<RawDetector>(&mut item);
+            let mut broken =
+                self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), belongs_elsewhere);
+            broken.extend(self.tables.drop_broken::<RawDetector>(&mut item));
             if let Some(detector) = self.tables.take::<Spanned<RawDetector>>(item) {
                 let span = detector.span();
                 let detector = RawDetector { broken, ..detector.into_inner() };
@@ -391,13 +414,14 @@ impl Reader<'_> {
         };
         let nested = [
             ("match", fields_of::<RawMatch>()),
-            ("prompt", fields_of::<RawPrompt>()),
             ("map", fields_of::<RawMap>()),
             ("tools", fields_of::<RawTools>()),
             ("downgrade", fields_of::<RawDowngrade>()),
         ];
         for mut item in items {
-            self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), belongs_elsewhere);
+            let mut broken =
+                self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), belongs_elsewhere);
+            broken.extend(self.drop_misspelt(&mut item, "prompt", fields_of::<RawPrompt>(), &["type"]));
             for (name, known) in nested {
                 if let Some(table) = nested_mut(&mut item, name) {
                     self.tables.drop_unknown(table, known, belongs_elsewhere);
@@ -413,7 +437,7 @@ impl Reader<'_> {
                     self.tables.drop_unknown(plugin, fields_of::<RawRequestPlugin>(), belongs_elsewhere);
                 }
             }
-            let broken = self.tables.drop_broken::<RawAssemble>(&mut item);
+            broken.extend(self.tables.drop_broken::<RawAssemble>(&mut item));
             if let Some(assembly) = self.tables.take::<Spanned<RawAssemble>>(item) {
                 let span = assembly.span();
                 let assembly = RawAssemble { broken, ..assembly.into_inner() };
@@ -433,8 +457,12 @@ impl Reader<'_> {
                 self.out.require_signed = self.tables.take(table);
                 continue;
             }
-            self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), belongs_elsewhere);
-            let is_whole = self.tables.drop_broken::<RawPlugin>(&mut table).is_empty();
+            let misspelt = self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), belongs_elsewhere);
+            if let Some(limits) = nested_mut(&mut table, "limits") {
+                self.tables.drop_unknown(limits, fields_of::<RawPluginLimits>(), belongs_elsewhere);
+            }
+            let broken = self.tables.drop_broken::<RawPlugin>(&mut table);
+            let is_whole = broken.is_empty() && !misspelt.contains("file");
             let name = Spanned::new(name.span(), name.into_inner().into_owned());
             match self.tables.take(table).filter(|_| is_whole) {
                 Some(plugin) => self.out.plugins.push((name, plugin)),

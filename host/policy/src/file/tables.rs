@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
 use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
 
@@ -30,34 +30,40 @@ impl Tables<'_> {
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let message = format!("not TOML: {}", error.message());
-            self.diagnostics.error(self.file, error.span().unwrap_or(0..0), message, None);
+            self.error(error.span().unwrap_or(0..0), message, mends(error.message()));
         }
         errors.is_empty().then(|| table.into_inner())
     }
 
-    /// Reports every key that nothing here knows, and removes it so that the rest can be read.
+    /// Reports every key that nothing here knows, and removes it so that the rest can be read. Returns
+    /// the keys that were meant and are not there: nobody needs to be told that they are missing.
     pub(crate) fn drop_unknown(
         &mut self,
         value: &mut Spanned<DeValue<'_>>,
         known: &[&str],
         elsewhere: fn(&str) -> Option<String>,
-    ) {
-        let DeValue::Table(table) = value.get_mut() else { return };
+    ) -> BTreeSet<String> {
+        let mut misspelt = BTreeSet::new();
+        let DeValue::Table(table) = value.get_mut() else { return misspelt };
         let unknown: Vec<_> =
             table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
             let name = key.get_ref();
-            let hint = did_you_mean(name, known.iter().copied())
+            let meant = did_you_mean(name, known.iter().copied());
+            let hint = meant
                 .map(|meant| format!("did you mean `{meant}`?"))
                 .or_else(|| elsewhere(name))
                 .unwrap_or_else(|| hint_for(name, known));
             self.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
+            misspelt.extend(meant.filter(|meant| !table.contains_key(*meant)).map(str::to_owned));
         }
+        misspelt
     }
 
     /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides
-    /// no other. Each value is read as if it stood alone: all fields of `T` are optional.
+    /// no other; of a list, its wrong items alone. Each value is read as if it stood alone: all fields
+    /// of `T` are optional. Returns the keys that were reported.
     pub(crate) fn drop_broken<T: DeserializeOwned>(
         &mut self,
         value: &mut Spanned<DeValue<'_>>,
@@ -68,13 +74,21 @@ impl Tables<'_> {
         let keys: Vec<_> = table.keys().cloned().collect();
         for key in keys {
             let Some(entry) = table.get(&key) else { continue };
-            let mut alone = DeTable::new();
-            alone.insert(key.clone(), entry.clone());
-            let at = entry.span();
-            let alone = Spanned::new(span.clone(), DeValue::Table(alone));
-            if let Err(error) = T::deserialize(ValueDeserializer::from(alone)) {
-                self.wrong_type(key.get_ref(), error.span().unwrap_or(at), error.message());
-                broken.insert(key.get_ref().to_string());
+            let read = |value: &Spanned<DeValue<'_>>| -> Result<(), toml::de::Error> {
+                let mut alone = DeTable::new();
+                alone.insert(key.clone(), value.clone());
+                let alone = Spanned::new(span.clone(), DeValue::Table(alone));
+                T::deserialize(ValueDeserializer::from(alone)).map(drop)
+            };
+            let Err(error) = read(entry) else { continue };
+            broken.insert(key.get_ref().to_string());
+            if let Some((left, wrong)) = sound_items(entry, &read) {
+                for (at, error) in wrong {
+                    self.wrong_type(key.get_ref(), error.span().unwrap_or(at), error.message());
+                }
+                table.insert(key, left);
+            } else {
+                self.wrong_type(key.get_ref(), error.span().unwrap_or(entry.span()), error.message());
                 table.remove(&key);
             }
         }
@@ -82,22 +96,23 @@ impl Tables<'_> {
     }
 
     fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
-        // serde names our own types, which mean nothing to an author of rules.
-        let message =
-            ["Match", "Replace", "Prompt", "Map", "RequestPlugin", "Tools", "Downgrade", "PluginLimits"]
-                .iter()
-                .fold(message.to_owned(), |said, kind| said.replace(&format!("struct Raw{kind}"), "a table"));
-        let is_one_word =
-            ["integer", "floating", "boolean", "datetime"].iter().any(|kind| message.contains(kind));
-        let hint = match key {
-            "timeout" => Some("a number and a unit: `30s`, `5m`, `2h`".to_owned()),
-            "match" => Some("`match = {}` matches everything".to_owned()),
-            "replace" => Some("`replace = { pattern = \"…\", with = \"…\" }`".to_owned()),
-            _ if message.contains("expected a string") && is_one_word => Some("put it in quotes".to_owned()),
-            _ if message.contains("sequence") => Some("one text, no list".to_owned()),
-            _ => None,
-        };
-        self.diagnostics.error(self.file, span, format!("`{key}`: {message}"), hint);
+        // serde names our own types, which mean nothing to an author of rules, and the types of Rust.
+        let ours =
+            ["Match", "Replace", "Prompt", "Map", "RequestPlugin", "Tools", "Downgrade", "PluginLimits"];
+        let said = ours
+            .iter()
+            .fold(message.to_owned(), |said, kind| said.replace(&format!("struct Raw{kind}"), "a table"));
+        let said = [
+            ("expected i64", "expected a whole number"),
+            ("expected a sequence", "expected a list"),
+            ("expected a map", "expected a table"),
+            ("type: sequence", "type: a list"),
+            ("type: map", "type: a table"),
+        ]
+        .iter()
+        .fold(said, |said, (word, plain)| said.replace(word, plain));
+        let hint = hint_of_type(key, &said);
+        self.diagnostics.error(self.file, span, format!("`{key}`: {said}"), hint);
     }
 
     pub(crate) fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
@@ -114,6 +129,73 @@ impl Tables<'_> {
 
     pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
         self.diagnostics.error(self.file, span, message, Some(hint.into()));
+    }
+}
+
+/// Where an item of a list stands, and why it cannot be read.
+type WrongItem = (Range<usize>, toml::de::Error);
+
+/// Returns a list without the items that cannot be read alone, and why they cannot; `None` where that is
+/// not what is wrong with a value.
+fn sound_items<'i>(
+    value: &Spanned<DeValue<'i>>,
+    read: &dyn Fn(&Spanned<DeValue<'_>>) -> Result<(), toml::de::Error>,
+) -> Option<(Spanned<DeValue<'i>>, Vec<WrongItem>)> {
+    let DeValue::Array(items) = value.get_ref() else { return None };
+    let list = |items: DeArray<'i>| Spanned::new(value.span(), DeValue::Array(items));
+    let (mut sound, mut wrong) = (DeArray::new(), Vec::new());
+    for item in items.iter() {
+        let mut alone = DeArray::new();
+        alone.push(item.clone());
+        match read(&list(alone)) {
+            Ok(()) => sound.push(item.clone()),
+            Err(error) => wrong.push((item.span(), error)),
+        }
+    }
+    let left = list(sound);
+    (!wrong.is_empty() && read(&left).is_ok()).then_some((left, wrong))
+}
+
+/// Returns what to do about a value of a wrong type.
+fn hint_of_type(key: &str, message: &str) -> Option<String> {
+    let has = |word: &str| message.contains(word);
+    let is_one_word = ["integer", "floating", "boolean", "datetime"].iter().any(|kind| has(kind));
+    let hint = match key {
+        "timeout" => "a number and a unit: `30s`, `5m`, `2h`",
+        "match" => "`match = {}` matches everything",
+        "replace" => "`replace = { pattern = \"…\", with = \"…\" }`",
+        "header" => "name the headers: `header = { x-team = \"red\" }`",
+        "option" => "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
+        "restore" => "`restore = \"off\"`, or leave it out",
+        _ if has("expected a boolean") => "`true` or `false`, without quotes",
+        _ if has("expected a whole number") => "a number without quotes",
+        _ if has("expected a string") && is_one_word => "put it in quotes",
+        _ if has("expected a list") => "write a list: `[…]`",
+        _ if has("expected a table") => "write a table: `{ … = … }`",
+        _ if has("type: a list") => "one text, no list",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// Returns what to do about a text that is no TOML. The parser says what it expected, which helps those
+/// who know TOML.
+fn mends(message: &str) -> &'static str {
+    let has = |word: &str| message.contains(word);
+    match () {
+        () if has("duplicate key") => {
+            "a key stands once in its table: take one out, or write `[[rule]]` above what belongs to another rule"
+        }
+        () if has("must be quoted") => "put the text in straight quotes: `action = \"block\"`",
+        () if has("escape") => {
+            "in `\"…\"` a backslash begins an escape; in `'…'` it is a character like others"
+        }
+        () if has("expected newline") => "one key a line; a text that holds `\"` stands in `'…'`",
+        () if has("expected `=`") || has("unquoted key") => {
+            "a key and its value are written `key = \"text\"`"
+        }
+        () if has("unclosed") || has("literal string") || has("basic string") => "close what is open",
+        () => "keys are written `key = \"text\"`, and `[[rule]]` stands above each rule",
     }
 }
 

@@ -28,7 +28,7 @@ const MAX_COMPARED: usize = 256;
 /// The rules so far that may leave later ones nothing to do.
 #[derive(Default)]
 pub(crate) struct Shadows<'r> {
-    /// Those that act on all that they select.
+    /// Those that leave nothing of what they act on.
     earlier: Vec<&'r Rule>,
     /// What each rule says, to find one that says the same.
     said: HashMap<String, &'r Rule>,
@@ -49,7 +49,7 @@ impl<'r> Shadows<'r> {
                 action(rule, raw, complaints);
             }
         }
-        let acts = rule.mode == Mode::Enforce && rule.when.is_none();
+        let acts = rule.mode == Mode::Enforce;
         let leaves_nothing = matches!(rule.action, Action::Pin(_) | Action::Decide(Decide::Block));
         if acts && leaves_nothing && self.earlier.len() < MAX_COMPARED {
             self.earlier.push(rule);
@@ -65,7 +65,12 @@ impl<'r> Shadows<'r> {
             let message = format!("rule `{id}` says what rule `{}` says", first.id);
             return Some((message, "leave one of them out".to_owned()));
         }
-        let covers = |earlier: &&&Rule| earlier.on == rule.on && earlier.selector.covers(&rule.selector);
+        let source = |rule: &Rule| rule.when.as_ref().map(|when| when.source().to_owned());
+        let covers = |earlier: &&&Rule| {
+            let when_it_does = earlier.when.is_none()
+                || source(earlier) == source(rule) && earlier.on_error == rule.on_error;
+            earlier.on == rule.on && when_it_does && earlier.selector.covers(&rule.selector)
+        };
         let covering = self.earlier.iter().filter(covers);
         covering.into_iter().find_map(|earlier| match (&earlier.action, &rule.action) {
             (
@@ -140,7 +145,9 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
         }
         Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
             if let Some(replace) = &raw.replace {
-                warn_of_slow(pattern.as_str(), replace.get_ref().pattern.span(), complaints);
+                let place = replace.get_ref().pattern.span();
+                warn_of_slow(pattern.as_str(), place.clone(), complaints);
+                warn_of_nothing(pattern, place, complaints);
             }
         }
         Action::Edit(Edit::FilterTools(FilterTools { keep, drop })) => {
@@ -169,6 +176,16 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
         | Action::Redact(_)
         | Action::Pin(_)
         | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {}
+    }
+}
+
+/// Warns of a pattern that matches between any two characters. At a beginning or an end, as `^` does, it
+/// may be meant.
+fn warn_of_nothing(pattern: &Regex, at: Range<usize>, complaints: &mut Complaints<'_>) {
+    // Two characters that no pattern is about.
+    if pattern.find_iter("\u{1}\u{1}").any(|found| found.is_empty() && found.start() == 1) {
+        let message = "the pattern matches the empty text: `with` would stand between all characters";
+        complaints.warning(at, message, "leave no way to match no character");
     }
 }
 

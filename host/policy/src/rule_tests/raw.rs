@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::DeValue;
+use toml::de::{DeArray, DeValue};
 
 use crate::diagnostic::{Diagnostics, hint_for};
 use crate::file::fields::fields_of;
 use crate::file::raw::OneOrMany;
-use crate::file::tables::Tables;
+use crate::file::tables::{Tables, nested_mut};
 
 /// `[[test]]`.
 #[derive(Debug, Deserialize)]
@@ -91,9 +91,19 @@ fn read_test(
     text: &str,
     tables: &mut Tables<'_>,
 ) -> Option<Spanned<RawTest>> {
-    tables.drop_unknown(&mut item, fields_of::<RawTest>(), |_| None);
+    let mut broken = tables.drop_unknown(&mut item, fields_of::<RawTest>(), |_| None);
     let (expected_at, end) = places(&item, text);
-    let broken = tables.drop_broken::<RawTest>(&mut item);
+    if let Some(DeValue::Array(edits)) = nested_mut(&mut item, "edits").map(Spanned::get_mut) {
+        let mut sound = DeArray::new();
+        for mut edit in std::mem::replace(edits, DeArray::new()) {
+            match tables.drop_unknown(&mut edit, fields_of::<RawEdit>(), |_| None).contains("at") {
+                true => _ = broken.insert("edits".to_owned()),
+                false => sound.push(edit),
+            }
+        }
+        *edits = sound;
+    }
+    broken.extend(tables.drop_broken::<RawTest>(&mut item));
     let test = tables.take::<Spanned<RawTest>>(item)?;
     let span = test.span();
     Some(Spanned::new(span, RawTest { broken, expected_at, end, ..test.into_inner() }))

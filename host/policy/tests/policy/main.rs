@@ -29,6 +29,7 @@ mod gitleaks;
 mod insert;
 mod known;
 mod memo;
+mod mistakes;
 mod monitor;
 mod never;
 mod options;

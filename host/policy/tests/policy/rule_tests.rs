@@ -211,6 +211,12 @@ verdict = "forward"
 name = "wrong type"
 text = 1
 verdict = "forward"
+
+[[test]]
+name = "a misspelt place"
+text = "x"
+header = "x-team"
+edits = [{ att = "messages[0].content", text = "y" }, { at = 1 }]
 "#;
     snapshot!(Tried::new(RULES, tests).refused());
 }

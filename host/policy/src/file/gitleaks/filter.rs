@@ -128,8 +128,10 @@ impl<'t> Reader<'t> {
             "matchesAny" => {
                 let (part, patterns) = self.part_and_texts()?;
                 let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-                let set = any_of(&patterns, super::REGEX_SIZE)
-                    .map_err(|error| BadFilter { at: start, message: super::why(&error) })?;
+                let set = any_of(&patterns, super::REGEX_SIZE).map_err(|error| BadFilter {
+                    at: start,
+                    message: crate::diagnostic::bad_regex(&error),
+                })?;
                 Ok(Filter::Matches(part, set))
             }
             "containsAny" => {

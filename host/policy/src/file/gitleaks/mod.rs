@@ -23,6 +23,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Complaints;
 use super::tables::Tables;
+use crate::diagnostic::bad_regex;
 use crate::own::{OwnDetector, PACK};
 use crate::sieve::{Companion, Filter, Order, Part, Seen, Sieve};
 
@@ -65,13 +66,6 @@ pub(super) fn names_rule(text: &str, name: &str) -> bool {
         Some(DeValue::Array(rules)) => rules.iter().any(named),
         _ => true,
     }
-}
-
-/// What a regex that cannot be compiled lacks, on one line.
-fn why(error: &regex::Error) -> String {
-    let why = error.to_string();
-    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    format!("bad regular expression: {why}")
 }
 
 /// Keys by their names in small letters, as these scanners read them.
@@ -256,7 +250,7 @@ impl<'a> Reader<'_, '_, '_> {
             }
             Ok(regex) => Some(regex),
             Err(error) => {
-                self.complaints.error(source.span(), why(&error), LEAVE_OUT);
+                self.complaints.error(source.span(), bad_regex(&error), LEAVE_OUT);
                 None
             }
         }
@@ -334,7 +328,7 @@ impl<'a> Reader<'_, '_, '_> {
                         Ok(set) => {
                             all.push(Filter::Matches(std::mem::replace(&mut target, Part::Secret), set))
                         }
-                        Err(error) => self.complaints.error(value.span(), why(&error), LEAVE_OUT),
+                        Err(error) => self.complaints.error(value.span(), bad_regex(&error), LEAVE_OUT),
                     }
                 }
                 "stopwords" => {
