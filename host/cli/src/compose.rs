@@ -6,13 +6,13 @@
 use anyhow::Context as _;
 use leafgate_assemble::Step;
 use leafgate_gate::session_key;
-use leafgate_policy::Context;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::args::ComposeArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
+use crate::request::Asked;
 use crate::{home, policy, request};
 
 /// The output of `--json`.
@@ -31,8 +31,9 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     let policy = policy::load(&args.policy.source)?;
     let (document, _) = request::read(&args.request)?;
     let session = session_key(&home::token_keys()?, &document);
-    let context = Context { session: &session, ..Context::default() };
-    let assembly = request::profile_for(&policy, args.profile.as_deref(), &document, &context)?;
+    let asked = Asked::new(args.request.path.clone(), &document);
+    let named = args.profile.as_deref();
+    let assembly = request::profile_for(&policy, named, &document, &asked.context(&session))?;
     let assembly = assembly.with_context(|| match policy.assemblies().is_empty() {
         true => "the policy has no profile: write an `[[assemble]]` table",
         false => "no profile is for this request: choose one with --profile, or write a `match` for it",

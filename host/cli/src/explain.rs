@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use leafgate_gate::session_key;
-use leafgate_policy::Context;
+use leafgate_gate::{AskedPath, session_key};
 use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
 
 use crate::args::{JsonArgs, PolicyArg, formats};
 use crate::exit::Exit;
 use crate::print::Printer;
+use crate::request::Asked;
 use crate::{home, masking, policy, request};
 
 #[derive(Args)]
@@ -26,6 +26,10 @@ pub(crate) struct ExplainArgs {
     /// The format of the request; without it, the one whose shape it has
     #[arg(long, value_name = "FORMAT", value_parser = formats(), requires = "file")]
     format: Option<Format>,
+    /// The path that the request is sent to: of it rules know the endpoint, and the format, the model
+    /// and the stream where it names them
+    #[arg(long, value_name = "PATH", requires = "file")]
+    path: Option<AskedPath>,
     #[command(flatten)]
     json: JsonArgs,
     /// A request: what each rule made of it; `-` reads standard input. Without it, what the policy does
@@ -37,12 +41,14 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
     let loaded = policy::load(&args.policy.source)?;
     let shown = if let Some(file) = &args.file {
         let body = request::body(Some(file))?;
-        let read = request::document(&body, args.format);
+        let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
+        let read = request::document(&body, format);
         let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
         let document = Arc::new(document);
         let keys = home::token_keys()?;
         let session = session_key(&keys, &document);
-        let context = Context { session: &session, ..Context::default() };
+        let asked = Asked::new(args.path.clone(), &document);
+        let context = asked.context(&session);
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =
             loaded.explain_request(Arc::clone(&document), &context, &Vault::new(keys), &leaves);

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
-use leafgate_gate::{GateLimits, SavedFiles, saved_holds, session_key};
+use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
 use leafgate_policy::{ASKED, Assembly, Context, Evaluation, Policy};
 use leafgate_saved::Outcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
@@ -114,13 +114,15 @@ pub(crate) fn judge_by(
     let mut document = Arc::new(document);
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
-    let context = Context { session: &session, ..Context::default() };
+    let mut asked = Asked::new(request.path.clone(), &document);
     let mut assembled = None;
-    if let Some(assembly) = profile_for(policy, None, &document, &context)? {
+    if let Some(assembly) = profile_for(policy, None, &document, &asked.context(&session))? {
         let made = assemble(&assembly, &document)?;
+        asked.follow(&assembly);
         document = Arc::new(made.document);
         assembled = Some((Arc::clone(assembly.id()), made.steps));
     }
+    let context = asked.context(&session);
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
     let mut evaluation = match earlier {
         EarlierEdits::None => policy.evaluate(received, &context, &vault),
@@ -141,8 +143,47 @@ pub(crate) fn judge_by(
         }
         _ => Ranges::default(),
     };
-    let (generation, is_format_assumed) = (policy.generation_name(), request.format.is_none());
+    let (generation, is_format_assumed) = (policy.generation_name(), request.named_format().is_none());
     Ok(Judged { document, evaluation, generation, assembled, ranges, why_raw, is_format_assumed })
+}
+
+/// What the path of a request says beside its body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    path: Option<AskedPath>,
+    model: Option<String>,
+}
+
+impl Asked {
+    /// Reads the path that a body is sent to; `None` where nobody says it.
+    pub(crate) fn new(path: Option<AskedPath>, document: &Document) -> Self {
+        let model = path.as_ref().and_then(|path| path.model(document));
+        Asked { path, model }
+    }
+
+    /// Returns what a policy is told.
+    pub(crate) fn context<'c>(&'c self, session: &'c str) -> Context<'c> {
+        Context {
+            session,
+            model: self.model.as_deref(),
+            stream: self.path.as_ref().and_then(AskedPath::stream),
+            endpoint: self.path.as_ref().map(AskedPath::path),
+            ..Context::default()
+        }
+    }
+
+    /// Asks the model of the profile that made the request, where the path names it.
+    pub(crate) fn follow(&mut self, assembly: &Assembly) {
+        let (Some(model), Some(path)) = (&assembly.profile().model, &self.path) else { return };
+        let Some(other) = path.with_model(model) else { return };
+        self.path = Some(other);
+        self.model = self.model.is_some().then(|| model.to_string());
+    }
+
+    /// Returns the model that the path names.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
 }
 
 /// A request that a profile made.
@@ -190,7 +231,8 @@ pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Resu
 
 pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
     let path = request.file.as_deref();
-    document(&body(path)?, request.format).with_context(|| format!("cannot use {} as a request", name(path)))
+    document(&body(path)?, request.named_format())
+        .with_context(|| format!("cannot use {} as a request", name(path)))
 }
 
 /// Reads a body from a file, or from standard input for `-` or no path.

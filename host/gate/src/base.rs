@@ -69,7 +69,7 @@ impl Base {
 /// Returns the name of the upstream that a client's path asks, where it names one, and the path that the
 /// upstream is asked for: without that name and without what a base URL chooses.
 #[must_use]
-pub fn asked(path: &str) -> (Option<&str>, &str) {
+pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
     let (name, path) = upstreams::named(path).map_or((None, path), |(name, path)| (Some(name), path));
     (name, profile(path).or_else(|| team(path)).map_or(path, |(_, rest)| rest))
 }
@@ -158,7 +158,7 @@ mod tests {
             ("/agents/reviewer/v1/messages", (None, "/v1/messages")),
             ("/users/v1/messages", (None, "/users/v1/messages")),
         ] {
-            assert_eq!(asked(path), there);
+            assert_eq!(chosen_upstream(path), there);
         }
     }
 }

@@ -23,6 +23,7 @@ mod admin;
 mod agent;
 mod answer;
 mod apis;
+mod asked;
 mod assembly;
 mod base;
 mod begun;
@@ -76,7 +77,8 @@ mod upstream;
 mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use base::asked;
+pub use asked::{AskedPath, AskedPathError};
+pub use base::chosen_upstream;
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
 };

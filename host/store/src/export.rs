@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use leafgate_gate::asked;
+use leafgate_gate::chosen_upstream;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ fn har_entry(request: &RequestView) -> Value {
         "startedDateTime": moment(line.at),
         "time": wait + receive,
         "request": {
-            "method": line.method, "url": format!("{}{}", upstream.trim_end_matches('/'), asked(&line.path).1), "httpVersion": "HTTP/1.1",
+            "method": line.method, "url": format!("{}{}", upstream.trim_end_matches('/'), chosen_upstream(&line.path).1), "httpVersion": "HTTP/1.1",
             "cookies": [], "headers": [], "queryString": [], "headersSize": -1,
             "bodySize": line.bytes_sent.unwrap_or(0),
             "postData": { "mimeType": "application/json", "params": [], "text": sent },

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use leafgate_admin::RuntimeFile;
+use leafgate_gate::AskedPath;
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
@@ -96,9 +97,20 @@ pub(crate) struct RequestArgs {
     /// raw text, which `apply` refuses as a gate does unless `raw` is said
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
+    /// The path that it is sent to, as `/v1beta/models/NAME:generateContent`: of it rules know the
+    /// endpoint, and the format, the model and the stream where it names them
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<AskedPath>,
     /// The request body; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+impl RequestArgs {
+    /// Returns the format that is named, or the one that the path has.
+    pub(crate) fn named_format(&self) -> Option<Format> {
+        self.format.or_else(|| self.path.as_ref().and_then(AskedPath::format))
+    }
 }
 
 /// Parses a format by its name.

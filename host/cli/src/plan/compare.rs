@@ -12,7 +12,7 @@ use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
 use super::tokens::{self, TokenChange};
-use crate::request;
+use crate::request::{self, Asked};
 
 /// A request to judge.
 pub(super) struct Case {
@@ -20,6 +20,8 @@ pub(super) struct Case {
     pub(super) number: i64,
     pub(super) name: String,
     pub(super) document: Arc<Document>,
+    /// What its path says, where it is a file's.
+    pub(super) asked: Asked,
     /// What the log knows of it.
     pub(super) from: Option<From>,
 }
@@ -99,7 +101,7 @@ pub(super) fn compared(
     let (today, before) = side(case, today, keys)?;
     let (new, after) = side(case, new, keys)?;
     let same_bytes = before == after;
-    let model = case.from.as_ref().and_then(|from| from.model.as_deref());
+    let model = case.from.as_ref().and_then(|from| from.model.as_deref()).or(case.asked.model());
     let tokens = match same_bytes {
         true => TokenChange::default(),
         false => tokens::change(counter, case.document.format(), model, before.as_ref(), after.as_ref()),
@@ -109,11 +111,17 @@ pub(super) fn compared(
 
 fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
     let session = session_key(keys, &case.document);
-    let context = super::context(case, &session);
-    let document = match request::profile_for(policy, None, &case.document, &context)? {
-        Some(profile) => Arc::new(request::assemble(&profile, &case.document)?.document),
+    let mut asked = case.asked.clone();
+    let profile =
+        request::profile_for(policy, None, &case.document, &super::context(case, &asked, &session))?;
+    let document = match profile {
+        Some(profile) => {
+            asked.follow(&profile);
+            Arc::new(request::assemble(&profile, &case.document)?.document)
+        }
         None => Arc::clone(&case.document),
     };
+    let context = super::context(case, &asked, &session);
     let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
     let becomes = becomes(&evaluation.verdict);
     let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());

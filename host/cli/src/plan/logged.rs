@@ -10,6 +10,7 @@ use leafgate_vault::TokenKeys;
 
 use super::compare::{Case, From};
 use super::stand_ins::StandIns;
+use crate::request::Asked;
 use crate::{log, request};
 
 /// Requests of one page.
@@ -64,22 +65,23 @@ impl<'k> Logged<'k> {
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
         let body = Bytes::from(self.stand_ins.fill(text, &view.edits));
         let document = document(&body, api).map_err(|error| format!("request {id}: {error}"))?;
-        let (asked, endpoint) = leafgate_gate::asked(path);
+        let (chosen, endpoint) = leafgate_gate::chosen_upstream(path);
         // Both policies are asked whether a rule sends it elsewhere: what the log names is where it went.
-        let is_sent = upstream_name.is_some() && upstream_name.as_deref() != asked;
+        let is_sent = upstream_name.is_some() && upstream_name.as_deref() != chosen;
         let from = From {
             session: session.clone(),
             agent: agent.clone(),
             model: model.clone().filter(|_| document.model().is_none()),
             is_subagent: class == "subagent",
             upstream: (!is_sent).then(|| upstream.clone()),
-            upstream_name: asked.map(str::to_owned),
+            upstream_name: chosen.map(str::to_owned),
             endpoint: endpoint.to_owned(),
         };
         Ok(Case {
             number: *id,
             name: format!("request {id}"),
             document: Arc::new(document),
+            asked: Asked::default(),
             from: Some(from),
         })
     }

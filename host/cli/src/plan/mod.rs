@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use leafgate_config::{Layer, Settings};
+use leafgate_gate::AskedPath;
 use leafgate_policy::{Context, Policy, PolicySource};
 use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
@@ -21,6 +22,7 @@ use leafgate_vault::TokenKeys;
 use crate::args::{ConfigArgs, JsonArgs, formats, policy_source};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::request::Asked;
 use crate::{home, log, policy, request, settings};
 use compare::{Case, Plan, compared};
 
@@ -47,6 +49,10 @@ pub(crate) struct PlanArgs {
     /// The format of the files; without it, of each the one whose shape it has
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
+    /// The path that the files are sent to: of it rules know the endpoint, and the format, the model
+    /// and the stream where it names them
+    #[arg(long, value_name = "PATH")]
+    path: Option<AskedPath>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
     #[arg(long, value_name = "TIME", value_parser = log::span)]
     since: Option<Duration>,
@@ -156,7 +162,7 @@ fn read_all(
             }
             continue;
         }
-        match from_file(named, args.format) {
+        match from_file(named, args) {
             Ok((case, assumed)) => {
                 if let (Some(assumed), Ok(mut plan)) = (assumed, plan.lock()) {
                     plan.notes.push(format!("{}: {assumed}", case.name));
@@ -170,7 +176,8 @@ fn read_all(
 }
 
 /// Reads a file as a request, and says which format was assumed where that is a guess.
-fn from_file(file: &Path, format: Option<Format>) -> anyhow::Result<(Case, Option<String>)> {
+fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(Case, Option<String>)> {
+    let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
     let body = request::body(Some(file))?;
     let read = request::document(&body, format);
     let (document, why_raw) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
@@ -178,8 +185,9 @@ fn from_file(file: &Path, format: Option<Format>) -> anyhow::Result<(Case, Optio
         return Err(request::no_json(Some(file), error));
     }
     let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
-    let case = Case { number: 0, name: file.display().to_string(), document: document.into(), from: None };
-    Ok((case, assumed))
+    let asked = Asked::new(args.path.clone(), &document);
+    let name = file.display().to_string();
+    Ok((Case { number: 0, name, document: document.into(), asked, from: None }, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.
@@ -246,9 +254,9 @@ fn bytes(bytes: Option<usize>) -> String {
 }
 
 /// What a policy knows of a request beside its body.
-fn context<'c>(case: &'c Case, session: &'c str) -> Context<'c> {
+fn context<'c>(case: &'c Case, asked: &'c Asked, session: &'c str) -> Context<'c> {
     match &case.from {
-        None => Context { session, ..Context::default() },
+        None => asked.context(session),
         Some(from) => Context {
             session: &from.session,
             agent: Some(&from.agent),

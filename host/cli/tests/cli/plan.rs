@@ -211,6 +211,58 @@ fn a_gate_a_plan_and_apply_make_the_same_of_a_request_whose_input_is_a_text() {
     gate.stop();
 }
 
+/// Gemini and Azure's deployments name the model in the path.
+#[test]
+fn the_model_of_a_path_is_the_same_to_a_gate_apply_explain_and_a_plan() {
+    let bench = Bench::new();
+    bench.file(
+        "new/rules.toml",
+        "[[rule]]\nid = 'no-word'\nmatch = { model = ['*-pro', 'house'], endpoint = '/*' }\n\
+         when = 'leaf.text.contains(\"SECRETWORD\")'\naction = 'block'\nreason = 'The word stays here'\n",
+    );
+    let gemini = r#"{"contents":[{"role":"user","parts":[{"text":"SECRETWORD"}]}]}"#;
+    let azure = r#"{"messages":[{"role":"user","content":"SECRETWORD"}]}"#;
+    let to = |model: &str| format!("/v1beta/models/{model}:generateContent");
+    let cases = [
+        (gemini, to("gemini-2.5-pro"), true),
+        (gemini, to("gemini-2.5-flash"), false),
+        (azure, "/openai/deployments/house/chat/completions?api-version=2024-10-21".to_owned(), true),
+        (azure, "/openai/deployments/other/chat/completions".to_owned(), false),
+        (azure, "/v1/chat/completions".to_owned(), false),
+    ];
+    for (body, path, blocks) in &cases {
+        bench.file("body.json", body);
+        let apply = bench.run(&["apply", "--policy", "new", "--path", path, "body.json"], "");
+        assert_eq!(apply.code, if *blocks { 4 } else { 0 }, "{path}: {}", apply.shown());
+        let explain = ["explain", "--policy", "new", "--json", "--path", path, "body.json"];
+        let explained: Value = serde_json::from_str(&bench.run(&explain, "").out).unwrap();
+        assert_eq!(explained["rules"][0]["applies"], *blocks, "{path}");
+        let call = [
+            "plan",
+            "--today",
+            "none",
+            "--policy",
+            "new",
+            "--json",
+            "--path",
+            path,
+            "--against",
+            "body.json",
+        ];
+        let plan: Value = serde_json::from_str(&bench.run(&call, "").out).unwrap();
+        assert_eq!(plan["verdictChanges"], i32::from(*blocks), "{path}");
+    }
+    let unsaid = bench.run(&["apply", "--policy", "new", "body.json"], "");
+    assert_eq!(unsaid.code, 0, "nobody says where it goes");
+    let wrong = bench.run(&["apply", "--path", "v1/../chat", "body.json"], "");
+    assert!(wrong.code == 2 && wrong.err.contains("a path begins with `/`"), "{}", wrong.shown());
+    let gate = Running::start(bench, &["--policy", "new"]);
+    for (body, path, blocks) in &cases {
+        assert_eq!(gate.post(path, body).status == 400, *blocks, "{path}");
+    }
+    gate.stop();
+}
+
 #[test]
 fn a_file_that_is_no_json_is_refused_as_a_gate_refuses_it() {
     let bench = Bench::new();
