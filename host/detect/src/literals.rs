@@ -25,8 +25,10 @@ const REACH: usize = STEP + 2;
 pub(crate) struct Literals {
     /// For each two bytes a bit for each third one, of which six bits count.
     thirds: Box<[u64; PAIRS]>,
-    /// Where the anchors of each two bytes begin and end.
-    ranges: Box<[(u16, u16); PAIRS]>,
+    /// For each two bytes the group of the lowest of these bits; those of the others follow it.
+    groups: Box<[u32; PAIRS]>,
+    /// Where the anchors of each group begin; those of the next one follow them.
+    starts: Vec<u32>,
     anchors: Vec<Anchor>,
     /// In lower case.
     words: Vec<Box<[u8]>>,
@@ -75,7 +77,7 @@ impl Literals {
     /// Prepares keywords of two or more bytes in lower case. `behind` says of a keyword of two
     /// bytes which bytes may follow it.
     pub(crate) fn new<'a>(keywords: impl Iterator<Item = (&'a str, Behind<'a>)>) -> Self {
-        let (mut words, mut anchors, mut thirds) = (Vec::new(), Vec::new(), Box::new([0; PAIRS]));
+        let (mut words, mut anchors) = (Vec::new(), Vec::new());
         let frequencies = Frequencies::new();
         for (keyword, behind) in keywords {
             let bytes = keyword.as_bytes();
@@ -90,25 +92,38 @@ impl Literals {
                 Some(third) => byte.eq_ignore_ascii_case(third),
                 None => behind(byte),
             };
-            let pair = Bit::of(bytes[offset], bytes[offset + 1], 0).pair;
-            for third in (0..=u8::MAX).filter(|&byte| follows(byte)) {
-                thirds[pair] |= 1 << Bit::of(0, 0, third).third;
-            }
-            anchors.push((pair, Anchor::new(bytes, words.len(), offset)));
+            let anchor = Anchor::new(bytes, words.len(), offset);
+            let thirds = (0..=u8::MAX).filter(|&byte| follows(byte));
+            let bits = thirds.map(|third| Bit::of(bytes[offset], bytes[offset + 1], third));
+            anchors.extend(bits.map(|bit| (bit, anchor.clone())));
             words.push(bytes.into());
         }
-        anchors.sort_by_key(|(pair, _)| *pair);
-        let mut ranges = Box::new([(0, 0); PAIRS]);
-        for (pair, range) in ranges.iter_mut().enumerate() {
-            let behind = |limit: usize| short(anchors.partition_point(|(pair, _)| *pair < limit));
-            *range = (behind(pair), behind(pair + 1));
+        anchors.sort_by_key(|(bit, anchor)| (bit.pair, bit.third, anchor.word));
+        anchors.dedup_by_key(|(bit, anchor)| (bit.pair, bit.third, anchor.word));
+        let (mut thirds, mut groups) = (Box::new([0; PAIRS]), Box::new([0; PAIRS]));
+        let mut starts = Vec::new();
+        for (at, (bit, _)) in anchors.iter().enumerate() {
+            if thirds[bit.pair] == 0 {
+                groups[bit.pair] = place(starts.len());
+            }
+            if thirds[bit.pair] >> bit.third & 1 == 0 {
+                thirds[bit.pair] |= 1 << bit.third;
+                starts.push(place(at));
+            }
         }
-        Self { thirds, ranges, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), words }
+        starts.push(place(anchors.len()));
+        let anchors = anchors.into_iter().map(|(_, anchor)| anchor).collect();
+        Self { thirds, groups, starts, anchors, words }
     }
 
-    /// Calls `f` with each place of each keyword, in the order of their ends, and of those with one
-    /// end the longest first.
-    pub(crate) fn each(&self, text: &[u8], mut f: impl FnMut(Hit)) {
+    /// Calls `f` with each place of each keyword that `is_wanted`, in the order of their ends, and of
+    /// those with one end the longest first. `is_wanted` gets the keyword and the byte behind it.
+    pub(crate) fn each(
+        &self,
+        text: &[u8],
+        is_wanted: impl Fn(usize, Option<&u8>) -> bool,
+        mut f: impl FnMut(Hit),
+    ) {
         // Hits that a later place may still come before: a keyword is known by bytes inside it.
         let mut waiting: Vec<Hit> = Vec::new();
         self.each_candidate(text, |at, bit| {
@@ -116,7 +131,9 @@ impl Literals {
                 f(waiting.remove(0));
             }
             for anchor in self.anchors_of(bit) {
-                if let Some(hit) = self.hit(text, at, anchor) {
+                if let Some(hit) = self.hit(text, at, anchor)
+                    && is_wanted(hit.word, text.get(hit.range.end))
+                {
                     let key = |hit: &Hit| (hit.range.end, hit.range.start);
                     let behind =
                         waiting.iter().rposition(|other| key(other) < key(&hit)).map_or(0, |last| last + 1);
@@ -127,9 +144,11 @@ impl Literals {
         waiting.into_iter().for_each(f);
     }
 
+    /// Returns the keywords that these three bytes may be of. The bit must be set.
     fn anchors_of(&self, bit: Bit) -> &[Anchor] {
-        let (start, end) = self.ranges[bit.pair];
-        &self.anchors[usize::from(start)..usize::from(end)]
+        let below = self.thirds[bit.pair] & ((1 << bit.third) - 1);
+        let group = (self.groups[bit.pair] + below.count_ones()) as usize;
+        &self.anchors[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 
     #[inline(always)]
@@ -220,6 +239,11 @@ impl Bit {
         let pair = (two & 0x1f) | (two >> 3 & 0x3e0) | (two >> 4 & 0x400);
         Self { pair: usize::from(pair), third: u32::from(third & 63) }
     }
+}
+
+/// Packs hold some hundred keywords, each of which a few groups have.
+fn place(number: usize) -> u32 {
+    u32::try_from(number).expect("packs hold some hundred keywords")
 }
 
 /// Packs hold some hundred keywords.

@@ -47,6 +47,8 @@ pub(crate) struct Prefilter {
     literals: Literals,
     /// By keyword.
     calls: Vec<Vec<Call>>,
+    /// By keyword, the letters behind it with which it calls no row.
+    in_vain: Vec<Letters>,
 }
 
 impl Prefilter {
@@ -65,13 +67,18 @@ impl Prefilter {
             by_keyword.keys().zip(&behind).map(|(keyword, behind)| (&**keyword, behind as Behind<'_>));
         let literals = Literals::new(keywords);
         drop(behind);
-        Self { literals, calls: by_keyword.into_values().map(|(calls, _)| calls).collect() }
+        let calls: Vec<Vec<Call>> = by_keyword.into_values().map(|(calls, _)| calls).collect();
+        let of_all =
+            |calls: &Vec<Call>| calls.iter().fold(Letters::ALL, |all, call| Letters(all.0 & call.in_vain.0));
+        let in_vain = calls.iter().map(of_all).collect();
+        Self { literals, calls, in_vain }
     }
 
     /// Calls `f` with each row and place that a keyword of `text` calls, in the order of the
     /// keywords' ends.
     pub(crate) fn each(&self, text: &[u8], mut f: impl FnMut(usize, Range<usize>)) {
-        self.literals.each(text, |hit| {
+        let is_wanted = |word: usize, next: Option<&u8>| !self.in_vain[word].contains(next);
+        self.literals.each(text, is_wanted, |hit| {
             let next = text.get(hit.range.end);
             for call in &self.calls[hit.word] {
                 if call.in_vain.contains(next) {
