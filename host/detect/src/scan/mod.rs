@@ -3,28 +3,26 @@
 //! A match is judged by its beginning and kept to its end: a secret longer than what a pattern
 //! counts, or than what is worth judging, must not leave its rest behind.
 
+mod assigned;
+mod digits;
+
 use std::ops::Range;
 
 use crate::beside;
 use crate::block;
 use crate::bounds::Bounds;
-use crate::checks::Check;
 use crate::checksums::is_checked_token;
-use crate::cues::Cue;
 use crate::engine::Engine;
 use crate::finding::{Finding, unite_from};
 use crate::input::Input;
-use crate::keyed::{self, Assignment, Join};
-use crate::names::{NameRule, opens_nothing};
-use crate::numbers::{self, Accounts, Mark, Numbers};
+use crate::keyed::{self, Assignment};
+use crate::names::opens_nothing;
+use crate::numbers;
 use crate::pack::{Row, Shape};
-use crate::phone;
 use crate::placeholder::{self, has_prefix, is_placeholder, is_written_over};
-use crate::publishable::is_publishable_place;
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
 use crate::recur;
-use crate::settings;
 use crate::work::spend;
 
 /// A value is judged by this much of it: secrets in use are shorter, and what begins like one is
@@ -279,85 +277,6 @@ impl<'a> Scan<'a> {
         Some(end)
     }
 
-    fn assigned(&mut self, index: usize, names: &NameRule, found: &Assignment) {
-        let name = &self.text[found.name.clone()];
-        if self.any_word(index, name, found)
-            || !names.takes(name)
-            || opens_nothing(name)
-            || is_publishable_place(&self.bytes()[..found.name.start])
-            || is_encoded(&self.bytes()[..found.name.start])
-            || beside::is_of_resource(&self.bytes()[..found.name.start])
-            || self.is_numbered(found)
-            || spells_its_name(name, &self.text.as_bytes()[found.value.clone()])
-        {
-            return;
-        }
-        // `PASSWORD=word` is an environment file, `password=word` may be code.
-        let environment = found.join == Join::Operator && !name.bytes().any(|b| b.is_ascii_lowercase());
-        // What a sentence quotes is a literal: `the password is "braunkohl"`.
-        let literal = found.quoted && found.join != Join::Blank;
-        // `--password=word` was typed for a shell.
-        let option = found.join == Join::Operator && name.starts_with("--");
-        let sure = literal || environment || option || found.join == Join::Tag;
-        let asks_password = self.engine.rows[index].checks.contains(&Check::Password);
-        let sure = sure || (asks_password && settings::is_set(self.bytes(), found));
-        let mut value = found.value.clone();
-        let judged = value.len().min(LONGEST_JUDGED);
-        if value.len() == keyed::MAX_BARE {
-            value.end = self.word_end(value.end);
-        }
-        self.value(index, value, judged, sure);
-    }
-
-    /// In prose and in argument lists, what stands beside a name may be any word.
-    fn any_word(&self, index: usize, name: &str, found: &Assignment) -> bool {
-        /// A token without a sign between it and its name is long; shorter words are words.
-        const LEAST_BESIDE_NAME: usize = 17;
-        let password = self.engine.rows[index].checks.contains(&Check::Password);
-        let string = found.quoted && self.bytes()[found.value.start - 1] != b'`';
-        // Of `parser.pass("…")` the method alone says what it takes.
-        let method = name.rsplit('.').next().unwrap_or(name);
-        match found.join {
-            Join::Call if password => !string || method.len() < 8 || self.is_one_of_many(found),
-            Join::Blank if password => !string,
-            Join::Blank if !string && is_key_id(&self.bytes()[found.value.clone()]) => true,
-            Join::Call | Join::Blank => !string && found.value.len() < LEAST_BESIDE_NAME,
-            _ => false,
-        }
-    }
-
-    /// `CREATE_PASS = 1010,`: one of the numbers that code gives its constants.
-    fn is_numbered(&self, found: &Assignment) -> bool {
-        const LONGEST: usize = 5;
-        let value = &self.bytes()[found.value.clone()];
-        let ends = matches!(self.bytes().get(found.value.end), Some(b',' | b';'));
-        ends && !found.quoted && value.len() <= LONGEST && value.iter().all(u8::is_ascii_digit)
-    }
-
-    /// A word with more arguments behind it: `find_password("service", "account")`.
-    fn is_one_of_many(&self, found: &Assignment) -> bool {
-        let value = &self.bytes()[found.value.clone()];
-        let rest = &self.bytes()[found.value.end..];
-        let quoted = rest.strip_prefix(b"\\").unwrap_or(rest);
-        value.iter().all(u8::is_ascii_alphabetic) && matches!(quoted, [b'"' | b'\'', b',', ..])
-    }
-
-    /// The value of a name that the row takes: its regex, where it has one, must take the whole of
-    /// it.
-    fn value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
-        let row = &*self.engine.rows[index];
-        if !row.has_regex() {
-            return self.accept(index, range, judged, sure);
-        }
-        if !row.lengths().allow(range.len()) {
-            return;
-        }
-        if let Some(found) = row.find(&self.bytes()[range.clone()]) {
-            let secret = range.start + found.secret.start..range.start + found.secret.end;
-            self.accept(index, secret.clone(), secret.len(), sure);
-        }
-    }
-
     /// Where the word ends that `at` stands in. Looks at no byte of a word twice.
     fn word_end(&mut self, at: usize) -> usize {
         if !(self.word.start..=self.word.end).contains(&at) {
@@ -399,113 +318,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Numbers, telephone and account numbers, in one walk over the runs of digits.
-    fn walk_digits(&mut self) {
-        let (engine, bytes) = (self.engine, self.bytes());
-        let walkers = &engine.walkers;
-        let (mut numbers, mut accounts) = (Numbers::default(), Accounts::default());
-        self.each_digit_run(|scan, run| {
-            if let Some((range, digits)) = numbers.around(bytes, &run) {
-                spend(range.len());
-                scan.numbers(&walkers.number, &range, digits);
-                scan.phone(range, digits);
-            }
-            if !walkers.account.is_empty()
-                && let Some(start) = accounts.around(bytes, &run)
-            {
-                walkers.account.iter().for_each(|&index| scan.account(index, start));
-            }
-        });
-    }
-
-    /// Asks rows for a number of so many digits. A word that must stand beside it is looked for once
-    /// for all rows, and before any regex is asked.
-    fn numbers(&mut self, rows: &[(usize, usize)], range: &Range<usize>, digits: usize) {
-        let mut known: Option<(Cue, bool)> = None;
-        for &(index, least) in rows {
-            let row = &*self.engine.rows[index];
-            // A number without signs is one match or none.
-            let fits = range.len() > digits || row.lengths().allow(digits);
-            let is_card = row.checks.contains(&Check::Card);
-            if digits < least || !fits || (is_card && beside::is_of_table(self.bytes(), range)) {
-                continue;
-            }
-            let has_word = row.beside.is_none_or(|cue| match known {
-                Some((last, has)) if last == cue => has,
-                _ => {
-                    let has = cue.stands_beside(self.text, range);
-                    known = Some((cue, has));
-                    has
-                }
-            });
-            if has_word {
-                self.search_groups(index, range.clone());
-            }
-        }
-    }
-
-    /// Numbers of which no group need have four digits, devices in dashes, and addresses of money.
-    fn walk_marks(&mut self) {
-        let (engine, bytes) = (self.engine, self.bytes());
-        let mut numbers = Numbers::default();
-        numbers::each_mark(bytes, |mark, place| match mark {
-            Mark::Dashes => self.device(place.start),
-            Mark::Digit => self.word(place.start),
-            Mark::Groups => {
-                if let Some((range, digits)) = numbers.around(bytes, &place) {
-                    spend(range.len());
-                    self.numbers(&engine.walkers.groups, &range, digits);
-                    self.phone(range, digits);
-                }
-            }
-        });
-    }
-
-    fn word(&mut self, start: usize) {
-        let engine = self.engine;
-        if !engine.walkers.word.is_empty()
-            && let Some(range) = numbers::word(self.bytes(), start)
-        {
-            engine.walkers.word.iter().for_each(|&index| self.search_all(index, range.clone()));
-        }
-    }
-
-    fn device(&mut self, start: usize) {
-        let engine = self.engine;
-        if !engine.walkers.device.is_empty()
-            && let Some(range) = numbers::device(self.bytes(), start)
-        {
-            let length = range.len();
-            engine.walkers.device.iter().for_each(|&index| self.accept(index, range.clone(), length, true));
-        }
-    }
-
-    fn phone(&mut self, number: Range<usize>, digits: usize) {
-        if self.engine.walkers.phone.is_empty() || !phone::DIGITS.contains(&digits) {
-            return;
-        }
-        let Some(phone) = phone::read(self.bytes(), &number) else { return };
-        if phone.needs_word && !Cue::Phone.stands_beside(self.text, &phone.range) {
-            return;
-        }
-        let engine = self.engine;
-        for &index in &engine.walkers.phone {
-            self.accept(index, phone.range.clone(), phone.range.len(), true);
-        }
-    }
-
-    fn each_digit_run(&mut self, mut f: impl FnMut(&mut Self, Range<usize>)) {
-        #[cfg(test)]
-        if self.slowly {
-            return crate::reference::each_digit_run(self.bytes(), |run| f(self, run));
-        }
-        numbers::each_digit_run(self.bytes(), |run| f(self, run));
-    }
-
-    fn account(&mut self, index: usize, start: usize) {
-        self.search(index, start, start, self.engine.rows[index].window);
-    }
-
     /// Runs the row's regex over a candidate, again behind each match.
     fn search_all(&mut self, index: usize, range: Range<usize>) {
         let row = &*self.engine.rows[index];
@@ -519,28 +331,6 @@ impl<'a> Scan<'a> {
                 self.accept(index, secret.clone(), secret.len(), true);
             }
             from = whole.end.max(from + 1);
-        }
-    }
-
-    /// Runs the row's regex over a number. Numbers stand in rows: what the regex takes may begin
-    /// with a year or end with an expiry date, so a match that is refused is tried again without
-    /// its last groups, and then from its next group on.
-    fn search_groups(&mut self, index: usize, range: Range<usize>) {
-        let row = &*self.engine.rows[index];
-        let bytes = self.bytes();
-        let mut from = range.start;
-        while let Some(found) = row.find(&bytes[from..range.end]) {
-            let (start, longest) = (from + found.whole.start, from + found.whole.end);
-            let matches = |end: usize| {
-                let allowed = end == longest || row.lengths().allow(end - start);
-                allowed
-                    && row.find(&bytes[start..end]).is_some_and(|found| found.whole == (0..end - start))
-                    && row.bounds.ends(bytes, end)
-            };
-            let taken = row.bounds.begins(bytes, start).then(|| {
-                group_ends(bytes, start, longest).find(|&end| matches(end) && self.takes(index, start..end))
-            });
-            from = taken.flatten().unwrap_or_else(|| next_group(bytes, start, range.end));
         }
     }
 
@@ -635,44 +425,4 @@ impl<'a> Scan<'a> {
         }
         unite_from(out, first);
     }
-}
-
-/// Whether a name begins where no name does, as in a line of an encoded block.
-fn is_encoded(before: &[u8]) -> bool {
-    matches!(before, [.., b']' | b')' | b'^' | b'~'])
-}
-
-/// `using RSA key 1A2B…`: GnuPG says which key by the last eight bytes of its fingerprint, or by all
-/// twenty.
-fn is_key_id(value: &[u8]) -> bool {
-    matches!(value.len(), 16 | 40) && value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
-}
-
-/// The value is the name once more, in another notation: `AT_PKCS15_TOKEN, "at-pkcs15Token"`.
-fn spells_its_name(name: &str, value: &[u8]) -> bool {
-    /// Shorter ends of names are words.
-    const LEAST: usize = 6;
-    if !(LEAST..=name.len() * 2).contains(&value.len()) {
-        return false;
-    }
-    let letters = |text: &'_ [u8]| -> Vec<u8> {
-        let spelled = text.iter().filter(|byte| byte.is_ascii_alphanumeric());
-        spelled.map(u8::to_ascii_lowercase).collect()
-    };
-    let value = letters(value);
-    value.len() >= LEAST && letters(name.as_bytes()).ends_with(&value)
-}
-
-/// Where a match may end: where the regex ended it, and before that behind each of its groups of
-/// digits, the longest first.
-fn group_ends(bytes: &[u8], start: usize, longest: usize) -> impl Iterator<Item = usize> {
-    let behind_group = move |&end: &usize| bytes[end - 1].is_ascii_digit() && !bytes[end].is_ascii_digit();
-    std::iter::once(longest).chain((start + 1..longest).rev().filter(behind_group))
-}
-
-/// Where the next group of digits begins, at the latest at `end`.
-fn next_group(bytes: &[u8], start: usize, end: usize) -> usize {
-    let group = bytes[start..end].iter().take_while(|byte| byte.is_ascii_digit()).count().max(1);
-    let gap = bytes[start + group..end].iter().take_while(|byte| !byte.is_ascii_digit()).count();
-    start + group + gap
 }
