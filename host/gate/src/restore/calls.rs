@@ -233,8 +233,8 @@ impl Calls {
         let (into, lines) = heredoc::read(command)?;
         let content = &command[lines.clone()];
         let restored = match into {
-            heredoc::Into::File(path) => self.vault.restore_into(content, "Write", path).text.to_string(),
-            heredoc::Into::Patch => self.patch("apply_patch", content),
+            heredoc::Target::File(path) => self.vault.restore_into(content, "Write", path).text.to_string(),
+            heredoc::Target::Patch => self.patch("apply_patch", content),
         };
         let end = lines.start + restored.len();
         let whole = [&command[..lines.start], &restored, &command[lines.end..]].concat();

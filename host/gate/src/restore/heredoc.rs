@@ -24,9 +24,9 @@ const SHELLS: &[&str] = &[
 /// Programs that run the script behind `-c`.
 const INTERPRETERS: &[&str] = &["bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash"];
 
-/// What the lines of a heredoc become.
+/// What the lines of a heredoc are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Into<'t> {
+pub(super) enum Target<'t> {
     /// This file.
     File(&'t str),
     /// The files that a patch names.
@@ -44,7 +44,7 @@ pub(super) fn is_script(words: &[&str]) -> bool {
 }
 
 /// Reads a command that is one heredoc; `None` for every other. Its lines stand in the range.
-pub(super) fn read(command: &str) -> Option<(Into<'_>, Range<usize>)> {
+pub(super) fn read(command: &str) -> Option<(Target<'_>, Range<usize>)> {
     // Shells differ in what these do.
     if command.contains(['\r', '\0']) {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn read(command: &str) -> Option<(Into<'_>, Range<usize>)> {
 }
 
 /// Returns whether a command that was read as one heredoc is one to the same place still.
-pub(super) fn still_is(command: &str, into: Into<'_>, lines: &Range<usize>) -> bool {
+pub(super) fn still_is(command: &str, into: Target<'_>, lines: &Range<usize>) -> bool {
     read(command).is_some_and(|(still, range)| still == into && range == *lines)
 }
 
@@ -75,10 +75,10 @@ fn end_of(lines: &str, end: &str) -> Option<usize> {
 }
 
 /// `cat > PATH <<'EOF'`, `cat <<'EOF' >> PATH`, `apply_patch <<'EOF'`: what it writes, and its end.
-fn opening(line: &str) -> Option<(Into<'_>, &str)> {
+fn opening(line: &str) -> Option<(Target<'_>, &str)> {
     let line = line.trim_matches([' ', '\t']);
     if let Some(rest) = line.strip_prefix("apply_patch ") {
-        return Some((Into::Patch, quoted_end(rest)?));
+        return Some((Target::Patch, quoted_end(rest)?));
     }
     let rest = line.strip_prefix("cat ")?.trim_start();
     let (end, file) = match rest.strip_prefix('>') {
@@ -91,7 +91,7 @@ fn opening(line: &str) -> Option<(Into<'_>, &str)> {
             (end, file.strip_prefix('>').unwrap_or(file))
         }
     };
-    Some((Into::File(plain_path(file.trim_matches([' ', '\t']))?), end_word(end)?))
+    Some((Target::File(plain_path(file.trim_matches([' ', '\t']))?), end_word(end)?))
 }
 
 fn quoted_end(rest: &str) -> Option<&str> {
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn a_heredoc_into_a_file_is_read() {
         for (command, into, lines) in [
-            ("cat > /w/.env <<'EOF'\nA=1\nB=2\nEOF", Into::File("/w/.env"), "A=1\nB=2\n"),
-            ("cat >/w/.env<<\"END\"\nA=1\nEND\n", Into::File("/w/.env"), "A=1\n"),
-            ("cat <<'EOF' > /w/.env\nA=1\nEOF\n\n", Into::File("/w/.env"), "A=1\n"),
-            ("cat >> '/w/a.b' <<'EOF'\nEOFX\n EOF\nEOF", Into::File("/w/a.b"), "EOFX\n EOF\n"),
-            ("apply_patch <<'EOF'\n*** Begin Patch\nEOF", Into::Patch, "*** Begin Patch\n"),
+            ("cat > /w/.env <<'EOF'\nA=1\nB=2\nEOF", Target::File("/w/.env"), "A=1\nB=2\n"),
+            ("cat >/w/.env<<\"END\"\nA=1\nEND\n", Target::File("/w/.env"), "A=1\n"),
+            ("cat <<'EOF' > /w/.env\nA=1\nEOF\n\n", Target::File("/w/.env"), "A=1\n"),
+            ("cat >> '/w/a.b' <<'EOF'\nEOFX\n EOF\nEOF", Target::File("/w/a.b"), "EOFX\n EOF\n"),
+            ("apply_patch <<'EOF'\n*** Begin Patch\nEOF", Target::Patch, "*** Begin Patch\n"),
         ] {
             let read = read(command).map(|(into, range)| (into, &command[range]));
             assert_eq!(read, Some((into, lines)), "{command}");
