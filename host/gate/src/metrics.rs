@@ -433,7 +433,7 @@ mod tests {
             preview_limit: 3,
         });
         for line in [
-            "leafgate_plugin_seconds_total{plugin=\"names\"} 2.5",
+            "leafgate_plugin_seconds_total{plugin=\"names\"} 1.25",
             "leafgate_memo_total{outcome=\"known\"} 3",
             "leafgate_memo_total{outcome=\"new\"} 2",
             "leafgate_memo_entries 2",
