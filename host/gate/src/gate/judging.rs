@@ -33,9 +33,6 @@ use crate::upstreams::Lane;
 /// that is new. On the way to another core, whose caches hold nothing of the body, more is lost.
 pub(crate) const INLINE_BODY: usize = 1024 * 1024;
 
-/// Bodies above this are judged on the blocking pool, others in place of the thread's other work.
-const IN_PLACE_BODY: usize = 4 * 1024 * 1024;
-
 /// A body as it came.
 pub(crate) struct Came {
     pub(crate) body: Bytes,
@@ -254,13 +251,11 @@ impl Shared {
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
-        let steps_outside = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
-        let inline = case.body.len() <= INLINE_BODY && case.codings.is_empty();
-        match inline && !steps_outside {
-            true => Ok(case.judge()),
-            false if case.body.len() <= IN_PLACE_BODY => self.in_place(move || case.judge()).await,
-            false => self.on_blocking_pool(move || case.judge()).await,
+        let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
+        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
+            return Ok(case.judge());
         }
+        self.on_blocking_pool(move || case.judge()).await
     }
 
     /// Returns whether a mode may pause requests of this path.
