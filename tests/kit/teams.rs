@@ -1,16 +1,19 @@
 //! Many runs of a team at a time: nothing crosses, and memory returns to its level. How long a plain
-//! request waits beside them is told, and beside programs that only keep the processors busy: what
-//! it waits there is the machine's, and only what it waits beyond is the gate's.
+//! request waits beside them is told: where the model takes its time as models do, where it answers at
+//! once, so that clients, model and gate keep every processor busy, and beside programs that do nothing
+//! else. What it waits beside those is the machine's.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use leafgate_tests::gate::Gate;
+use leafgate_tests::http::{Client, Message};
 use leafgate_tests::model::{self, team};
+use leafgate_tests::sample;
 use leafgate_tests::upstream::Upstream;
-use leafgate_tests::{http::Client, sample};
 use serde_json::{Value, json};
 
 use crate::run::step;
@@ -23,43 +26,69 @@ const ROUNDS: usize = 5;
 /// Plain requests that are measured alone.
 const PLAIN: usize = 2_000;
 
+/// How long a model thinks at least, and how much longer at most: less than real ones do.
+const THINKS: (Duration, u64) = (Duration::from_millis(200), 200);
+
+/// The question of a plain request.
+const PLAIN_QUESTION: &str = "Hello";
+
 /// What sessions that are remembered may take, in KiB.
 const GROWTH: usize = 16 * 1024;
 
 /// All of it.
 pub(crate) fn teams() -> Result<()> {
     step(&format!("{ROUNDS} times {RUNS} runs of three agents at a time, and plain requests beside them"));
-    let upstream = Upstream::answering(model::answer)?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("agents.json");
     std::fs::write(&file, team::FILE)?;
     let file = file.to_string_lossy().into_owned();
-    let gate = Gate::start(&["--upstream", &upstream.url(), "--agents", &file, "--no-log"])?;
+    let start =
+        |upstream: &Upstream| Gate::start(&["--upstream", &upstream.url(), "--agents", &file, "--no-log"]);
+    let leisurely = Upstream::answering(in_its_own_time)?;
+    let (beside_leisurely, _) = rounds(&start(&leisurely)?)?;
+    let upstream = Upstream::answering(model::answer)?;
+    let gate = start(&upstream)?;
     let alone = p99(plain(&gate, |sent| sent >= PLAIN)?);
     let busy = p99(beside_busy_threads(&gate)?);
-    let mut levels = Vec::new();
-    let mut beside = Vec::new();
-    for round in 0..ROUNDS {
-        let over = AtomicBool::new(false);
-        let (ran, waited) = std::thread::scope(|scope| {
-            let plain = scope.spawn(|| plain(&gate, |_| over.load(Ordering::Relaxed)));
-            let ran = runs(&gate, round);
-            over.store(true, Ordering::Relaxed);
-            (ran, plain.join())
-        });
-        ran?;
-        beside.extend(waited.map_err(|_| anyhow::anyhow!("a thread panicked"))??);
-        levels.push(gate.memory()?.unwrap_or_default());
-    }
-    let beside = p99(beside);
+    let (beside, levels) = rounds(&gate)?;
+    let (beside_leisurely, beside) = (p99(beside_leisurely), p99(beside));
     step(&format!(
-        "p99 of a plain request: {alone:.2?} alone, {busy:.2?} beside busy processors, {beside:.2?} beside \
-         the runs; memory after each round: {}",
+        "p99 of a plain request: {alone:.2?} alone, {beside_leisurely:.2?} beside the runs of a model that takes \
+         its time, {busy:.2?} beside busy processors, {beside:.2?} beside the runs of a model that does not; \
+         memory after each round: {}",
         levels.iter().map(|level| format!("{} MiB", level / 1024)).collect::<Vec<_>>().join(", ")
     ));
     let (first, last) = (levels[0], levels[ROUNDS - 1]);
     ensure!(last <= first + GROWTH, "the gate's memory grew from {first} to {last} KiB");
     Ok(())
+}
+
+/// Answers a run after a while that depends on what it asks, and a plain request at once.
+fn in_its_own_time(request: &Message) -> Result<Message> {
+    if request.body != sample::chat(PLAIN_QUESTION) {
+        let mut hasher = DefaultHasher::new();
+        request.body.hash(&mut hasher);
+        std::thread::sleep(THINKS.0 + Duration::from_millis(hasher.finish() % THINKS.1));
+    }
+    model::answer(request)
+}
+
+/// Returns how long plain requests took beside rounds of runs, and the gate's memory after each round.
+fn rounds(gate: &Gate) -> Result<(Vec<Duration>, Vec<usize>)> {
+    let (mut waited, mut levels) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let over = AtomicBool::new(false);
+        let (ran, beside) = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| plain(gate, |_| over.load(Ordering::Relaxed)));
+            let ran = runs(gate, round);
+            over.store(true, Ordering::Relaxed);
+            (ran, beside.join())
+        });
+        ran?;
+        waited.extend(beside.map_err(|_| anyhow::anyhow!("a thread panicked"))??);
+        levels.push(gate.memory()?.unwrap_or_default());
+    }
+    Ok((waited, levels))
 }
 
 /// Has all runs begin at once.
@@ -126,7 +155,7 @@ fn plain(gate: &Gate, is_over: impl Fn(usize) -> bool) -> Result<Vec<Duration>> 
     let mut waited = Vec::new();
     while !is_over(waited.len()) {
         let began = Instant::now();
-        let answer = client.chat(&sample::chat("Hello"))?;
+        let answer = client.chat(&sample::chat(PLAIN_QUESTION))?;
         waited.push(began.elapsed());
         ensure!(answer.status() == 200, "a plain request got `{}`", answer.start);
     }
