@@ -20,7 +20,7 @@ const ROUNDS: usize = 60;
 /// Source code of our own, in which every file is about something else.
 const CODE: [&str; 8] = [
     include_str!("../../../host/detect/src/keyed.rs"),
-    include_str!("../../../host/detect/src/scan.rs"),
+    include_str!("../../../host/detect/src/scan/mod.rs"),
     include_str!("../../../host/tree/src/escape.rs"),
     include_str!("../../../host/tree/src/scan.rs"),
     include_str!("../../../host/tree/src/validate.rs"),
